@@ -1,0 +1,42 @@
+# make demo: the whole road on real photographs, offline. make test: every test. make check: lint, types, layers.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
+
+.PHONY: demo test check bench docs clean
+.DEFAULT_GOAL := demo
+
+$(VENV)/.runtime: pyproject.toml requirements.lock
+	@echo "Setting up $(VENV) (a few minutes the first time)"
+	@command -v $(PYTHON) >/dev/null && $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check "pip>=25.1"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.runtime
+	@$(PIP) --group test
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.test
+	@$(PIP) --group lint
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.runtime
+	@$(PIP) --group bench
+	@touch $@
+
+demo: $(VENV)/.runtime
+	@$(BIN)/visualjudge demo --out demo-out --force
+
+test: $(VENV)/.test
+	@$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+
+check: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) demo-out

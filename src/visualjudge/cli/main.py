@@ -1,0 +1,83 @@
+"""The command line: one sub-command a file, imported only when it is called; errors become exit statuses here."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from visualjudge.errors import UsageError, VisualJudgeError
+
+COMMANDS = {
+    "demo": "From photographs to a judged report, offline, in under two minutes",
+    "encodings": "List the catalogue of encodings",
+    "import": "Ground truth and a model's output into a data folder",
+    "perturb": "Controlled errors of a named type from ground truth alone",
+    "describe": "Count a data folder and plot its scores",
+    "encode": "Show one prediction in one encoding",
+    "gallery": "Write the page that shows every encoding",
+    "build": "A data folder into a judge dataset",
+    "validate": "Recompute every checksum and rule of a dataset",
+    "judge": "Put a dataset's questions to a judge",
+    "pipeline": "Judge modules over JSONL rows",
+    "report": "How far the judge can be trusted: tables, metrics.json, report.html",
+    "agreement": "Judge against people, people against people",
+    "view": "Browse a dataset and its runs",
+    "mmbench": "Multiple choice for the model itself",
+    "export": "A dataset for other tools",
+}
+MODULES = {"import": "import_"}  # a keyword cannot name a module
+
+
+class LazyCommands(TyperGroup):
+    """Commands by name: ``visualjudge.cli.<name>`` holds a Typer ``app``, imported when called, not when listed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        assert name is not None  # an unknown name has ended in a usage error
+        module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
+        command = typer.main.get_command(module.app)
+        command.name = name
+        return name, command, rest
+
+
+app = typer.Typer(
+    cls=LazyCommands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Build judge questions from vision predictions, put them to a VLM, and measure how far it can be trusted.",
+)
+
+
+@app.callback()
+def _root() -> None:
+    """visualjudge."""
+
+
+def run() -> None:
+    """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage."""
+    try:
+        app()
+    except UsageError as error:
+        _say(error)
+        sys.exit(2)
+    except VisualJudgeError as error:
+        _say(error)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(1)
+
+
+def _say(error: VisualJudgeError) -> None:
+    line = " ".join(str(error).split())
+    print(f"visualjudge: {line}", file=sys.stderr)

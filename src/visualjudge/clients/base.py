@@ -1,0 +1,95 @@
+"""What every backend speaks: a frozen request in, a frozen reply out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+FinishReason = Literal["stop", "length", "refusal", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A run of text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """A picture as the bytes of a file; ``mime`` such as ``image/png``."""
+
+    data: bytes
+    mime: str = "image/png"
+
+
+Part = TextPart | ImagePart
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call: an optional system text and the user's parts, in order.
+
+    ``None`` leaves a parameter to the server. ``schema`` is a JSON schema that the reply should follow.
+    """
+
+    parts: tuple[Part, ...]
+    system: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    schema: Mapping[str, Any] | None = None
+    top_logprobs: int | None = None
+    """How many alternatives a token to ask for; None asks for no log-probabilities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One token the model might have said, with its natural log-probability."""
+
+    token: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of the reply and the alternatives at its place."""
+
+    token: str
+    logprob: float
+    top: tuple[Alternative, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back, before anybody reads it."""
+
+    text: str
+    finish_reason: FinishReason = "stop"
+    usage: Mapping[str, int] = field(default_factory=dict)
+    tokens: tuple[Token, ...] | None = None
+    notes: tuple[str, ...] = ()
+    """What the client noticed, such as "schema refused by the server; asked without"."""
+
+
+class Client(Protocol):
+    """A backend. Clients that wrap a client (retry, cache) are clients themselves."""
+
+    model: str
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """One reply.
+
+        ``attempt`` counts a judge's own repeats of the same request, so that a cache can give each its own entry.
+
+        Raises
+        ------
+        visualjudge.errors.ClientError
+            If no reply could be had.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...

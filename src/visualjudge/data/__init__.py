@@ -1,0 +1,1 @@
+"""PREDICTIONS: reading and writing data folders, masks, depth maps and pictures."""

@@ -1,0 +1,93 @@
+"""Every exception that visualjudge raises on purpose.
+
+::
+
+    VisualJudgeError                 what the command line turns into one line and an exit status
+    ├── UsageError                   the call itself is wrong                              (exit 2)
+    └── RunError                     the data or the run failed                            (exit 1)
+        ├── DataError                a file, record or field cannot be used
+        │   └── InvalidRecord        one record of a file: file, record, field, reason
+        ├── PromptError              a prompt asset is missing or has an unfilled placeholder
+        └── ClientError              a model could not be asked
+            ├── TransportError       no reply: refused, reset, timed out, not JSON         (retryable)
+            └── ApiError             the server answered with an HTTP error status
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RETRYABLE_STATUS = frozenset({408, 409, 429})
+
+
+class VisualJudgeError(Exception):
+    """Base of all errors that name their cause in one line."""
+
+
+class UsageError(VisualJudgeError):
+    """The call is wrong: an unknown name, an option that does not fit."""
+
+
+class RunError(VisualJudgeError):
+    """The call was right, the data or the run was not."""
+
+
+class DataError(RunError):
+    """Data that cannot be used; the message names the file and what to do."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why one record was left out: where it stands, which field, and what is wrong with it."""
+
+    file: str
+    record: str
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.record}: {self.field}: {self.reason}"
+
+
+class InvalidRecord(DataError):
+    """One record of a file cannot be used."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class PromptError(RunError):
+    """A prompt asset is missing, malformed, or a placeholder was left unfilled."""
+
+
+class ClientError(RunError):
+    """A model could not be asked."""
+
+    retryable = False
+
+
+class TransportError(ClientError):
+    """No usable reply arrived: connection refused or reset, time-out, body not JSON."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, cause: str = "connection") -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class ApiError(ClientError):
+    """The server answered with an HTTP error status.
+
+    ``retry_after`` is the server's own wish in seconds, where it sent one.
+    """
+
+    def __init__(self, status: int, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(f"HTTP {status}: {message}")
+        self.status = status
+        self.retry_after = retry_after
+
+    @property
+    def retryable(self) -> bool:  # type: ignore[override]
+        return self.status in RETRYABLE_STATUS or self.status >= 500

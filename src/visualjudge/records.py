@@ -1,0 +1,234 @@
+"""What travels between the modules: frozen records, in the order data flows.
+
+Frames: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height, width)``, boxes ``xyxy`` in pixels with
+the origin at the top-left corner of the top-left pixel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Size = tuple[int, int]
+Xyxy = tuple[float, float, float, float]
+RGB = tuple[int, int, int]
+Pixels = NDArray[np.uint8]
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One prediction for one image, with its score (0..10). ``prediction`` is the payload as the file has it."""
+
+    annotation_id: str
+    image_id: str
+    task: str
+    prediction: Mapping[str, Any]
+    final_score: float
+    class_of_interest: tuple[str, ...] | None = None
+    error_type: str | None = None
+    prompt: str | None = None
+    source: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRecord:
+    """One picture of a data folder. Paths are relative to the folder."""
+
+    image_id: str
+    file: str | None = None
+    url: str | None = None
+    width: int | None = None
+    height: int | None = None
+    mask: str | None = None
+    control: str | None = None
+
+
+# ---------------------------------------------------------------- predictions, parsed
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Mask:
+    """A binary mask, kept as the crop to its bounding box.
+
+    ``size`` is the whole image's (height, width); ``crop`` is bool, C-contiguous, with its top-left pixel at
+    (``top``, ``left``); an empty mask has a 0×0 crop.
+    """
+
+    size: Size
+    top: int
+    left: int
+    crop: BoolArray
+
+    @property
+    def area(self) -> int:
+        """Number of pixels."""
+        return int(np.count_nonzero(self.crop))
+
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """Rows and columns of the bounding box, to index an image with."""
+        height, width = self.crop.shape
+        return slice(self.top, self.top + height), slice(self.left, self.left + width)
+
+    @property
+    def xyxy(self) -> tuple[int, int, int, int]:
+        """Bounding box; right and bottom are one past the last pixel."""
+        height, width = self.crop.shape
+        return self.left, self.top, self.left + width, self.top + height
+
+    def dense(self) -> BoolArray:
+        """The mask at full size, H×W bool."""
+        full = np.zeros(self.size, dtype=np.bool_)
+        full[self.window] = self.crop
+        return full
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """One box with its label; ``score`` is the detector's confidence."""
+
+    label: str
+    xyxy: Xyxy
+    score: float | None = None
+    iscrowd: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Instance:
+    """One object's mask (a segment's or region's, for the other segmentations)."""
+
+    label: str
+    mask: Mask
+    score: float | None = None
+    iscrowd: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Person:
+    """17 COCO keypoints as a (17, 3) float array of x, y, v."""
+
+    keypoints: FloatArray
+    bbox: Xyxy | None = None
+    area: float | None = None
+    iscrowd: bool = False
+    score: float | None = None
+
+    @property
+    def present(self) -> BoolArray:
+        """Which keypoints are there: v ≠ 0, and not x = y = 0. Shape (17,)."""
+        x, y, v = self.keypoints.T
+        return np.asarray((v != 0) & ~((x == 0) & (y == 0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Detections:
+    items: tuple[Detection, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Masks:
+    """The instances, segments or the one region of a segmentation; ``size`` = (height, width)."""
+
+    size: Size
+    items: tuple[Instance, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class People:
+    items: tuple[Person, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DepthMap:
+    """H×W float64 of stored value × scale; larger = farther, or nearer where ``inverse`` (disparity)."""
+
+    values: FloatArray
+    inverse: bool = False
+
+    @property
+    def valid(self) -> BoolArray:
+        """Finite and not zero. H×W bool."""
+        return np.asarray(np.isfinite(self.values) & (self.values != 0))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WholeImage:
+    """A restored or generated picture, at its own size."""
+
+    pixels: Pixels
+
+
+Prediction = Detections | Masks | People | DepthMap | WholeImage
+
+
+# ---------------------------------------------------------------- questions and verdicts
+
+QuestionType = Literal["pairwise", "ranking", "scoring"]
+Answer = str | float
+Order = Literal["AB", "BA"]
+Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error"]
+FAILED = "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFeatures:
+    """What a shallow judge could go by, for one option: lengths and counts, never the score."""
+
+    severity: float | None = None
+    text_chars: int | None = None
+    png_bytes: int | None = None
+    count: int | None = None
+    area: float | None = None
+    """Share of the image that boxes or masks cover (0..1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one judge call asks. ``final_scores``, ``sources``, ``features`` are in the options' order."""
+
+    id: str
+    task: str
+    encoding: str
+    question_type: QuestionType
+    subset: tuple[str, ...]
+    image_id: str
+    class_of_interest: tuple[str, ...] | None
+    error_type: str | None
+    annotation_ids: tuple[str, ...]
+    final_scores: tuple[float, ...]
+    sources: tuple[str | None, ...]
+    prompt: str
+    images: tuple[str, ...]
+    answer: Answer
+    features: tuple[OptionFeatures, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's parsed reply to one question in one order.
+
+    ``value`` is a letter, a string of letters, or a number 0..10, in terms of the question as stored (a "BA" reply is
+    already turned back); ``"Failed"`` where nothing could be read, and ``status`` says why.
+    """
+
+    id: str
+    order: Order
+    value: Answer
+    status: Status
+    raw_response: str | None
+    usage: Mapping[str, int] | None = None
+    latency_s: float | None = None
+    repeat: int = 0
+    probability_a: float | None = None
+    """Probability the judge gave to option A, where the backend tells (logprob mode)."""
+    expected_score: float | None = None
+    cause: str | None = None
+    """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …"""
+    extra: Mapping[str, Any] = field(default_factory=dict)
