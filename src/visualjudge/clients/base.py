@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 FinishReason = Literal["stop", "length", "refusal", "other"]
@@ -16,12 +19,25 @@ class TextPart:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImagePart:
-    """A picture as the bytes of a file; ``mime`` such as ``image/png``."""
+    """A picture as the bytes of a file; ``mime`` such as ``image/png``.
 
-    data: bytes
+    One part may stand in many requests: its base64 form and digest are made once and kept with it.
+    """
+
+    data: bytes = field(repr=False)
     mime: str = "image/png"
+
+    @cached_property
+    def base64(self) -> bytes:
+        """Standard base64 of ``data``, as ASCII."""
+        return b64encode(self.data)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hex digest of ``data``, for cache keys."""
+        return hashlib.sha256(self.data).hexdigest()
 
 
 Part = TextPart | ImagePart
