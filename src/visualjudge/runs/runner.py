@@ -1,0 +1,247 @@
+"""Bounded, journalled, stoppable: jobs in, one journal record each out. Knows nothing of judges.
+
+Jobs are drawn one by one when a worker is free, so that a million of them cost no memory. A record is written the
+moment it is known and reported when it is on the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from visualjudge.runs.budget import Budget
+from visualjudge.runs.journal import Journal
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404"})
+FATAL_AFTER = 8
+FAILURES_AFTER = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one job: the line for the journal, and what the runner counts."""
+
+    record: Mapping[str, Any]
+    status: str = "ok"
+    cause: str | None = None
+    """Why it failed, such as "HTTP 401"; a run of nothing but refused keys is given up."""
+    usage: Mapping[str, int] | None = None
+    calls: int = 1
+    """Calls that the model answered or refused; 0 for a reply out of a cache."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How a run stands. ``stopped`` is why it ended early, or ``None``."""
+
+    total: int | None = None
+    done: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    budget: Budget = field(default_factory=Budget)
+    stopped: str | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self.started
+
+
+Listener = Callable[[Progress], None]
+Ask = Callable[[Job], Awaitable[Outcome]]
+
+
+class Stop:
+    """A wish to end: :meth:`request` lets calls in flight finish; workers look at it between jobs."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+
+    def request(self, reason: str) -> None:
+        """Ask to stop; the first reason stays."""
+        self.reason = self.reason or reason
+
+
+class _Streak:
+    """Gives a run up that can only fail: a refused key, an unknown model, a server that is gone."""
+
+    def __init__(self) -> None:
+        self.fatal = 0
+        self.failures = 0
+
+    def after(self, outcome: Outcome) -> str | None:
+        failed = outcome.status == "api_error"
+        self.failures = self.failures + 1 if failed and not (outcome.cause or "").startswith("HTTP 4") else 0
+        self.fatal = self.fatal + 1 if failed and outcome.cause in FATAL_CAUSES else 0
+        if self.fatal >= FATAL_AFTER:
+            return f"given up: {outcome.cause} {self.fatal} times on end"
+        if self.failures >= FAILURES_AFTER:
+            return f"given up: {self.failures} calls on end failed, the last with {outcome.cause}"
+        return None
+
+
+async def run(
+    jobs: Iterable[Job],
+    ask: Ask[Job],
+    journal: Journal,
+    *,
+    concurrency: int = 8,
+    total: int | None = None,
+    budget: Budget | None = None,
+    on_event: Listener | None = None,
+    stop: Stop | None = None,
+) -> Progress:
+    """Do all ``jobs``, at most ``concurrency`` at once.
+
+    Parameters
+    ----------
+    jobs
+        Drawn lazily.
+    ask
+        Does one. What it raises ends the run, after the records known by then are on the disk: a failure that belongs
+        to one job must come back as an :class:`Outcome`.
+    total
+        Number of jobs, for the display.
+    on_event
+        Called with the state of the run after each record that is on the disk.
+
+    Returns
+    -------
+    Progress
+        The final counts; ``stopped`` tells a run that ended before its jobs did.
+    """
+    crew = _Crew(iter(jobs), ask, journal, Progress(total=total, budget=budget or Budget()), on_event, stop or Stop())
+    workers = [asyncio.create_task(crew.work()) for _ in range(max(1, concurrency))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        await crew.report()
+    if crew.error:
+        raise crew.error
+    crew.progress.stopped = crew.stop.reason
+    return crew.progress
+
+
+@dataclass(slots=True)
+class _Crew:
+    jobs: Iterator[Any]
+    ask: Ask[Any]
+    journal: Journal
+    progress: Progress
+    on_event: Listener | None
+    stop: Stop
+    streak: _Streak = field(default_factory=_Streak)
+    unreported: list[Outcome] = field(default_factory=list)
+    error: Exception | None = None
+
+    async def work(self) -> None:
+        """Job after job; an error stops the others too, but lets them finish the call that is paid for."""
+        try:
+            await self._work()
+        except Exception as error:
+            self.error = self.error or error
+            self.stop.request(str(error))
+
+    async def _work(self) -> None:
+        while self.stop.reason is None:
+            refusal = self.progress.budget.refusal()
+            if refusal:
+                self.stop.request(refusal)
+                return
+            try:
+                job = next(self.jobs)
+            except StopIteration:
+                return
+            await self._do(job)
+            await self.report()
+
+    async def _do(self, job: Any) -> None:
+        budget = self.progress.budget
+        budget.begin()
+        try:
+            outcome = await self.ask(job)
+        except BaseException:
+            budget.abandon()
+            raise
+        budget.settle(outcome.usage, calls=outcome.calls)
+        self.journal.write(outcome.record)
+        self.unreported.append(outcome)
+
+    async def report(self) -> None:
+        """Tell of what has been written, once it is on the disk."""
+        await self.journal.synced()
+        told, self.unreported = self.unreported, []
+        for outcome in told:
+            self._count(outcome)
+
+    def _count(self, outcome: Outcome) -> None:
+        self.progress.done += 1
+        self.progress.statuses[outcome.status] += 1
+        if outcome.cause:
+            self.progress.causes[outcome.cause] += 1
+        hopeless = self.streak.after(outcome)
+        if hopeless:
+            self.stop.request(hopeless)
+        if self.on_event:
+            self.on_event(self.progress)
+
+
+# ---------------------------------------------------------------- from ordinary code
+
+
+def run_until_stopped(main: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
+    """Run ``main(stop)`` to its end. Ctrl-C (or SIGTERM) asks it to stop, a second one cancels it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At the second Ctrl-C, after the cancelled calls were cleaned up.
+    """
+    stop = Stop()
+
+    async def guarded() -> Result:
+        task = asyncio.create_task(main(stop))
+        with _signals(stop, task):
+            try:
+                return await task
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None
+
+    return asyncio.run(guarded())
+
+
+@contextmanager
+def _signals(stop: Stop, task: asyncio.Task[Any]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+
+    def heard(name: str) -> None:
+        if stop.reason is None:
+            stop.request(f"stopped by {name}")
+        else:
+            task.cancel()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    names = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+    try:
+        for number in numbers:
+            loop.add_signal_handler(number, heard, names[number])
+    except (NotImplementedError, ValueError, RuntimeError):  # Windows, or not the main thread
+        pass
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
