@@ -1,0 +1,9 @@
+"""PROMPT: versioned prompt assets and the prompts that are built from them.
+
+An asset is ``assets/<prompt_id>/<version>.yaml``; no prompt text lives in code.
+"""
+
+from visualjudge.prompts.store import PromptAssetStore as PromptAssetStore
+from visualjudge.prompts.template import PromptTemplate as PromptTemplate
+
+__all__ = ["PromptAssetStore", "PromptTemplate"]

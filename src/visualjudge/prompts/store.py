@@ -1,0 +1,103 @@
+"""Prompt assets on disk: ``<prompt_id>/<version>.yaml`` under one or more folders, the only place where prompts live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from visualjudge.errors import PromptError
+from visualjudge.prompts.template import PromptTemplate
+
+ASSETS = Path(__file__).parent / "assets"
+_TEXTS = ("user", "system", "input_schema", "output_schema")
+
+
+class PromptAssetStore:
+    """Reads prompt assets; each file is read once.
+
+    Parameters
+    ----------
+    roots
+        Folders to look in, first one first; the project's own assets come last, so that a folder of yours can bring
+        prompts of its own or further versions.
+    """
+
+    def __init__(self, *roots: str | Path) -> None:
+        self._roots = (*(Path(root) for root in roots), ASSETS)
+        self._read: dict[tuple[str, str], PromptTemplate] = {}
+
+    def get_prompt(self, prompt_id: str, version: str = "v1") -> PromptTemplate:
+        """The prompt ``prompt_id`` in ``version``.
+
+        Raises
+        ------
+        PromptError
+            If there is no such asset (the message lists those there are), or it is malformed.
+        """
+        key = (prompt_id, version)
+        if key not in self._read:
+            self._read[key] = _parse(self._find(prompt_id, version), prompt_id, version)
+        return self._read[key]
+
+    def prompts(self) -> Iterator[tuple[str, str]]:
+        """Every (prompt_id, version) there is, sorted."""
+        found = set()
+        for root in self._roots:
+            for path in root.rglob("v*.yaml"):
+                found.add((path.parent.relative_to(root).as_posix(), path.stem))
+        yield from sorted(found)
+
+    def _find(self, prompt_id: str, version: str) -> Path:
+        for root in self._roots:
+            path = root / prompt_id / f"{version}.yaml"
+            if path.is_file() and path.resolve().is_relative_to(root.resolve()):
+                return path
+        versions = [v for name, v in self.prompts() if name == prompt_id]
+        if versions:
+            raise PromptError(f"prompt {prompt_id!r} has no version {version!r}; it has: {', '.join(versions)}")
+        known = ", ".join(sorted({name for name, _ in self.prompts()}))
+        raise PromptError(f"there is no prompt {prompt_id!r}; there are: {known}")
+
+
+def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise PromptError(f"{path}: a prompt asset is a mapping")
+    _check_identity(content, path, prompt_id, version)
+    texts = {name: _text(content.pop(name, None), name, path) for name in _TEXTS}
+    return PromptTemplate(
+        prompt_id=prompt_id,
+        version=version,
+        user=texts["user"] or "",
+        system=texts["system"],
+        input_schema=texts["input_schema"],
+        output_schema=texts["output_schema"],
+        parts=_parts(content.pop("parts", {}), path),
+        choices=tuple(str(_text(choice, "choices", path)) for choice in content.pop("choices", ())),
+        metadata=content,
+    )
+
+
+def _check_identity(content: dict[str, Any], path: Path, prompt_id: str, version: str) -> None:
+    """A file says which prompt it is, so that a copy in the wrong place is noticed."""
+    stated = content.pop("prompt_id", None), content.pop("version", None)
+    if stated != (prompt_id, version):
+        raise PromptError(f"{path}: says it is {stated[0]!r} {stated[1]!r}, its place says {prompt_id!r} {version!r}")
+
+
+def _text(value: Any, name: str, path: Path) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise PromptError(f"{path}: {name}: is a text, not {type(value).__name__}")
+    return None if value is None else value.removesuffix("\n")
+
+
+def _parts(parts: Any, path: Path) -> Mapping[str, str]:
+    if not isinstance(parts, dict):
+        raise PromptError(f"{path}: parts: is a mapping of name to text")
+    return {str(key): str(_text(value, f"parts.{key}", path)) for key, value in parts.items()}
