@@ -1,0 +1,91 @@
+"""Pictures read as a viewer shows them; PNG is lossless."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.extra import numpy as hnp
+from PIL import Image
+
+from visualjudge.data import images
+from visualjudge.data.images import picture_size, png_bytes, read_depth, read_rgb, write_png
+from visualjudge.errors import DataError
+
+
+@given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))))
+def test_png_gives_the_same_pixels_back(pixels: np.ndarray) -> None:
+    import io
+
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png_bytes(pixels)))), pixels)
+
+
+def test_png_without_the_fast_writer_is_lossless_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(images, "fpng", None)
+    pixels = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
+    write_png(tmp_path / "a.png", pixels)
+    assert np.array_equal(read_rgb(tmp_path / "a.png"), pixels)
+
+
+def test_alpha_is_laid_over_white(tmp_path: Path) -> None:
+    rgba = np.zeros((1, 2, 4), dtype=np.uint8)
+    rgba[0, 1] = 10, 20, 30, 255
+    Image.fromarray(rgba).save(tmp_path / "a.png")
+    assert read_rgb(tmp_path / "a.png").tolist() == [[[255, 255, 255], [10, 20, 30]]]
+
+
+def test_sixteen_bits_are_scaled_to_eight(tmp_path: Path) -> None:
+    Image.fromarray(np.array([[0, 257 * 100, 65535]], dtype=np.uint16)).save(tmp_path / "a.png")
+    assert read_rgb(tmp_path / "a.png")[0, :, 0].tolist() == [0, 100, 255]
+
+
+def test_exif_orientation_turns_picture_and_size(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    pixels = np.zeros((4, 8, 3), dtype=np.uint8)
+    pixels[:, :4] = 255
+    Image.fromarray(pixels).save(tmp_path / "a.png", exif=exif)
+    shown = read_rgb(tmp_path / "a.png")
+    assert shown.shape == (8, 4, 3)
+    assert picture_size(tmp_path / "a.png") == (8, 4)
+    assert shown[0].min() == 255
+    assert shown[-1].max() == 0
+
+
+@pytest.mark.parametrize(("name", "content", "reason"), [
+    ("none.png", None, "no such file"),
+    ("text.png", b"hello", "not a picture"),
+    ("cut.png", b"cut", "cannot be decoded"),
+])  # fmt: skip
+def test_unreadable_picture_is_named(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
+    if content == b"cut":
+        pixels = np.random.default_rng(0).integers(0, 255, (50, 50, 3), dtype=np.uint8)
+        content = png_bytes(pixels)[:2000]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=reason):
+        read_rgb(tmp_path / name)
+
+
+def test_pfm_rows_run_bottom_to_top(tmp_path: Path) -> None:
+    rows = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype="<f4")
+    (tmp_path / "d.pfm").write_bytes(b"Pf\n3 2\n-1.0\n" + rows.tobytes())
+    assert read_depth(tmp_path / "d.pfm").tolist() == [[4, 5, 6], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("name", ["d.npy", "d.png"])
+def test_depth_comes_as_it_is_stored(tmp_path: Path, name: str) -> None:
+    values = np.array([[0, 1000, 65535]], dtype=np.uint16)
+    if name.endswith("npy"):
+        np.save(tmp_path / name, values)
+    else:
+        Image.fromarray(values).save(tmp_path / name)
+    assert read_depth(tmp_path / name).tolist() == [[0.0, 1000.0, 65535.0]]
+
+
+def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "d.npy", np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_depth(tmp_path / "d.npy")

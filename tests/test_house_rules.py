@@ -1,0 +1,42 @@
+"""Rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import visualjudge
+from visualjudge.tasks import TASKS
+
+ROOT = Path(visualjudge.__file__).parent
+SOURCES = sorted(ROOT.rglob("*.py"))
+MAY_NAME_TASKS = {"tasks.py", "catalogue.py"}
+MAX_LINES = 400
+
+
+def _compares_with_a_task(tree: ast.AST) -> list[int]:
+    lines = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Compare):
+            continue
+        for side in (node.left, *node.comparators):
+            values = side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]
+            if any(isinstance(value, ast.Constant) and value.value in TASKS for value in values):
+                lines.append(node.lineno)
+    return lines
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_code_branches_on_a_row_of_the_task_table_not_on_its_name(path: Path) -> None:
+    if path.name not in MAY_NAME_TASKS:
+        assert _compares_with_a_task(ast.parse(path.read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_file_has_one_subject_and_a_docstring(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert text.count("\n") <= MAX_LINES
+    assert not text.strip() or ast.get_docstring(ast.parse(text))
+    assert path.name != "utils.py"
