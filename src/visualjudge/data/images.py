@@ -106,7 +106,8 @@ def read_depth(path: str | Path) -> FloatArray:
             values = read_gray(file)
     except (OSError, ValueError, EOFError, IndexError) as error:
         raise DataError(f"{file}: depth map cannot be read: {error}") from None
-    values = np.squeeze(values)
+    if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
+        values = values[0] if values.shape[0] == 1 else values[:, :, 0]
     if values.ndim != 2:
         raise DataError(f"{file}: a depth map is H×W, not of shape {values.shape}")
     return np.asarray(values, dtype=np.float64)
