@@ -1,4 +1,4 @@
-"""Prompt assets on disk: ``<prompt_id>/<version>.yaml`` under one or more folders, the only place where prompts live."""
+"""Prompt assets on disk: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place where prompts live."""
 
 from __future__ import annotations
 

@@ -1,0 +1,322 @@
+"""A data folder, every record checked: ``annotations/<task>_annotations.{json,jsonl,parquet}``, ``images/<task>.json``.
+
+A bad record never stops the others: it becomes a :class:`~visualjudge.errors.Problem` and is left out. Reading goes in
+two steps, so that folders of any size fit: :meth:`DataFolder.entries` reads what a record says about itself and keeps
+where its prediction lies; :func:`check_entry` and :meth:`Entry.load` look into the prediction.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from visualjudge.data.images import picture_size
+from visualjudge.data.predictions import read_prediction
+from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
+from visualjudge.data.wire import IMAGE_MARK, annotation_from_wire, image_from_wire
+from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.records import Annotation, DepthMap, Detections, ImageRecord, Masks, Prediction, Size
+from visualjudge.tasks import TASKS, task_named
+
+NATURAL = ("restoration", "generation")
+"""Families whose prediction is a picture: it can be judged without the original."""
+SUFFIX = "_annotations"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An annotation whose prediction is still on disk (``annotation.prediction`` is empty)."""
+
+    annotation: Annotation
+    span: Span
+    file: str
+
+    def load(self) -> Annotation:
+        """The annotation with its prediction."""
+        return replace(self.annotation, prediction=self.span.read()["prediction"])
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a look into a prediction tells: a problem, or the labels that occur in it."""
+
+    problem: Problem | None = None
+    labels: tuple[str, ...] = ()
+
+
+class DataFolder:
+    """A data folder, open; use as a context manager where it may hold parquet files.
+
+    ``problems`` grows as records are read; an image record that cannot be used is told with each annotation that needs
+    it.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+        self.problems: list[Problem] = []
+        self._spooled: list[Path] = []
+        if not self.root.is_dir():
+            raise UsageError(f"{root}: no such folder")
+        if not (self.root / "annotations").is_dir():
+            raise UsageError(f"{root}: is no data folder: it has no folder 'annotations'")
+
+    def __enter__(self) -> DataFolder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove temporary files."""
+        for path in self._spooled:
+            path.unlink(missing_ok=True)
+        self._spooled.clear()
+
+    @functools.cached_property
+    def files(self) -> Mapping[str, Path]:
+        """The annotations file of each task that has one, in the catalogue's order.
+
+        Raises
+        ------
+        DataError
+            If a task has two files. A file of an unknown task is a problem, not an error.
+        """
+        found: dict[str, Path] = {}
+        for path in sorted((self.root / "annotations").iterdir()):
+            if path.suffix not in FORMATS or not path.stem.endswith(SUFFIX):
+                continue
+            task = path.stem.removesuffix(SUFFIX)
+            if task in found:
+                raise DataError(f"annotations/{path.name} and {found[task].name}: two files of {task}; keep one")
+            if task not in TASKS:
+                self.problems.append(Problem(path.name, "file name", "task", f"there is no task {task!r}"))
+                continue
+            found[task] = path
+        return {task: found[task] for task in TASKS if task in found}
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Tasks that have annotations."""
+        return tuple(self.files)
+
+    def images(self, task: str) -> dict[str, ImageRecord]:
+        """The usable image records of ``task``; empty where there is no ``images/<task>.json``."""
+        return {key: record for key, (record, _) in self._images(task).items() if record is not None}
+
+    def entries(self, task: str) -> list[Entry]:
+        """All annotations of ``task`` that hold together by themselves, sorted by ``annotation_id``.
+
+        What is wrong with the others is added to ``problems``. An ``annotation_id`` that occurs twice takes out every
+        record that bears it: which one was meant cannot be told.
+
+        Raises
+        ------
+        DataError
+            If the file as a whole cannot be read.
+        """
+        task_named(task)
+        if task not in self.files:
+            raise DataError(f"{self.root}: has no annotations/{task}{SUFFIX}.json (.jsonl, .parquet)")
+        read = list(self._read(task))
+        times = Counter(entry.annotation.annotation_id for entry in read)
+        for name, count in times.items():
+            if count > 1:
+                reason = f"occurs {count} times; an id is unique within its task"
+                self.problems.append(Problem(self.files[task].name, name, "annotation_id", reason))
+        unique = [entry for entry in read if times[entry.annotation.annotation_id] == 1]
+        return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
+
+    def annotations(self, task: str) -> Iterator[Annotation]:
+        """Every valid annotation of ``task`` with its prediction, sorted by ``annotation_id``."""
+        records = self.images(task)
+        for entry in self.entries(task):
+            checked = check_entry(entry, records.get(entry.annotation.image_id), str(self.root))
+            if checked.problem is None:
+                yield entry.load()
+            else:
+                self.problems.append(checked.problem)
+
+    def _read(self, task: str) -> Iterator[Entry]:
+        path = self.files[task]
+        source = path
+        if path.suffix == ".parquet":
+            source = spool_parquet(path)
+            self._spooled.append(source)
+        images = self._images(task)
+        for position, (span, raw) in enumerate(spans(source)):
+            try:
+                annotation = annotation_from_wire(raw, file=path.name, task=task, position=position)
+                self._check_image(annotation, images, path.name)
+            except InvalidRecord as error:
+                self.problems.append(error.problem)
+                continue
+            yield Entry(replace(annotation, prediction={}), span, path.name)
+
+    def _check_image(self, note: Annotation, images: Mapping[str, tuple[ImageRecord | None, str]], file: str) -> None:
+        record, reason = images.get(note.image_id, (None, ""))
+        if record is not None or (not reason and TASKS[note.task].family in NATURAL):
+            return
+        why = f"its record in images/{note.task}.json cannot be used: {reason}" if reason else ""
+        why = why or f"there is no image {note.image_id!r} in images/{note.task}.json"
+        raise InvalidRecord(Problem(file, note.annotation_id, "image_id", why))
+
+    @functools.cache  # noqa: B019 - a folder lives as long as a command
+    def _images(self, task: str) -> dict[str, tuple[ImageRecord | None, str]]:
+        """Each image_id with its record, or None and the reason why it cannot be used."""
+        path = self.root / "images" / f"{task}.json"
+        if not path.is_file():
+            return {}
+        content = parsed(path.read_bytes(), f"images/{path.name}")
+        if not isinstance(content, dict):
+            raise DataError(f"images/{path.name}: is not a JSON object of image_id to record")
+        found: dict[str, tuple[ImageRecord | None, str]] = {}
+        for image_id, raw in content.items():
+            try:
+                record = image_from_wire(image_id, raw, file=f"images/{path.name}")
+                _check_pictures(record, self.root)
+                found[image_id] = (record, "")
+            except InvalidRecord as error:
+                found[image_id] = (None, f"{error.problem.field}: {error.problem.reason}")
+            except DataError as error:
+                found[image_id] = (None, str(error))
+        return found
+
+
+def open_folder(path: str | Path) -> DataFolder:
+    """The data folder at ``path``.
+
+    Raises
+    ------
+    UsageError
+        If there is no such folder, or it has no ``annotations``.
+    """
+    return DataFolder(path)
+
+
+def inside(root: Path, stated: str) -> Path:
+    """``root / stated``, which must stay inside ``root``, so that a folder can be moved and shared.
+
+    Raises
+    ------
+    DataError
+        If it leaves the folder or there is no such file.
+    """
+    path = root / stated
+    if Path(stated).is_absolute() or not path.resolve().is_relative_to(root.resolve()):
+        raise DataError(f"{stated!r} leads out of the data folder; paths are relative to it")
+    if not path.is_file():
+        raise DataError(f"there is no file {stated!r} in the data folder")
+    return path
+
+
+def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
+    """Look into the prediction of ``entry``: every number, every mask, every file, the sizes.
+
+    Parameters
+    ----------
+    entry
+        The record.
+    image
+        Its image record, or None where the task may do without.
+    root
+        The data folder.
+    """
+    note = entry.annotation
+    size = image_size(image, Path(root)) if image is not None else None
+    try:
+        payload = entry.load().prediction
+        _check_paths(payload, Path(root))
+        natural = TASKS[note.task].family in NATURAL
+        prediction = read_prediction(
+            note.task, payload, size=None if natural else size, root=Path(root), expression=note.prompt
+        )
+        if size is not None and not natural:
+            _check_size(prediction, size)
+        return Checked(labels=_labels(prediction))
+    except DataError as error:
+        return Checked(_as_problem(error, entry, root))
+
+
+def image_size(record: ImageRecord, root: Path) -> Size:
+    """(height, width) of the picture of ``record``, from its header."""
+    return _size_of(str(root / str(record.file)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _size_of(path: str) -> Size:
+    return picture_size(path)
+
+
+def _check_pictures(record: ImageRecord, root: Path) -> None:
+    height, width = _field("file", lambda: image_size(_inside_record(record, root), root))
+    for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
+        if stated is not None and stated != real:
+            raise DataError(f"{name}: says {stated}, the picture {record.file} has {real}")
+    for name, path in (("mask", record.mask), ("control", record.control)):
+        if path is not None:
+            shape = _field(name, lambda path=path: picture_size(inside(root, path)))
+            if name == "mask" and shape != (height, width):
+                raise DataError(f"mask: is {shape[0]}×{shape[1]}, the picture {height}×{width} (height×width)")
+
+
+def _inside_record(record: ImageRecord, root: Path) -> ImageRecord:
+    inside(root, str(record.file))
+    return record
+
+
+def _field(name: str, read: Any) -> Any:
+    try:
+        return read()
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def _check_paths(payload: Mapping[str, Any], root: Path) -> None:
+    """Files that a prediction names lie in the folder."""
+    for field in ("image", "depth", "label_map", "segmentation"):
+        if isinstance(payload.get(field), str):
+            _field(field, lambda field=field: inside(root, payload[field]))
+    for name in ("instances", "segments"):
+        items = payload.get(name)
+        for k, item in enumerate(items if isinstance(items, list) else []):
+            if isinstance(item, dict) and isinstance(item.get("segmentation"), str):
+                _field(f"{name}[{k}].segmentation", lambda item=item: inside(root, item["segmentation"]))
+
+
+def _check_size(prediction: Prediction, size: Size) -> None:
+    shape: Size = size
+    match prediction:
+        case DepthMap():
+            field, shape = "depth", (prediction.values.shape[0], prediction.values.shape[1])
+        case Masks() if prediction.items:
+            field, shape = "prediction", prediction.size
+        case _:
+            return
+    if shape != size:
+        raise DataError(f"{field}: is {shape[0]}×{shape[1]}, the image {size[0]}×{size[1]} (height×width)")
+    if isinstance(prediction, DepthMap) and not prediction.valid.any():
+        raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
+
+
+def _labels(prediction: Prediction) -> tuple[str, ...]:
+    if not isinstance(prediction, Detections | Masks):
+        return ()
+    labels = tuple(sorted({item.label for item in prediction.items}))
+    for label in labels:
+        if IMAGE_MARK in label or label.splitlines() != [label]:
+            raise DataError(f"label: {label!r} is not one line of text without {IMAGE_MARK!r}")
+    return labels
+
+
+def _as_problem(error: DataError, entry: Entry, root: str) -> Problem:
+    """Errors of the readers begin with the field; the folder's own path says nothing to its owner."""
+    field, colon, reason = str(error).replace(f"{root}/", "").partition(": ")
+    if not colon:
+        field, reason = "", str(error)
+    name = f"prediction.{field}" if field and field != "prediction" else "prediction"
+    return Problem(entry.file, entry.annotation.annotation_id, name, reason)

@@ -1,0 +1,116 @@
+"""A judge dataset on disk: ``questions.json``, ``dataset.json`` and ``media/*.png``; reading it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge.errors import DataError, UsageError
+from visualjudge.records import OptionFeatures, Question
+
+VERSION = "2.1"
+QUESTIONS = "questions.json"
+META = "dataset.json"
+MEDIA = "media"
+_TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset that has been read.
+
+    Parameters
+    ----------
+    root
+        Its folder; the paths in ``Question.images`` are relative to it.
+    questions
+        In the order of the file.
+    meta
+        ``dataset.json``.
+    """
+
+    root: Path
+    questions: tuple[Question, ...]
+    meta: Mapping[str, Any]
+
+    @property
+    def checksum(self) -> str | None:
+        """SHA-256 of ``questions.json`` as ``dataset.json`` states it."""
+        stated = self.meta.get("files", {}).get(QUESTIONS)
+        return stated if isinstance(stated, str) else None
+
+    def image_path(self, relative: str) -> Path:
+        """Where a picture of ``Question.images`` lies."""
+        return self.root / relative
+
+
+def load_dataset(path: str | Path) -> Dataset:
+    """Read the dataset at ``path``; its checksums are left to :func:`visualjudge.dataset.validate.validate`.
+
+    Raises
+    ------
+    UsageError
+        If there is no dataset at ``path``.
+    DataError
+        If a file is not JSON, or a question lacks a field.
+    """
+    root = Path(path)
+    if not (root / QUESTIONS).is_file() or not (root / META).is_file():
+        raise UsageError(f"{path}: is no dataset: it has no {QUESTIONS} and {META}")
+    raw = _json(root / QUESTIONS)
+    meta = _json(root / META)
+    if not isinstance(raw, list) or not isinstance(meta, dict):
+        raise DataError(f"{path}: {QUESTIONS} holds an array and {META} an object; these do not")
+    return Dataset(root, tuple(question_from_wire(item, k) for k, item in enumerate(raw)), meta)
+
+
+def question_from_wire(raw: Any, position: int = 0) -> Question:
+    """A question as the file has it.
+
+    Raises
+    ------
+    DataError
+        If it is no object, or a field is missing or of the wrong kind.
+    """
+    if not isinstance(raw, dict):
+        raise DataError(f"{QUESTIONS}: question {position + 1}: is no object")
+    name = raw.get("id", f"question {position + 1}")
+    try:
+        classes = raw["class_of_interest"]
+        features = raw.get("features")
+        return Question(
+            id=str(raw["id"]),
+            task=raw["task"],
+            encoding=raw["encoding"],
+            question_type=raw["question_type"],
+            image_id=raw["image_id"],
+            class_of_interest=None if classes is None else tuple(classes),
+            error_type=raw["error_type"],
+            prompt=raw["prompt"],
+            answer=raw["answer"],
+            features=None if features is None else tuple(OptionFeatures(**option) for option in features),
+            **{field: tuple(raw[field]) for field in _TUPLES},
+        )
+    except KeyError as error:
+        raise DataError(f"{QUESTIONS}: {name}: {error.args[0]}: the field is missing") from None
+    except TypeError as error:
+        raise DataError(f"{QUESTIONS}: {name}: a field is of the wrong kind: {error}") from None
+
+
+def question_to_wire(question: Question) -> dict[str, Any]:
+    """A question as the file has it: lists for tuples; ``features`` last, and only where there are any."""
+    wire = asdict(question)
+    if question.features is None:
+        del wire["features"]
+    return wire
+
+
+def _json(path: Path) -> Any:
+    try:
+        return orjson.loads(path.read_bytes())
+    except (orjson.JSONDecodeError, OSError) as error:
+        raise DataError(f"{path}: is not JSON: {error}") from None

@@ -1,0 +1,92 @@
+"""Payload shapes: how OpenAI-style and Google-style servers want a system text, texts and pictures in order.
+
+An adapter is pure. A picture's bytes are passed through as they are (or as a fragment that is JSON already), so that
+nothing is copied or encoded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+
+class Media(Protocol):
+    """A picture as an adapter sees it."""
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        ...
+
+    @property
+    def mime(self) -> str:
+        """Such as ``image/png``."""
+        ...
+
+    @property
+    def base64(self) -> bytes:
+        """``data`` in standard base64, ASCII."""
+        ...
+
+
+Content = Sequence[str | Media]
+Adapter = Callable[[str | None, Content], Mapping[str, Any]]
+
+
+def data_url(media: Media) -> Any:
+    """The picture as a ``data:`` URL."""
+    return f"data:{media.mime};base64,{media.base64.decode()}"
+
+
+def openai_style(system: str | None, content: Content, *, url: Callable[[Media], Any] = data_url) -> dict[str, Any]:
+    """``{"messages": [...]}`` of the OpenAI chat-completions protocol.
+
+    Parameters
+    ----------
+    system
+        Goes into a system message of its own; None = no such message.
+    content
+        Texts and pictures of the user message, in order.
+    url
+        What to write for a picture's URL; a transport that splices bytes passes its own.
+    """
+    parts = [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image_url", "image_url": {"url": url(part)}}
+        for part in content
+    ]
+    messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
+    return {"messages": [*messages, {"role": "user", "content": parts}]}
+
+
+def google_style(system: str | None, content: Content) -> dict[str, Any]:
+    """``{"contents": [...], "system_instruction": ...}`` as google-genai takes them; pictures as inline bytes."""
+    parts = [
+        {"text": part} if isinstance(part, str) else {"inline_data": {"mime_type": part.mime, "data": part.data}}
+        for part in content
+    ]
+    shaped: dict[str, Any] = {"contents": [{"role": "user", "parts": parts}]}
+    return shaped | ({"system_instruction": system} if system else {})
+
+
+def anthropic_style(system: str | None, content: Content) -> dict[str, Any]:
+    """``{"messages": [...], "system": ...}`` of the Anthropic messages protocol."""
+    parts = [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {
+            "type": "image",
+            "source": {"type": "base64", "media_type": part.mime, "data": part.base64.decode()},
+        }
+        for part in content
+    ]
+    shaped: dict[str, Any] = {"messages": [{"role": "user", "content": parts}]}
+    return shaped | ({"system": system} if system else {})
+
+
+ADAPTERS: dict[str, Adapter] = {
+    "openai_style": openai_style,
+    "google_style": google_style,
+    "anthropic_style": anthropic_style,
+}
