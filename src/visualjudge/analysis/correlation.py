@@ -1,0 +1,113 @@
+"""Correlations with and without case weights. Weights are how often a resample takes each case (draws × N), so one
+call gives every bootstrap replicate. Each equals SciPy's for weights of one (tested).
+
+Sources: Spearman 1904; Kendall 1945 (τ-b); Fisher 1915 (z).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from visualjudge.records import FloatArray
+
+KENDALL_MOST = 3000
+WEIGHT_CELLS = 4_000_000
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Product-moment correlation; None for fewer than two cases or a constant."""
+    a, b = np.asarray(x, float), np.asarray(y, float)
+    return _finite(_pearson(a, b, np.ones((1, a.size)))[0]) if a.size > 1 else None
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Rank correlation with mid-ranks for ties; None for fewer than two cases or a constant."""
+    a, b = np.asarray(x, float), np.asarray(y, float)
+    return _finite(weighted_spearman(a, b, np.ones((1, a.size)))[0]) if a.size > 1 else None
+
+
+def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Kendall's τ-b; None for fewer than two cases or a constant."""
+    from scipy import stats  # slow to import, and O(n log n) where the table of signs is O(n²)
+
+    a, b = np.asarray(x, float), np.asarray(y, float)
+    if a.size < 2 or np.all(a == a[0]) or np.all(b == b[0]):
+        return None
+    return _finite(float(stats.kendalltau(a, b)[0]))
+
+
+def _pearson(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted correlation per row of ``weights``; ``a`` and ``b`` are (N,) or draws × N."""
+    total = weights.sum(1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        da = a - (weights * a).sum(1, keepdims=True) / total
+        db = b - (weights * b).sum(1, keepdims=True) / total
+        va, vb = (weights * da * da).sum(1), (weights * db * db).sum(1)
+        flat = (va <= 1e-12 * np.maximum(1, (weights * a * a).sum(1))) | (
+            vb <= 1e-12 * np.maximum(1, (weights * b * b).sum(1))
+        )
+        out = (weights * da * db).sum(1) / np.sqrt(va * vb)
+    return np.where(flat, np.nan, np.clip(out, -1, 1))
+
+
+def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Mid-ranks of ``values`` (N,) in a sample that holds case i ``weights[d, i]`` times; draws × N."""
+    levels, which = np.unique(values, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    starts = np.searchsorted(which[order], np.arange(levels.size))
+    held = np.add.reduceat(weights[:, order], starts, axis=1)
+    ranks = np.cumsum(held, axis=1) - held / 2 + 0.5
+    return np.asarray(ranks[:, which])
+
+
+def weighted_spearman(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Spearman's ρ for each row of ``weights`` (draws × N); NaN where a draw is constant."""
+    out = np.empty(weights.shape[0])
+    step = max(1, WEIGHT_CELLS // max(1, x.size))
+    for start in range(0, out.size, step):
+        part = np.asarray(weights[start : start + step], float)
+        out[start : start + step] = _pearson(weighted_midranks(x, part), weighted_midranks(y, part), part)
+    return out
+
+
+def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Pearson's r for each row of ``weights`` (draws × N); NaN where a draw is constant."""
+    out = np.empty(weights.shape[0])
+    step = max(1, WEIGHT_CELLS // max(1, x.size))
+    for start in range(0, out.size, step):
+        out[start : start + step] = _pearson(x, y, np.asarray(weights[start : start + step], float))
+    return out
+
+
+def weighted_kendall(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Kendall's τ-b for each row of ``weights``; NaN above 3000 cases (the table of signs is N × N)."""
+    if x.size > KENDALL_MOST:
+        return np.full(weights.shape[0], np.nan)
+    sx, sy = np.sign(x[:, None] - x), np.sign(y[:, None] - y)
+    w = np.asarray(weights, float)
+    forms = [((w @ table) * w).sum(1) for table in (sx * sy, np.abs(sx), np.abs(sy))]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(forms[0] / np.sqrt(forms[1] * forms[2]))
+
+
+def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
+    """τ-b of each row of ``a`` with the same row of ``b`` (both N × k); NaN where a row is constant."""
+    first, second = np.triu_indices(a.shape[1], 1)
+    sa, sb = np.sign(a[:, first] - a[:, second]), np.sign(b[:, first] - b[:, second])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((sa * sb).sum(1) / np.sqrt(np.abs(sa).sum(1) * np.abs(sb).sum(1)))
+
+
+def fisher_mean(correlations: ArrayLike, axis: int = 0) -> FloatArray:
+    """Mean of correlations by way of Fisher's z, NaN left out: what VIEScore reports over sources."""
+    r = np.clip(np.asarray(correlations, float), -0.999999, 0.999999)
+    known: NDArray[np.bool_] = np.isfinite(r)
+    count = known.sum(axis)
+    total = np.where(known, np.arctanh(np.where(known, r, 0)), 0).sum(axis)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.tanh(total / np.where(count == 0, np.nan, count)))

@@ -1,0 +1,103 @@
+"""Which encoding should I use? Encodings compared on the same pairs, with what they cost.
+
+Two encodings of a task are compared over the pairs of annotations that the judge saw in both; images are resampled;
+p is adjusted by Holm over all comparisons of that judge and task. An encoding is *as good as the best* if the best is
+not significantly better; the cheapest in tokens of those is recommended.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_interval, t_test
+from visualjudge.records import FloatArray
+
+LEVEL = 0.05
+
+
+def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
+    """One row a pair of annotations and encoding: mean of right over orders and repeats, mean prompt tokens."""
+    return table.group_by("item", "encoding", maintain_order=True).agg(
+        pl.col("cluster").first(),
+        right=pl.col("right").mean(),
+        tokens=pl.col("tokens_in").mean(),
+    )
+
+
+def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, FloatArray]:
+    """Pairs × encodings of right (NaN = not asked), and the pairs' images."""
+    wide = pairs.pivot("encoding", index=["item", "cluster"], values="right", aggregate_function="first")
+    return wide.select(encodings).to_numpy().astype(float), wide["cluster"].to_numpy()
+
+
+def compare_encodings(table: pl.DataFrame, resampling: Resampling) -> list[dict[str, Any]]:
+    """Every two encodings of one task: difference in accuracy (first less second) on common pairs, p, p by Holm."""
+    pairs = _per_pair(table)
+    names = sorted(pairs["encoding"].unique().to_list())
+    right, clusters = _wide(pairs, names)
+    duels = list(combinations(range(len(names)), 2))
+    if not duels:
+        return []
+    gaps = np.stack([right[:, i] - right[:, j] for i, j in duels], 1)
+    common = np.isfinite(gaps)
+    sums, counts = (np.zeros((resampling.clusters, len(duels))) for _ in range(2))
+    np.add.at(sums, clusters, np.where(common, gaps, 0))
+    np.add.at(counts, clusters, common)
+    draws = resampling.ratios(sums, counts)
+    rows = [_duel_row(names, duel, sums[:, d], counts[:, d], draws[:, d]) for d, duel in enumerate(duels)]
+    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        row["p_holm"] = p
+    return rows
+
+
+def _duel_row(
+    names: list[str], duel: tuple[int, int], sums: FloatArray, counts: FloatArray, draws: FloatArray
+) -> dict[str, Any]:
+    n, images = int(counts.sum()), int((counts > 0).sum())
+    gap = float(sums.sum() / n) if n else None
+    error = standard_error(draws)
+    return {
+        "first": names[duel[0]],
+        "second": names[duel[1]],
+        "pairs": n,
+        "images": images,
+        "difference": gap,
+        "ci95": None if gap is None else t_interval(gap, error, images),
+        "p": None if gap is None else t_test(gap, error, images),
+    }
+
+
+def _worse(duels: list[dict[str, Any]], best: str) -> set[str]:
+    """Encodings that ``best`` beats beyond chance."""
+    out = set()
+    for row in duels:
+        if best in (row["first"], row["second"]) and row["p_holm"] is not None and row["p_holm"] < LEVEL:
+            sign = 1 if row["first"] == best else -1
+            if row["difference"] * sign > 0:
+                out.add(row["second"] if sign > 0 else row["first"])
+    return out
+
+
+def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The encodings of one judge and task, best first, and their comparisons.
+
+    ``recommended`` is the cheapest of those that are as good as the best; where no usage is known, the best.
+    """
+    duels = compare_encodings(table, resampling)
+    shares = table.group_by("encoding").agg(
+        n=pl.len(), accuracy=pl.col("right").mean(), tokens=pl.col("tokens_in").mean()
+    )
+    rows = shares.sort(["accuracy", "encoding"], descending=[True, False]).to_dicts()
+    worse = _worse(duels, rows[0]["encoding"])
+    for row in rows:
+        row["as_good_as_best"] = row["encoding"] not in worse
+    good = [row for row in rows if row["as_good_as_best"]]
+    priced = [row for row in good if row["tokens"] is not None]
+    chosen = min(priced, key=lambda row: (row["tokens"], -row["accuracy"])) if len(priced) == len(good) else good[0]
+    for row in rows:
+        row["recommended"] = row is chosen
+    return rows, duels

@@ -1,0 +1,198 @@
+"""Questions and verdicts as tables, and the two joined: one row a verdict, with what was right beside what was said.
+
+Nothing is repaired here. A verdict whose value does not fit its question counts as failed, and a line that cannot be
+read is a problem that the report names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from visualjudge.records import OptionFeatures, Question, Verdict
+
+LETTERS = "ABCDE"
+FEATURES = ("text_chars", "png_bytes", "count", "area", "severity")
+NO_TYPE = "(none)"
+
+VERDICT_SCHEMA: dict[str, Any] = {
+    "id": pl.String,
+    "order": pl.String,
+    "repeat": pl.Int32,
+    "text": pl.String,
+    "number": pl.Float64,
+    "status": pl.String,
+    "probability_a": pl.Float64,
+    "latency_s": pl.Float64,
+    "tokens_in": pl.Int64,
+    "tokens_out": pl.Int64,
+    "offset": pl.Int64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One judge over one dataset: what ``run.json`` says, and its verdicts as a table (VERDICT_SCHEMA)."""
+
+    name: str
+    folder: Path | None
+    info: Mapping[str, Any]
+    verdicts: pl.DataFrame
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def simulated(self) -> bool:
+        """The judge knows the answers, or looks at nothing: its figures test the statistics only."""
+        return bool(self.info.get("simulated", False))
+
+
+def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | None]:
+    """Prompt and reply tokens of a ``usage``, under OpenAI's, Anthropic's or Google's names."""
+    found = []
+    for names in (
+        ("prompt_tokens", "input_tokens", "prompt_token_count"),
+        ("completion_tokens", "output_tokens", "candidates_token_count"),
+    ):
+        values = [usage[n] for n in names if isinstance(usage.get(n), int)] if usage else []
+        found.append(values[0] if values else None)
+    return found[0], found[1]
+
+
+def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
+    """Verdict records as a table, for analyses that start in Python."""
+    rows = [
+        (
+            v.id,
+            v.order,
+            v.repeat,
+            v.value if isinstance(v.value, str) else None,
+            float(v.value) if not isinstance(v.value, str) else None,
+            v.status,
+            v.probability_a,
+            v.latency_s,
+            *token_counts(v.usage),
+            None,
+        )
+        for v in verdicts
+    ]
+    return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
+
+
+def _feature(question: Question, name: str) -> list[float | None] | None:
+    if question.features is None:
+        return None
+    return [None if (x := getattr(f, name)) is None else float(x) for f in question.features]
+
+
+def _answer_columns(questions: Sequence[Question]) -> dict[str, Any]:
+    return {
+        "answer": pl.Series([q.answer if isinstance(q.answer, str) else None for q in questions], dtype=pl.String),
+        "truth": pl.Series(
+            [float(q.answer) if not isinstance(q.answer, str) else None for q in questions], dtype=pl.Float64
+        ),
+    }
+
+
+def question_table(questions: Sequence[Question]) -> pl.DataFrame:
+    """One row a question: its cell, its options' scores, sources and features as lists in option order."""
+    features = {
+        name: pl.Series([_feature(q, name) for q in questions], dtype=pl.List(pl.Float64)) for name in FEATURES
+    }
+    table = pl.DataFrame(
+        {
+            "id": [q.id for q in questions],
+            "task": [q.task for q in questions],
+            "encoding": [q.encoding for q in questions],
+            "kind": [q.question_type for q in questions],
+            "image": [q.image_id for q in questions],
+            "classes": [None if q.class_of_interest is None else "+".join(q.class_of_interest) for q in questions],
+            "error_type": [q.error_type or NO_TYPE for q in questions],
+            "item": ["|".join(q.annotation_ids) for q in questions],
+            "scores": pl.Series([list(map(float, q.final_scores)) for q in questions], dtype=pl.List(pl.Float64)),
+            "sources": pl.Series([list(q.sources) for q in questions], dtype=pl.List(pl.String)),
+            **_answer_columns(questions),
+            **features,
+        },
+        schema_overrides={"classes": pl.String},
+    )
+    codes = pl.Series("cluster", np.unique(table["image"].to_numpy(), return_inverse=True)[1], dtype=pl.Int64)
+    width = pl.col("scores").list.max() - pl.col("scores").list.min()
+    return table.with_columns(codes, margin=width, options=pl.col("scores").list.len().cast(pl.Int64))
+
+
+def _usable() -> pl.Expr:
+    """Whether the value fits the question: a letter, a permutation of its letters, a number 0..10."""
+    letters = pl.col("text").str.split("").list.sort().list.join("")
+    wanted = pl.lit(LETTERS).str.slice(0, pl.col("options"))
+    fits = (
+        pl.when(pl.col("kind") == "pairwise")
+        .then(pl.col("text").is_in(["A", "B"]))
+        .when(pl.col("kind") == "ranking")
+        .then((letters == wanted) & (pl.col("text").str.len_chars() == pl.col("options")))
+        .otherwise(pl.col("number").is_between(0, 10))
+    )
+    return (fits & (pl.col("status") == "ok")).fill_null(False)
+
+
+def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
+    """One row a verdict of ``run`` on a question that the dataset holds.
+
+    ``parsed``: the reply could be used; ``right``: pairwise only, a failed reply is wrong; ``said_first``: the option
+    shown first was chosen (null where failed); ``first_right``: the option shown first is the better one.
+    """
+    table = run.verdicts.join(questions, on="id", how="inner", maintain_order="left").with_columns(parsed=_usable())
+    turned = pl.col("order") == "BA"
+    pairwise = pl.col("kind") == "pairwise"
+    chose_a, a_right = pl.col("text") == "A", pl.col("answer") == "A"
+    return table.with_columns(
+        right=pl.when(pairwise).then(pl.col("parsed") & (pl.col("text") == pl.col("answer"))),
+        said_first=pl.when(pairwise & pl.col("parsed")).then(chose_a ^ turned),
+        first_right=pl.when(pairwise).then(a_right ^ turned),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The questions, the runs on them, and each run's joined table."""
+
+    questions: pl.DataFrame
+    runs: tuple[Run, ...]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    root: Path | None = None
+    seed: int = 0
+
+    @cached_property
+    def joined(self) -> tuple[pl.DataFrame, ...]:
+        """One table a run, as :func:`join` makes it."""
+        return tuple(join(self.questions, run) for run in self.runs)
+
+    @property
+    def clusters(self) -> int:
+        """Number of different images."""
+        return int(self.questions["cluster"].n_unique())
+
+    def kind(self, run: int, kind: str) -> pl.DataFrame:
+        """The verdicts of one run on one kind of question."""
+        return self.joined[run].filter(pl.col("kind") == kind)
+
+
+def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0) -> Study:
+    """A study from records alone: ``judged`` maps a judge's name to its verdicts."""
+    runs = tuple(Run(name, None, {}, verdict_table(verdicts)) for name, verdicts in judged.items())
+    return Study(question_table(questions), runs, seed=seed)
+
+
+def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:
+    """The image's number of every row."""
+    return np.asarray(table["cluster"].to_numpy(), dtype=np.int64)
+
+
+NO_FEATURES = OptionFeatures()

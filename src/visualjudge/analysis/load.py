@@ -1,0 +1,203 @@
+"""Runs and datasets from disk. The only reader of ``run.json`` and ``verdicts.jsonl`` in the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from visualjudge.analysis.join import VERDICT_SCHEMA, Run, Study, question_table, token_counts
+from visualjudge.errors import DataError
+from visualjudge.records import Question
+
+CHUNK_LINES = 50_000
+STATUSES = frozenset({"ok", "unparseable", "refusal", "truncated", "api_error"})
+
+
+def _row(line: bytes, offset: int) -> tuple[Any, ...]:
+    """One line of the journal as a row of VERDICT_SCHEMA; raises ValueError or KeyError where it is not a verdict."""
+    v = orjson.loads(line)
+    value, status = v["value"], v["status"]
+    if status not in STATUSES or not isinstance(v["id"], str):
+        raise ValueError(status)
+    number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    text = value if isinstance(value, str) else None
+    order = "BA" if v.get("order") == "BA" else "AB"
+    tokens = token_counts(v.get("usage"))
+    return (
+        v["id"],
+        order,
+        v.get("repeat") or 0,
+        text,
+        number,
+        status,
+        v.get("probability_a"),
+        v.get("latency_s"),
+        *tokens,
+        offset,
+    )
+
+
+def read_verdicts(path: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
+    """The verdicts of a journal, its problems, its warnings.
+
+    A last line that was cut short (a killed run) is a warning; any other unreadable line is a problem. Of several
+    verdicts for one question, order and repeat the last holds (a resumed run asks failed ones again).
+    """
+    frames, rows, problems, warnings, offset = [], [], [], [], 0
+    with path.open("rb") as journal:
+        for number, line in enumerate(journal, 1):
+            try:
+                rows.append(_row(line, offset))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                if line.strip():
+                    torn = not line.endswith(b"\n")
+                    said = f"{path}: line {number}: " + (
+                        "cut short, left out; finish the run with --resume" if torn else "is no verdict, left out"
+                    )
+                    (warnings if torn else problems).append(said)
+            offset += len(line)
+            if len(rows) >= CHUNK_LINES:
+                frames.append(pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row"))
+                rows = []
+    frames.append(pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row"))
+    table = pl.concat(frames)
+    kept = table.unique(["id", "order", "repeat"], keep="last", maintain_order=True)
+    if kept.height < table.height:
+        warnings.append(f"{path}: {table.height - kept.height} verdicts were asked again; the last one of each counts")
+    return kept, problems, warnings
+
+
+def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
+    """The whole verdict at ``offset`` of a run's journal, for the few that the report shows."""
+    if run.folder is None or offset is None:
+        return {}
+    with (run.folder / "verdicts.jsonl").open("rb") as journal:
+        journal.seek(offset)
+        found = orjson.loads(journal.readline())
+    return found if isinstance(found, dict) else {}
+
+
+def _info(folder: Path) -> dict[str, Any]:
+    path = folder / "run.json"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; name a folder that `visualjudge judge --out` wrote")
+    try:
+        info = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{path}: not JSON ({error}); run `visualjudge judge` again") from None
+    if not isinstance(info, dict):
+        raise DataError(f"{path}: holds no object; run `visualjudge judge` again")
+    return info
+
+
+def load_run(folder: str | Path) -> Run:
+    """One run folder.
+
+    Raises
+    ------
+    DataError
+        If the folder, its ``run.json`` or its ``verdicts.jsonl`` is not there.
+    """
+    home = Path(folder)
+    info = _info(home)
+    journal = home / "verdicts.jsonl"
+    if not journal.is_file():
+        raise DataError(f"{journal}: no such file; the run has no verdicts yet")
+    table, problems, warnings = read_verdicts(journal)
+    name = str(info.get("judge") or info.get("model") or home.name)
+    return Run(name, home, info, table, tuple(problems), tuple(warnings))
+
+
+def dataset_path(info: Mapping[str, Any]) -> Path | None:
+    """Where a run says that its dataset lies."""
+    found = info.get("dataset")
+    if isinstance(found, Mapping):
+        found = found.get("path")
+    return Path(found) if isinstance(found, str) and found else None
+
+
+def dataset_checksum(info: Mapping[str, Any]) -> str | None:
+    """The checksum of questions.json that a run was asked from."""
+    found = info.get("dataset")
+    nested = found.get("checksum") if isinstance(found, Mapping) else None
+    value = nested or info.get("dataset_checksum")
+    return str(value) if value else None
+
+
+def _distinct_names(runs: Sequence[Run]) -> list[Run]:
+    """Runs of one judge are told apart by their folder."""
+    from dataclasses import replace
+
+    names = [run.name for run in runs]
+    out: list[Run] = []
+    for run in runs:
+        name = run.name
+        if names.count(name) > 1 and run.folder is not None:
+            name = f"{name} ({run.folder.resolve().name})"
+        while name in {r.name for r in out}:
+            name += "′"
+        out.append(replace(run, name=name))
+    return out
+
+
+def _merge_questions(roots: Sequence[Path]) -> tuple[tuple[Question, ...], Mapping[str, Any]]:
+    from visualjudge.dataset.folder import load_dataset
+
+    seen: dict[str, Question] = {}
+    meta: Mapping[str, Any] = {}
+    for root in roots:
+        dataset = load_dataset(root)
+        meta = meta or {**dataset.meta, "path": str(root), "questions_sha256": dataset.checksum}
+        for question in dataset.questions:
+            seen.setdefault(question.id, question)
+    return tuple(seen.values()), meta
+
+
+def _checked(run: Run, known: pl.Series, checksum: str | None) -> Run:
+    """The run with what does not fit the dataset noted."""
+    from dataclasses import replace
+
+    strangers = run.verdicts.filter(~pl.col("id").is_in(known.implode())).height
+    notes, problems = list(run.warnings), list(run.problems)
+    if strangers and strangers == run.verdicts.height:
+        raise DataError(f"{run.folder}: none of its verdicts is on a question of the dataset; name it with --dataset")
+    if strangers:
+        problems.append(f"{run.folder}: {strangers} verdicts are on questions that the dataset does not hold, left out")
+    own = dataset_checksum(run.info)
+    if own and checksum and own != checksum:
+        problems.append(f"{run.folder}: the dataset's questions.json has changed since the run")
+    return replace(run, warnings=tuple(notes), problems=tuple(problems))
+
+
+def _roots(runs: Sequence[Run], dataset: str | Path | None) -> list[Path]:
+    if dataset is not None:
+        return [Path(dataset)]
+    roots: list[Path] = []
+    for run in runs:
+        root = dataset_path(run.info)
+        if root is None:
+            raise DataError(f"{run.folder}/run.json: dataset: is missing; name the dataset with --dataset")
+        if root not in roots:
+            roots.append(root)
+    return roots
+
+
+def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = None, seed: int = 0) -> Study:
+    """Runs with the questions they were asked. ``dataset`` overrides the path that the runs remember.
+
+    Raises
+    ------
+    DataError
+        If a run or its dataset cannot be read, or none of a run's verdicts is on a question of the dataset.
+    """
+    runs = _distinct_names([load_run(folder) for folder in folders])
+    roots = _roots(runs, dataset)
+    questions, meta = _merge_questions(roots)
+    table = question_table(questions)
+    checksum = str(meta.get("questions_sha256") or "") if len(roots) == 1 else None
+    checked = tuple(_checked(run, table["id"], checksum) for run in runs)
+    return Study(table, checked, meta, roots[0], seed)

@@ -1,0 +1,83 @@
+"""Where the spread of right and wrong comes from: the pair, the encoding, both together, the order, the repeat.
+
+Variance components of a crossed random-effects model, estimated without bias from products of two verdicts that share
+exactly the named things (the method of moments for unbalanced designs: Koch 1967). For verdicts y with mean μ:
+same encoding only → μ² + encoding; same pair only → μ² + item; same pair and encoding, other order → + interaction;
+same order too, other repeat → + order; the verdict itself → + repeat. Estimates can be slightly negative; they are
+given as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")
+Pairs = tuple[float, float]
+
+
+def _ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
+    """Σ y·y′ and the number of ordered pairs (a verdict with itself among them) that share ``same``."""
+    keys = list(same)
+    sums = table.group_by(keys).agg(s=pl.col("y").sum(), n=pl.len()) if keys else table.select(s=pl.col("y").sum(), n=pl.len())
+    squares = sums.select((pl.col("s") ** 2).sum(), (pl.col("n").cast(pl.Float64) ** 2).sum()).row(0)
+    return float(squares[0] or 0), float(squares[1] or 0)
+
+
+def _mean(*signed: tuple[int, Pairs]) -> float | None:
+    top = sum(sign * pair[0] for sign, pair in signed)
+    count = sum(sign * pair[1] for sign, pair in signed)
+    return top / count if count > 0.5 else None
+
+
+def _less(a: float | None, *others: float | None) -> float | None:
+    if a is None or any(x is None for x in others):
+        return None
+    return a - sum(x for x in others if x is not None)
+
+
+def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
+    """Components of one judge and task; None where the design does not tell (no swap, no repeat, one encoding).
+
+    A component that cannot be told apart stays inside the finest one that can: without repeats, ``order`` holds the
+    rest; without the other order too, ``item_x_encoding`` does.
+    """
+    y = table.select("item", "encoding", "order", y=pl.col("right").cast(pl.Float64))
+    everything, item = _ordered_pairs(y, []), _ordered_pairs(y, ["item"])
+    encoding, cell = _ordered_pairs(y, ["encoding"]), _ordered_pairs(y, ["item", "encoding"])
+    order = _ordered_pairs(y, ["item", "encoding", "order"])
+    itself: Pairs = (float(y.select((pl.col("y") ** 2).sum()).item() or 0), float(y.height))
+    apart = _mean((1, everything), (-1, item), (-1, encoding), (1, cell))
+    found = {
+        "item": _less(_mean((1, item), (-1, cell)), apart),
+        "encoding": _less(_mean((1, encoding), (-1, cell)), apart),
+    }
+    levels = [("item_x_encoding", _mean((1, cell), (-1, order))), ("order", _mean((1, order), (-1, itself)))]
+    levels.append(("repeat", _mean((1, itself))))
+    return {**found, **_nested(apart, found, levels)}
+
+
+def _nested(
+    apart: float | None, found: dict[str, float | None], levels: list[tuple[str, float | None]]
+) -> dict[str, float | None]:
+    """Differences of successive levels; a level that the design lacks passes its part to the one above."""
+    out: dict[str, float | None] = {name: None for name, _ in levels}
+    base, held = _less(apart, *(-x if x is not None else None for x in found.values())), levels[0][0]
+    for name, value in levels:
+        if value is None:
+            continue
+        slot = held if all(out[n] is None for n, _ in levels) and name == "repeat" else name
+        out[slot] = _less(value, base)
+        base = value
+    return out
+
+
+def variance_row(table: pl.DataFrame) -> dict[str, Any]:
+    """Components with their total and the shares of it (negative components count as 0 in the shares)."""
+    parts = variance_components(table)
+    positive = {name: max(0.0, value) for name, value in parts.items() if value is not None}
+    total = sum(positive.values())
+    shares = {f"{n}_share": (positive[n] / total if n in positive and total > 0 else None) for n in COMPONENTS}
+    return {"n": table.height, **parts, "total": total, **shares}
