@@ -4,6 +4,7 @@
 
     VisualJudgeError                 what the command line turns into one line and an exit status
     ├── UsageError                   the call itself is wrong                              (exit 2)
+    │   └── UnknownName              a name that is in no registry; a ValueError too
     └── RunError                     the data or the run failed                            (exit 1)
         ├── DataError                a file, record or field cannot be used
         │   └── InvalidRecord        one record of a file: file, record, field, reason
@@ -26,6 +27,10 @@ class VisualJudgeError(Exception):
 
 class UsageError(VisualJudgeError):
     """The call is wrong: an unknown name, an option that does not fit."""
+
+
+class UnknownName(UsageError, ValueError):
+    """A backend, pipe or model that is in no registry; the message lists those that are."""
 
 
 class RunError(VisualJudgeError):

@@ -58,6 +58,10 @@ class Request:
     schema: Mapping[str, Any] | None = None
     top_logprobs: int | None = None
     """How many alternatives a token to ask for; None asks for no log-probabilities."""
+    repeat: int = 0
+    """Which of several samples of one request this is: never sent, part of a cache's key."""
+    prepared: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """Where a transport keeps the body it made of this request, so that a retry sends the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class Reply:
     tokens: tuple[Token, ...] | None = None
     notes: tuple[str, ...] = ()
     """What the client noticed, such as "schema refused by the server; asked without"."""
+    cached: bool = False
+    """Whether it came out of a response cache, and so cost nothing."""
 
 
 class Client(Protocol):

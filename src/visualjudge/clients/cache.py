@@ -1,0 +1,119 @@
+"""Replies on disk: a repeated run asks nothing.
+
+One file an entry, written beside its place and renamed into it: whole or absent after ``kill -9``, safe with several
+processes, on any file system. The key is all that decides a reply: backend, base URL, model, parameters, exact payload,
+number of the sample. A judge that repeats a request because of a bad reply counts its attempts, and attempt *n* reads
+entry *n*: were there one entry only, it would get the same bad reply for ever. Failures are never kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import weakref
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge.atomic import write_bytes
+from visualjudge.clients.base import Alternative, Client, ImagePart, Part, Reply, Request, Token
+from visualjudge.clients.parameters import Identity, identity_of
+
+_FORMAT = 1
+
+
+def default_cache_dir() -> Path:
+    """``$XDG_CACHE_HOME/visualjudge/replies``, by default ``~/.cache/visualjudge/replies``."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    base = Path(home) if home else Path.home() / ".cache"
+    return base / "visualjudge" / "replies"
+
+
+def cache_key(identity: Identity, request: Request) -> str:
+    """SHA-256 of everything that decides the reply, as hex."""
+    asked = {
+        "format": _FORMAT,
+        "client": identity.as_dict(),
+        "system": request.system,
+        "parts": [_part(part) for part in request.parts],
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+        "seed": request.seed,
+        "schema": request.schema,
+        "top_logprobs": request.top_logprobs,
+        "repeat": request.repeat,
+    }
+    return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
+
+
+def _part(part: Part) -> list[str]:
+    return ["image", part.mime, part.sha256] if isinstance(part, ImagePart) else ["text", part.text]
+
+
+class Cached:
+    """A client that remembers. Two equal requests under way at once are asked once."""
+
+    def __init__(self, inner: Client, directory: str | Path) -> None:
+        self.inner = inner
+        self.model = inner.model
+        self.directory = Path(directory)
+        self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+
+    @property
+    def identity(self) -> Identity:
+        """Of the client that is asked."""
+        return identity_of(self.inner)
+
+    def __repr__(self) -> str:
+        return f"Cached({self.inner!r})"
+
+    def path(self, request: Request, attempt: int) -> Path:
+        """Where the reply to a judge's ``attempt``-th asking of ``request`` lies."""
+        key = cache_key(self.identity, request)
+        return self.directory / key[:2] / f"{key}.{attempt}.json"
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """The reply on disk, marked ``cached``; else the inner client's, which is then kept."""
+        path = self.path(request, attempt)
+        kept = _read(path)
+        if kept is not None:
+            return kept
+        lock = self._asking.setdefault(path.name, asyncio.Lock())
+        async with lock:
+            kept = _read(path)
+            if kept is not None:
+                return kept
+            reply = await self.inner.ask(request, attempt=attempt)
+            _write(path, reply)
+            return reply
+
+    async def aclose(self) -> None:
+        """Close the client that is asked."""
+        await self.inner.aclose()
+
+
+def _write(path: Path, reply: Reply) -> None:
+    write_bytes(path, orjson.dumps(asdict(reply)))
+
+
+def _read(path: Path) -> Reply | None:
+    """The entry, or None where there is none (or a foreign file in its place: it is written anew)."""
+    try:
+        return replace(_reply(orjson.loads(path.read_bytes())), cached=True)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _reply(entry: dict[str, Any]) -> Reply:
+    tokens = entry.pop("tokens")
+    return Reply(
+        **entry | {"notes": tuple(entry["notes"])},
+        tokens=None if tokens is None else tuple(_token(token) for token in tokens),
+    )
+
+
+def _token(token: dict[str, Any]) -> Token:
+    return Token(token["token"], token["logprob"], tuple(Alternative(**top) for top in token["top"]))

@@ -1,0 +1,184 @@
+"""Backends by name, and the way from a configuration to a client."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+
+from visualjudge.clients.base import Client
+from visualjudge.clients.cache import Cached
+from visualjudge.clients.limiter import Limited
+from visualjudge.clients.resize import Shrinking
+from visualjudge.clients.retry import Retrying, RetryPolicy
+from visualjudge.errors import UnknownName, UsageError
+
+
+class Registry(Mapping[str, Any]):
+    """Classes by name; ``"module:Class"`` is imported when it is first asked for.
+
+    Parameters
+    ----------
+    what
+        What is registered, for messages.
+    """
+
+    def __init__(self, what: str, entries: Mapping[str, Any]) -> None:
+        self._what = what
+        self._entries = dict(entries)
+
+    def __getitem__(self, name: str) -> Any:
+        entry = self._entries[name]
+        if isinstance(entry, str):
+            module, _, attribute = entry.partition(":")
+            entry = self._entries[name] = getattr(importlib.import_module(module), attribute)
+        return entry
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def register(self, name: str, entry: Any) -> None:
+        """Add an entry of your own, or put it in the place of one that is there."""
+        self._entries[name] = entry
+
+    def find(self, name: object) -> Any:
+        """The entry.
+
+        Raises
+        ------
+        UnknownName
+            If there is none; the message lists those there are.
+        """
+        if not isinstance(name, str) or name not in self._entries:
+            raise UnknownName(f"unknown {self._what} {name!r}; known: {', '.join(self._entries)}")
+        return self[name]
+
+
+CLIENT_REGISTRY = Registry(
+    "backend",
+    {
+        "api": "visualjudge.clients.api:ApiClient",
+        "google": "visualjudge.clients.google:GoogleClient",
+        "vllm": "visualjudge.clients.vllm:VllmClient",
+        "anthropic": "visualjudge.clients.anthropic:AnthropicClient",
+        "transformers": "visualjudge.clients.transformers:TransformersClient",
+    },
+)
+
+_JUDGE_KEYS = frozenset({"retries", "prompt_info", "structured_output"})
+_WRAPPER_KEYS = frozenset({"cache_dir", "concurrency", "max_image_side", "attempts"})
+_SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key"})
+
+
+class ClientConfig(BaseModel):
+    """What configurations of all backends share; values may come as text, from the environment. Extra keys stay."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), hide_input_in_errors=True)
+
+    backend: str = "api"
+    model_name: str = Field(min_length=1)
+    timeout: PositiveFloat | None = None
+    temperature: float | None = Field(default=None, ge=0)
+    max_tokens: PositiveInt | None = None
+    seed: int | None = None
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    concurrency: PositiveInt | None = None
+    max_image_side: PositiveInt | None = None
+    attempts: PositiveInt | None = None
+    cache_dir: Path | None = None
+
+
+def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with its types right and what is None left out."""
+    CLIENT_REGISTRY.find(config.get("backend", "api"))
+    try:
+        checked = ClientConfig.model_validate(dict(config))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"client configuration: {where}: {first['msg']}") from None
+    return {name: value for name, value in checked.model_dump().items() if value is not None}
+
+
+def build_client(backend: str = "api", **fields: Any) -> Any:
+    """The backend's client, with the fields its constructor takes.
+
+    Parameters
+    ----------
+    backend
+        A name in ``CLIENT_REGISTRY``.
+    fields
+        ``model_name``, ``base_url``, ``api_key``, ``ip_address``, ``port``, ``timeout``, ``temperature``,
+        ``max_tokens``, ``seed``, and whatever else the backend takes. Keys that others need (``port``,
+        ``retries``, ``prompt_info`` …) may stand here too.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such backend.
+    UsageError
+        If a field is missing, has a wrong value, or is none that the backend knows.
+    """
+    checked = _checked({"backend": backend, **fields})
+    make = CLIENT_REGISTRY.find(checked.pop("backend"))
+    given = {name: value for name, value in checked.items() if name not in _JUDGE_KEYS | _WRAPPER_KEYS}
+    accepted = _accepted(make)
+    unknown = sorted(set(given) - accepted - _SHARED_KEYS)
+    if unknown:
+        known = ", ".join(sorted(accepted))
+        raise UsageError(f"backend {backend!r} knows no field {', '.join(unknown)}; it knows: {known}")
+    return make(**{name: value for name, value in given.items() if name in accepted})
+
+
+def _accepted(make: Callable[..., Any]) -> set[str]:
+    """Names that a constructor takes, those of its base classes too where it hands the rest on."""
+    names: set[str] = set()
+    for owner in make.__mro__ if isinstance(make, type) else (make,):
+        parameters = inspect.signature(owner).parameters.values() if owner is not object else ()
+        names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return names
+
+
+def open_client(
+    config: Mapping[str, Any],
+    *,
+    cache_dir: str | Path | None = None,
+    retry: RetryPolicy | None = None,
+    concurrency: int | None = None,
+) -> Client:
+    """A client that survives real servers: cached(retrying(limited(backend))).
+
+    Parameters
+    ----------
+    config
+        As :func:`build_client`, with ``backend``; also ``concurrency``, ``attempts`` (calls in all, where a server
+        fails), ``max_image_side`` (pictures are resized only where this is given) and ``cache_dir``.
+    cache_dir
+        Where replies are kept; None = they are not.
+    retry
+        How patiently; default :class:`~visualjudge.clients.retry.RetryPolicy`.
+    concurrency
+        Most calls under way at once; fewer while the server pushes back. Default 32.
+
+    Raises
+    ------
+    UsageError
+        As :func:`build_client`.
+    """
+    checked = _checked(config)
+    policy = retry or (RetryPolicy(attempts=checked["attempts"]) if "attempts" in checked else RetryPolicy())
+    backend: Client = build_client(**checked)
+    client: Client = Retrying(Limited(backend, concurrency or checked.get("concurrency", 32)), policy)
+    place = cache_dir or checked.get("cache_dir")
+    if place:
+        client = Cached(client, place)
+    return Shrinking(client, checked["max_image_side"]) if "max_image_side" in checked else client

@@ -1,0 +1,71 @@
+"""Pictures made smaller, by option only; every reply says so."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import cv2
+import numpy as np
+from PIL import Image
+
+from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request
+from visualjudge.clients.parameters import Identity, identity_of
+from visualjudge.data.images import png_bytes, rgb_of
+
+_KEPT = 256
+
+
+def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
+    """``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG), and what was done."""
+    with Image.open(io.BytesIO(part.data)) as picture:
+        width, height = picture.size
+        scale = longest_side / max(width, height)
+        if scale >= 1:
+            return part, None
+        wide, high = max(1, round(width * scale)), max(1, round(height * scale))
+        small = cv2.resize(rgb_of(picture), (wide, high), interpolation=cv2.INTER_AREA)
+    return ImagePart(png_bytes(np.asarray(small, dtype=np.uint8))), f"resized from {width}×{height} to {wide}×{high}"
+
+
+class Shrinking:
+    """A client that shows pictures no larger than asked for; a reply's notes name each picture that was resized."""
+
+    def __init__(self, inner: Client, longest_side: int) -> None:
+        self.inner = inner
+        self.model = inner.model
+        self.longest_side = longest_side
+        self._done: dict[str, tuple[ImagePart, str | None]] = {}
+
+    @property
+    def identity(self) -> Identity:
+        """Of the client that is asked."""
+        return identity_of(self.inner)
+
+    def __repr__(self) -> str:
+        return f"Shrinking({self.inner!r}, {self.longest_side})"
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """As the inner client, with smaller pictures."""
+        parts: list[Part] = []
+        notes: list[str] = []
+        number = 0
+        for part in request.parts:
+            if isinstance(part, ImagePart):
+                number += 1
+                part, note = self._small(part)
+                notes += [f"image {number} {note}"] if note else []
+            parts.append(part)
+        reply = await self.inner.ask(replace(request, parts=tuple(parts)), attempt=attempt)
+        return replace(reply, notes=(*reply.notes, *notes))
+
+    def _small(self, part: ImagePart) -> tuple[ImagePart, str | None]:
+        if part.sha256 not in self._done:
+            if len(self._done) >= _KEPT:
+                self._done.pop(next(iter(self._done)))
+            self._done[part.sha256] = shrink(part, self.longest_side)
+        return self._done[part.sha256]
+
+    async def aclose(self) -> None:
+        """Close the client that is asked."""
+        await self.inner.aclose()

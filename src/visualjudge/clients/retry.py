@@ -1,0 +1,111 @@
+"""Asking again: 408, 409, 429, 5xx, time-outs and lost connections, with exponential back-off, jitter and Retry-After.
+
+Any other 4xx is the caller's mistake and is never repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from visualjudge.clients.base import Client, Reply, Request
+from visualjudge.clients.parameters import Identity, identity_of
+from visualjudge.errors import ApiError, ClientError, TransportError
+from visualjudge.seeding import rng_for
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how patiently.
+
+    Parameters
+    ----------
+    attempts
+        Calls in all, the first included.
+    first_wait_s, longest_wait_s
+        Back-off before the second call, doubled each time up to the longest; half of it is jitter (AWS's
+        "equal jitter"), so that many clients that were refused together do not come back together.
+    patience_s
+        A Retry-After above this is not waited for: the failure is reported.
+    """
+
+    attempts: int = 6
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 30.0
+    patience_s: float = 300.0
+
+    def wait_s(self, failures: int, error: ClientError, draw: float) -> float | None:
+        """Seconds to wait after the ``failures``-th failure; None = give up. ``draw`` is uniform in [0, 1)."""
+        if not error.retryable or failures >= self.attempts:
+            return None
+        backoff = min(self.longest_wait_s, self.first_wait_s * 2.0 ** (failures - 1))
+        wish = error.retry_after if isinstance(error, ApiError) else None
+        if wish is None:
+            return backoff * (0.5 + draw / 2)
+        return None if wish > self.patience_s else wish + draw * min(backoff, self.first_wait_s)
+
+
+NO_WAIT = RetryPolicy(first_wait_s=0.0, longest_wait_s=0.0)
+"""For tests: as often, without waiting."""
+
+
+def cause_of(error: ClientError) -> str:
+    """A failure in two words, as verdicts and counts name it: "HTTP 503", "timeout", "connection", "not JSON" …"""
+    if isinstance(error, ApiError):
+        return f"HTTP {error.status}"
+    return error.cause if isinstance(error, TransportError) else type(error).__name__
+
+
+class Retrying:
+    """A client that asks again.
+
+    ``failures`` counts every failed call by cause, those that a later call made good included.
+    """
+
+    def __init__(self, inner: Client, policy: RetryPolicy | None = None, *, sleep: Sleep = asyncio.sleep) -> None:
+        self.inner = inner
+        self.model = inner.model
+        self.policy = policy or RetryPolicy()
+        self.failures: Counter[str] = Counter()
+        self._sleep = sleep
+        self._numbers = itertools.count()
+
+    @property
+    def identity(self) -> Identity:
+        """Of the client that is asked."""
+        return identity_of(self.inner)
+
+    def __repr__(self) -> str:
+        return f"Retrying({self.inner!r})"
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """The first reply that comes.
+
+        Raises
+        ------
+        ClientError
+            The last failure, when the policy gives up.
+        """
+        number = next(self._numbers)
+        for failures in itertools.count(1):
+            try:
+                return await self.inner.ask(request, attempt=attempt)
+            except ClientError as error:
+                self.failures[cause_of(error)] += 1
+                # The process is a key too: several that were refused together must not come back together.
+                draw = float(rng_for(os.getpid(), "back-off", number, failures).random())
+                wait_s = self.policy.wait_s(failures, error, draw)
+                if wait_s is None:
+                    raise
+            await self._sleep(wait_s)
+        raise AssertionError("unreachable")
+
+    async def aclose(self) -> None:
+        """Close the client that is asked."""
+        await self.inner.aclose()

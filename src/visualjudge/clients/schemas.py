@@ -1,0 +1,49 @@
+"""JSON schemas on the way to a server and back: strict form, and a look at whether the server kept to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+IGNORED = "schema ignored by the server: the reply does not follow it"
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "array": (list,),
+    "object": (dict,),
+    "boolean": (bool,),
+}
+
+
+def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """``response_format`` of the OpenAI protocol, strict."""
+    name = str(schema.get("title") or "reply")
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema), "strict": True}}
+
+
+def follows(text: str, schema: Mapping[str, Any]) -> bool:
+    """Whether ``text`` is JSON of the schema's type, with its required fields, types and enums (one level deep)."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    if not _is(value, schema):
+        return False
+    if not isinstance(value, dict):
+        return True
+    properties = schema.get("properties", {})
+    return all(name in value for name in schema.get("required", ())) and all(
+        _is(value[name], rule) for name, rule in properties.items() if name in value
+    )
+
+
+def _is(value: Any, rule: Mapping[str, Any]) -> bool:
+    if "enum" in rule:
+        return value in rule["enum"]
+    kind = rule.get("type")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        return True
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))

@@ -1,0 +1,60 @@
+"""A transport that plays a script: for tests of judges, runs and one's own code, without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from visualjudge.clients.base import Reply, Request
+from visualjudge.clients.parameters import Identity
+
+Line = str | Reply | Exception
+Script = Sequence[Line] | Callable[[Request, int], Line]
+
+
+class ScriptedClient:
+    """Gives the lines of a script in turn, the last one for ever; raises those that are exceptions.
+
+    Parameters
+    ----------
+    script
+        Lines, or a function of the request and the attempt.
+
+    Attributes
+    ----------
+    requests, attempts
+        What was asked, in order.
+    """
+
+    backend = "scripted"
+    style = "openai_style"
+
+    def __init__(self, script: Script, *, model_name: str = "scripted") -> None:
+        self.model = model_name
+        self.requests: list[Request] = []
+        self.attempts: list[int] = []
+        self.closed = False
+        self._script = script
+
+    @property
+    def identity(self) -> Identity:
+        """Backend ``scripted``, no URL."""
+        return Identity(self.backend, None, self.model)
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """The next line."""
+        number = len(self.requests)
+        self.requests.append(request)
+        self.attempts.append(attempt)
+        line = self._line(request, attempt, number)
+        if isinstance(line, Exception):
+            raise line
+        return Reply(line) if isinstance(line, str) else line
+
+    def _line(self, request: Request, attempt: int, number: int) -> Line:
+        if callable(self._script):
+            return self._script(request, attempt)
+        return self._script[min(number, len(self._script) - 1)]
+
+    async def aclose(self) -> None:
+        """Nothing to close; remembered in ``closed``."""
+        self.closed = True

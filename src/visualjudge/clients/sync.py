@@ -1,0 +1,68 @@
+"""Plain calls on top of the asynchronous core: one event loop in a thread of its own, started when first needed.
+
+A loop of its own, so that plain calls work inside notebooks too, where a loop is running already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class _Background:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="visualjudge", daemon=True)
+                self._thread.start()
+            return self._loop
+
+    def is_here(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def stop(self) -> None:
+        loop, thread = self._loop, self._thread
+        if loop is not None and thread is not None and thread.is_alive():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(timeout=2)
+
+    def forget(self) -> None:
+        """In a forked child: the thread has not come along."""
+        self.__init__()  # type: ignore[misc]
+
+
+_background = _Background()
+atexit.register(_background.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_background.forget)
+
+
+def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
+    """The result of ``work``, waited for. An interrupt cancels it.
+
+    Raises
+    ------
+    RuntimeError
+        If called from work that runs here already: await it there.
+    """
+    if _background.is_here():
+        work.close()
+        raise RuntimeError("a plain call inside asynchronous work would wait for itself: await it")
+    future = asyncio.run_coroutine_threadsafe(work, _background.loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
