@@ -42,7 +42,7 @@ class PromptTemplate:
     system: str | None = None
     input_schema: str | None = None
     output_schema: str | None = None
-    parts: Mapping[str, str] = _NOTHING
+    parts: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
