@@ -1,0 +1,100 @@
+"""Errors of depth maps and of restored pictures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+
+from visualjudge.perturb.fields import lowest_share, smooth_field
+from visualjudge.perturb.levels import Scene
+from visualjudge.records import DepthMap, FloatArray, Pixels, WholeImage
+
+# ---------------------------------------------------------------- depth
+
+
+def scale(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Generator) -> DepthMap:
+    """Regions come too near or too far, by up to a factor of about 5 at severity 1."""
+    field = smooth_field(_size(truth), rng, grain=0.25)
+    return _times(truth, np.exp(1.6 * severity * field))
+
+
+def noise(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Generator) -> DepthMap:
+    """Fine-grained multiplicative noise."""
+    height, width = _size(truth)
+    coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
+    grain = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR)
+    return _times(truth, np.exp(0.6 * severity * grain))
+
+
+def blur(truth: DepthMap, severity: float, _scene: Scene, _rng: np.random.Generator) -> DepthMap:
+    """Edges are washed out; invalid pixels stay invalid and do not bleed into their neighbours."""
+    sigma = 0.12 * max(truth.values.shape) * severity
+    valid = truth.valid.astype(np.float64)
+    known = np.where(truth.valid, truth.values, 0.0)
+    weight = cv2.GaussianBlur(valid, (0, 0), sigma)
+    smooth = cv2.GaussianBlur(known, (0, 0), sigma) / np.maximum(weight, 1e-9)
+    return replace(truth, values=np.where(truth.valid, smooth, truth.values))
+
+
+def ordinal(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Generator) -> DepthMap:
+    """In growing regions near and far are exchanged: values are mirrored on a logarithmic scale."""
+    known = truth.values[truth.valid]
+    low, high = np.percentile(known, [2, 98])
+    part = lowest_share(truth.valid, smooth_field(_size(truth), rng, grain=0.2), 0.8 * severity)
+    mirrored = low * high / np.clip(truth.values[part], low, high)
+    values = truth.values.copy()
+    values[part] = mirrored
+    return replace(truth, values=values)
+
+
+# ---------------------------------------------------------------- restoration
+
+
+def residual(truth: WholeImage, severity: float, scene: Scene, _rng: np.random.Generator) -> WholeImage:
+    """Part of the degradation is left in."""
+    if scene.degraded is None:
+        raise ValueError("residual needs the degraded input")
+    height, width = truth.pixels.shape[:2]
+    left = cv2.resize(scene.degraded, (width, height), interpolation=cv2.INTER_CUBIC)
+    return WholeImage(_eight_bit(truth.pixels * (1 - severity) + left * float(severity)))
+
+
+def oversmoothing(truth: WholeImage, severity: float, _scene: Scene, _rng: np.random.Generator) -> WholeImage:
+    """Texture is wiped away with the degradation; edges are kept at first."""
+    sigma = 0.006 * max(truth.pixels.shape) * severity + 0.3
+    return WholeImage(np.asarray(cv2.GaussianBlur(truth.pixels, (0, 0), sigma), dtype=np.uint8))
+
+
+def pixel_noise(truth: WholeImage, severity: float, _scene: Scene, rng: np.random.Generator) -> WholeImage:
+    """Gaussian noise with a standard deviation of up to 40 of 255."""
+    return WholeImage(_eight_bit(truth.pixels + 40 * severity * rng.standard_normal(truth.pixels.shape)))
+
+
+def colour_shift(truth: WholeImage, severity: float, _scene: Scene, rng: np.random.Generator) -> WholeImage:
+    """One channel is raised, another lowered, the contrast reduced."""
+    direction = rng.permutation([1.0, 0.3, -1.0])
+    return WholeImage(_eight_bit(truth.pixels * (1 - 0.4 * severity) + 60 * severity * (direction + 0.3)))
+
+
+def blocking(truth: WholeImage, severity: float, _scene: Scene, _rng: np.random.Generator) -> WholeImage:
+    """Blocks of too strong a JPEG compression, down to quality 8."""
+    quality = round(40 - 32 * severity)
+    _, data = cv2.imencode(".jpg", truth.pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), dtype=np.uint8)
+    return WholeImage(np.ascontiguousarray(decoded[:, :, ::-1]))
+
+
+def _size(truth: DepthMap) -> tuple[int, int]:
+    height, width = truth.values.shape
+    return height, width
+
+
+def _times(truth: DepthMap, factor: FloatArray) -> DepthMap:
+    return replace(truth, values=np.where(truth.valid, truth.values * factor, truth.values))
+
+
+def _eight_bit(values: FloatArray) -> Pixels:
+    clipped: Pixels = np.rint(np.clip(values, 0, 255)).astype(np.uint8)
+    return clipped

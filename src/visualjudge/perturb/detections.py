@@ -1,0 +1,85 @@
+"""Errors of object detection, by TIDE's names (Bolya et al., ECCV 2020): each nested, so that a severer prediction
+holds the milder one's errors and more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from visualjudge.perturb.fields import box_iou, elsewhere, reach
+from visualjudge.perturb.levels import Scene, counted
+from visualjudge.records import Detection, Detections, Xyxy
+
+LOWEST_IOU = 0.45
+"""IoU of a box at severity 1: just under the lowest threshold that counts as found."""
+
+
+def classification(truth: Detections, severity: float, scene: Scene, rng: np.random.Generator) -> Detections:
+    """A share of the boxes bear another label of the data set."""
+    order = rng.permutation(len(truth.items))
+    wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
+    struck = set(order[: counted(severity, len(order))].tolist())
+    return Detections(
+        tuple(replace(item, label=wrong[k]) if k in struck else item for k, item in enumerate(truth.items))
+    )
+
+
+def localization(truth: Detections, severity: float, scene: Scene, rng: np.random.Generator) -> Detections:
+    """Every box is moved and resized until its IoU with the truth is 1 − 0.55 × severity, staying on the image."""
+    target = 1 - (1 - LOWEST_IOU) * severity
+    moved = []
+    for item in truth.items:
+        goal = _astray(item.xyxy, scene, rng)
+        share = reach(lambda t, box=item.xyxy, goal=goal: box_iou(box, _between(box, goal, t)), target)  # type: ignore[misc]
+        moved.append(replace(item, xyxy=_between(item.xyxy, goal, share)))
+    return Detections(tuple(moved))
+
+
+def duplicate(truth: Detections, severity: float, scene: Scene, rng: np.random.Generator) -> Detections:
+    """Boxes are there more than once, the copies slightly moved."""
+    extra: list[Detection] = []
+    for _ in range(scene.levels):
+        item = truth.items[rng.integers(len(truth.items))]
+        goal = _astray(item.xyxy, scene, rng)
+        share = reach(lambda t, box=item.xyxy, goal=goal: box_iou(box, _between(box, goal, t)), 0.8)  # type: ignore[misc]
+        extra.append(replace(item, xyxy=_between(item.xyxy, goal, share)))
+    return Detections(truth.items + tuple(extra[: counted(severity, scene.levels)]))
+
+
+def background(truth: Detections, severity: float, scene: Scene, rng: np.random.Generator) -> Detections:
+    """Boxes stand where there is nothing."""
+    taken = [item.xyxy for item in truth.items]
+    extra: list[Detection] = []
+    for _ in range(scene.levels):
+        like = truth.items[rng.integers(len(truth.items))]
+        box = elsewhere(like.xyxy, scene.size, rng, taken)
+        taken.append(box)
+        extra.append(replace(like, xyxy=box))
+    return Detections(truth.items + tuple(extra[: counted(severity, scene.levels)]))
+
+
+def missed(truth: Detections, severity: float, _scene: Scene, rng: np.random.Generator) -> Detections:
+    """A share of the boxes is not there."""
+    order = rng.permutation(len(truth.items))
+    gone = set(order[: counted(severity, len(order))].tolist())
+    return Detections(tuple(item for k, item in enumerate(truth.items) if k not in gone))
+
+
+def _astray(box: Xyxy, scene: Scene, rng: np.random.Generator) -> Xyxy:
+    """A box on the image far from ``box``: shifted by up to its own size, resized by a half to one and a half."""
+    height, width = scene.size
+    w, h = box[2] - box[0], box[3] - box[1]
+    angle = rng.uniform(0, 2 * np.pi)
+    cx, cy = (box[0] + box[2]) / 2 + np.cos(angle) * w, (box[1] + box[3]) / 2 + np.sin(angle) * h
+    new_w, new_h = w * rng.uniform(0.5, 1.2), h * rng.uniform(0.5, 1.2)
+    x1, y1 = max(0.0, cx - new_w / 2), max(0.0, cy - new_h / 2)
+    x2, y2 = min(float(width), cx + new_w / 2), min(float(height), cy + new_h / 2)
+    if box_iou(box, (x1, y1, x2, y2)) < LOWEST_IOU - 0.1 and x2 > x1 and y2 > y1:
+        return float(x1), float(y1), float(x2), float(y2)
+    return box[0] + 0.35 * w, box[1] + 0.35 * h, box[2] - 0.15 * w, box[3] - 0.15 * h
+
+
+def _between(first: Xyxy, second: Xyxy, share: float) -> Xyxy:
+    x1, y1, x2, y2 = (a + (b - a) * share for a, b in zip(first, second, strict=True))
+    return x1, y1, x2, y2

@@ -1,0 +1,54 @@
+"""Graded predictions: a perturbed truth, scored, with only the severities that the score tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from visualjudge.metrics import score
+from visualjudge.perturb.catalogue import applies, perturbed
+from visualjudge.perturb.levels import Scene
+from visualjudge.records import Detections, Masks, Prediction
+from visualjudge.seeding import Key
+
+
+@dataclass(frozen=True, eq=False)
+class Graded:
+    """One prediction with a known error: its severity in (0, 1] and its score in 0..10."""
+
+    error_type: str
+    severity: float
+    prediction: Prediction
+    final_score: float
+
+
+def graded(
+    task: str, error_type: str, truth: Prediction, scene: Scene, *, seed: int, key: Key, **options: Any
+) -> list[Graded]:
+    """A group of predictions of one truth with one type of error, severity rising and score falling.
+
+    A severity that does not lower the score is left out: two predictions of equal score cannot be asked about.
+    Empty where the error cannot be made (a swap with one person, say).
+
+    Parameters
+    ----------
+    key
+        Names the truth (image, class of interest): the same key draws the same errors.
+    options
+        Go to :func:`visualjudge.metrics.score`.
+    """
+    if not applies(task, error_type, truth, scene):
+        return []
+    kept: list[Graded] = []
+    for severity, prediction in perturbed(task, error_type, truth, scene, seed=seed, key=key):
+        value = score(task, prediction, truth, **options)
+        if not kept or value < kept[-1].final_score:
+            kept.append(Graded(error_type, severity, prediction, value))
+    return kept
+
+
+def labels_shown(truth: Prediction, group: list[Graded]) -> tuple[str, ...] | None:
+    """The class of interest that shows everything of a group: the labels of the truth and of every prediction in it."""
+    predictions = [truth, *(item.prediction for item in group)]
+    labels = {item.label for p in predictions if isinstance(p, Detections | Masks) for item in p.items}
+    return tuple(sorted(labels)) or None

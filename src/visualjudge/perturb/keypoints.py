@@ -1,0 +1,95 @@
+"""Errors of pose estimation, by the names of Ronchi and Perona (ICCV 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from visualjudge.perturb.levels import Scene, counted
+from visualjudge.records import FloatArray, People, Person
+from visualjudge.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
+
+LOWEST_OKS = 0.4
+BOX_TO_AREA = 0.53
+
+
+def jitter(truth: People, severity: float, scene: Scene, rng: np.random.Generator) -> People:
+    """Every keypoint is displaced, each in its own direction, until its similarity is 1 − 0.6 × severity."""
+    target = 1 - (1 - LOWEST_OKS) * severity
+    people = []
+    for person in truth.items:
+        angles = rng.uniform(0, 2 * np.pi, len(KEYPOINT_NAMES))
+        distance = 2 * np.array(OKS_SIGMAS) * _scale(person) * np.sqrt(-2 * np.log(target))
+        points = person.keypoints.copy()
+        points[:, 0] += distance * np.cos(angles)
+        points[:, 1] += distance * np.sin(angles)
+        people.append(replace(person, keypoints=_on_image(points, person, scene)))
+    return People(tuple(people))
+
+
+def inversion(truth: People, severity: float, _scene: Scene, rng: np.random.Generator) -> People:
+    """Left is taken for right, in a share of the pairs where both are there."""
+    pairs = [(k, a, b) for k, p in enumerate(truth.items) for a, b in MIRRORED if p.present[a] and p.present[b]]
+    order = rng.permutation(len(pairs))
+    points = [person.keypoints.copy() for person in truth.items]
+    for index in order[: counted(severity, len(pairs))]:
+        k, a, b = pairs[index]
+        points[k][[a, b]] = points[k][[b, a]]
+    return _people(truth, points)
+
+
+def swap(truth: People, severity: float, _scene: Scene, rng: np.random.Generator) -> People:
+    """A share of the keypoints is given to another person: the nearest one's of the same name."""
+    pairs = [
+        (k, other, name)
+        for k, person in enumerate(truth.items)
+        for other in [_nearest(truth, k)]
+        for name in np.flatnonzero(person.present & truth.items[other].present).tolist()
+        if k < other or _nearest(truth, other) != k
+    ]
+    order = rng.permutation(len(pairs))
+    points = [person.keypoints.copy() for person in truth.items]
+    for index in order[: counted(severity, len(pairs))]:
+        k, other, name = pairs[index]
+        points[k][name], points[other][name] = points[other][name].copy(), points[k][name].copy()
+    return _people(truth, points)
+
+
+def missed(truth: People, severity: float, _scene: Scene, rng: np.random.Generator) -> People:
+    """A share of the keypoints is not there."""
+    present = [(k, name) for k, person in enumerate(truth.items) for name in np.flatnonzero(person.present).tolist()]
+    order = rng.permutation(len(present))
+    points = [person.keypoints.copy() for person in truth.items]
+    for index in order[: counted(0.9 * severity, len(present))]:
+        k, name = present[index]
+        points[k][name] = 0
+    return _people(truth, points)
+
+
+def _scale(person: Person) -> float:
+    if person.area:
+        return float(person.area**0.5)
+    if person.bbox is not None:
+        x1, y1, x2, y2 = person.bbox
+        return float((BOX_TO_AREA * (x2 - x1) * (y2 - y1)) ** 0.5)
+    spread = np.ptp(person.keypoints[person.present, :2], axis=0)
+    return float((BOX_TO_AREA * spread[0] * spread[1]) ** 0.5)
+
+
+def _on_image(points: FloatArray, person: Person, scene: Scene) -> FloatArray:
+    height, width = scene.size
+    points[:, 0] = points[:, 0].clip(0.5, width - 0.5)
+    points[:, 1] = points[:, 1].clip(0.5, height - 0.5)
+    points[~person.present] = person.keypoints[~person.present]
+    return points
+
+
+def _nearest(truth: People, k: int) -> int:
+    centres = [p.keypoints[p.present, :2].mean(axis=0) if p.present.any() else np.full(2, np.inf) for p in truth.items]
+    distances = [np.inf if j == k else float(np.linalg.norm(centres[k] - c)) for j, c in enumerate(centres)]
+    return int(np.argmin(distances))
+
+
+def _people(truth: People, points: list[FloatArray]) -> People:
+    return People(tuple(replace(p, keypoints=kp) for p, kp in zip(truth.items, points, strict=True)))
