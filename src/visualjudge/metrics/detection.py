@@ -1,0 +1,55 @@
+"""Object detection: mean F1 over IoU thresholds, boxes matched within a label."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from visualjudge.metrics.matching import crowd_shares, labels_equal, matched, mean_f1
+from visualjudge.records import Detection, Detections, FloatArray
+
+
+def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None) -> float:
+    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling box IoU within a label.
+
+    Only labels of the class of interest count, if one is given. Crowd regions (COCO's ``iscrowd``) neither count as
+    truth nor make a prediction wrong. 0..1; 1 where both are empty.
+    """
+    found = [item for item in prediction.items if wanted(item, class_of_interest)]
+    real = [item for item in truth.items if wanted(item, class_of_interest)]
+    crowds = [item for item in real if item.iscrowd]
+    single = [item for item in real if not item.iscrowd]
+    names = [item.label for item in found]
+    pairs = matched(iou(corners(found), corners(single)), labels_equal(names, [item.label for item in single]))
+    overlap = iou(corners(found), corners(crowds), crowd=True)
+    shares = crowd_shares(overlap, labels_equal(names, [item.label for item in crowds]))
+    return mean_f1(pairs, shares, len(single))
+
+
+def wanted(item: object, class_of_interest: Collection[str] | None) -> bool:
+    """Whether an item's label counts; every label does where there is no class of interest."""
+    return class_of_interest is None or getattr(item, "label", None) in class_of_interest
+
+
+def corners(items: list[Detection]) -> FloatArray:
+    """Boxes as an (n, 4) float array of x1, y1, x2, y2."""
+    return np.array([item.xyxy for item in items], dtype=np.float64).reshape(-1, 4)
+
+
+def iou(first: FloatArray, second: FloatArray, *, crowd: bool = False) -> FloatArray:
+    """Intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes of no area.
+
+    With ``crowd``, intersection over the first box's own area, as pycocotools has it for crowd regions.
+    """
+    corner = np.maximum(first[:, None, :2], second[None, :, :2])
+    other = np.minimum(first[:, None, 2:], second[None, :, 2:])
+    inter = np.clip(other - corner, 0, None).prod(axis=2)
+    own = _area(first)[:, None]
+    union = np.broadcast_to(own, inter.shape) if crowd else own + _area(second)[None, :] - inter
+    ratio: FloatArray = np.divide(inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0))
+    return ratio
+
+
+def _area(boxes: FloatArray) -> FloatArray:
+    return np.asarray((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]), dtype=np.float64)
