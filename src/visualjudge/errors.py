@@ -9,6 +9,7 @@
         ├── DataError                a file, record or field cannot be used
         │   └── InvalidRecord        one record of a file: file, record, field, reason
         ├── PromptError              a prompt asset is missing or has an unfilled placeholder
+        │   └── UnknownPrompt        no asset of that id and version; a LookupError too
         └── ClientError              a model could not be asked
             ├── TransportError       no reply: refused, reset, timed out, not JSON         (retryable)
             └── ApiError             the server answered with an HTTP error status
@@ -64,6 +65,10 @@ class InvalidRecord(DataError):
 
 class PromptError(RunError):
     """A prompt asset is missing, malformed, or a placeholder was left unfilled."""
+
+
+class UnknownPrompt(PromptError, LookupError):
+    """No asset of that id and version; the message lists those there are."""
 
 
 class ClientError(RunError):

@@ -1,0 +1,46 @@
+"""JUDGE: judge modules over edited images, and the judge that asks a dataset's questions.
+
+The names below are imported when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from visualjudge.clients.registry import build_client as build_client
+    from visualjudge.judges.pairwise import PairwiseJudge as PairwiseJudge
+    from visualjudge.judges.pipe import ClientPipe as ClientPipe
+    from visualjudge.judges.registry import PIPE_REGISTRY as PIPE_REGISTRY
+    from visualjudge.judges.schemas import PairJudgeInput as PairJudgeInput
+    from visualjudge.judges.schemas import VIEScoreInput as VIEScoreInput
+    from visualjudge.judges.viescore import VIEscorePipe as VIEscorePipe
+
+_HOMES = {
+    "ClientPipe": "visualjudge.judges.pipe",
+    "PairwiseJudge": "visualjudge.judges.pairwise",
+    "VIEscorePipe": "visualjudge.judges.viescore",
+    "PIPE_REGISTRY": "visualjudge.judges.registry",
+    "PairJudgeInput": "visualjudge.judges.schemas",
+    "VIEScoreInput": "visualjudge.judges.schemas",
+    "build_client": "visualjudge.clients.registry",
+}
+
+__all__ = [
+    "PIPE_REGISTRY",
+    "ClientPipe",
+    "PairJudgeInput",
+    "PairwiseJudge",
+    "VIEScoreInput",
+    "VIEscorePipe",
+    "build_client",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'visualjudge.judges' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

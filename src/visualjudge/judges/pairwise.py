@@ -1,0 +1,51 @@
+"""``pairwise-judge``: which of two edits is better: Image A, Image B, Tie, or Failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from visualjudge.judges.json_replies import object_with
+from visualjudge.judges.pipe import ClientPipe, Judgement, encode_pictures
+from visualjudge.judges.schemas import PairJudgeInput
+from visualjudge.records import FAILED
+
+ALIASES = {
+    "Image A": ("image_a", "image a", "a"),
+    "Image B": ("image_b", "image b", "b"),
+    "Tie": ("tie", "equal", "both", "none"),
+}
+_WINNERS = {alias: winner for winner, aliases in ALIASES.items() for alias in aliases}
+
+
+class PairwiseJudge(ClientPipe):
+    """Compares two edits in one call, and asks again while the reply names no winner."""
+
+    default_input = PairJudgeInput
+
+    async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
+        """``{"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": last reply}}``.
+
+        Raises
+        ------
+        InvalidInput, DataError, ClientError
+            As a plain call.
+        """
+        fields = self.validate(input_dict)
+        source, edits = await asyncio.to_thread(encode_pictures, fields)
+        winner, replies = await self.ask_until(self.request(fields["instruction"], source, edits), self._winner)
+        result = {
+            "type": "pairwise_comparison",
+            "value": winner or FAILED,
+            "meta": {"raw_response": replies[-1].text},
+        }
+        return Judgement(result, tuple(replies))
+
+    def _is_valid_winner(self, winner_str: Any) -> str | None:
+        """The winner that an alias stands for, whatever its case; None for anything else: nothing is trimmed."""
+        return _WINNERS.get(winner_str.lower()) if isinstance(winner_str, str) else None
+
+    def _winner(self, text: str) -> str | None:
+        found = object_with(text, "winner")
+        return None if found is None else self._is_valid_winner(found["winner"])

@@ -1,0 +1,211 @@
+"""What judge modules share: prompt, client, checked input, pictures in the prompt's order, repeats on bad replies."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel
+
+from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request, TextPart
+from visualjudge.clients.payload import image_part
+from visualjudge.clients.registry import CLIENT_REGISTRY, open_client
+from visualjudge.clients.sync import run_sync
+from visualjudge.errors import PromptError, UsageError
+from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
+from visualjudge.prompts.adapters import ADAPTERS, Adapter
+from visualjudge.prompts.template import PromptTemplate, fill
+
+Result = dict[str, Any]
+Value = TypeVar("Value")
+
+IMAGE_MARK = "<image>"
+DEFAULT_RETRIES = 3
+_STRUCTURED = ("auto", "answer", "off")
+_log = logging.getLogger("visualjudge.judges")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judge's result dict, and the replies behind it, in the order they came."""
+
+    result: Result
+    replies: tuple[Reply, ...]
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Tokens of the replies that were paid for, summed."""
+        total: Counter[str] = Counter()
+        for reply in self.replies:
+            if not reply.cached:
+                total.update(reply.usage)
+        return dict(total)
+
+    @property
+    def calls(self) -> int:
+        """Replies that did not come out of a cache."""
+        return sum(not reply.cached for reply in self.replies)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the client noticed, each once."""
+        return tuple(dict.fromkeys(note for reply in self.replies for note in reply.notes))
+
+
+class ClientPipe:
+    """Base of the judge modules.
+
+    Parameters
+    ----------
+    prompt_template
+        The prompt: ``<image>`` marks where pictures go (source, then edits; with as many marks as edits the source is
+        left out), ``{{instruction}}`` where the instruction goes.
+    client_cfg
+        ``backend``, ``model_name`` and what else the backend takes
+        (:func:`~visualjudge.clients.registry.open_client`); for the judge itself ``retries`` (repeats of a call
+        whose reply is unusable; default 3) and ``structured_output``: ``auto`` asks the server to keep to the
+        prompt's output schema, ``answer`` to that schema without its reasons, ``off`` not at all. ``prompt_info`` may
+        stand here and is not looked at.
+    client
+        Asked in place of one built from ``client_cfg``: to share one, or a scripted one in tests.
+    """
+
+    default_input: ClassVar[type[BaseModel]]
+
+    def __init__(
+        self, prompt_template: PromptTemplate, client_cfg: Mapping[str, Any], *, client: Client | None = None
+    ) -> None:
+        self.prompt_template = prompt_template
+        self.retries = _retries(client_cfg.get("retries"))
+        self.client = client if client is not None else open_client(client_cfg)
+        self.adapter = _adapter(client_cfg.get("backend", "api"), client)
+        where = prompt_template.name
+        declared = prompt_template.input_schema
+        self.input_schema = schema_named(declared, INPUTS, where=where) if declared else self.default_input
+        self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output") or "auto")
+        self._said: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.prompt_template.name}, {self.client!r})"
+
+    def __call__(self, input_dict: Mapping[str, Any], **kwargs: Any) -> Result:
+        """The result dict for one input; further keywords are the caller's own and are not looked at.
+
+        Raises
+        ------
+        InvalidInput
+            If the input does not fit the schema, before any call.
+        DataError
+            If a picture cannot be read, before any call.
+        ClientError
+            If the model could not be asked. A reply that cannot be used is no error: the value is "Failed".
+        """
+        return run_sync(self.judge(input_dict)).result
+
+    async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
+        """As a call, asynchronously, with the replies."""
+        raise NotImplementedError
+
+    def validate(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
+        """The input's fields, checked; the input itself is left as it is.
+
+        Raises
+        ------
+        InvalidInput
+            If a field is missing or wrong.
+        """
+        return checked(self.input_schema, input_dict)
+
+    def request(self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]) -> Request:
+        """The prompt filled, with its pictures in order.
+
+        Raises
+        ------
+        PromptError
+            If the prompt has another number of image marks, or a placeholder that is not ``instruction``.
+        """
+        template, values = self.prompt_template, {"instruction": instruction}
+        texts = template.user.split(IMAGE_MARK)
+        pictures = _pictures(len(texts) - 1, source, edits, template.name)
+        parts: list[Part] = []
+        for number, text in enumerate(texts):
+            # Filled piece by piece: an <image> that somebody wrote into an instruction is text, not a mark.
+            filled = fill(text, values, where=template.name) if text else ""
+            parts += [TextPart(filled)] if filled.strip() else []
+            parts += [pictures[number]] if number < len(pictures) else []
+        return Request(tuple(parts), system=template.render_system(values), schema=self._schema)
+
+    async def ask_until(
+        self, request: Request, read: Callable[[str], Value | None]
+    ) -> tuple[Value | None, list[Reply]]:
+        """Ask, and ask again while ``read`` gives None, ``retries`` + 1 calls in all; every reply is returned.
+
+        Where a seed is set, each repeat moves it on: the same seed would bring the same reply.
+        """
+        replies: list[Reply] = []
+        for attempt in range(self.retries + 1):
+            reply = await self.client.ask(_moved_on(request, attempt), attempt=attempt)
+            self._tell(reply)
+            replies.append(reply)
+            value = read(reply.text)
+            if value is not None:
+                return value, replies
+        return None, replies
+
+    def _tell(self, reply: Reply) -> None:
+        for note in reply.notes:
+            if note not in self._said:
+                self._said.add(note)
+                _log.warning("%s: %s", self.client.model, note)
+
+
+def encode_pictures(fields: Mapping[str, Any]) -> tuple[ImagePart, list[ImagePart]]:
+    """Source and edits as the bytes that are sent.
+
+    Raises
+    ------
+    DataError
+        If one cannot be read.
+    """
+    return image_part(fields["input_image"]), [image_part(image) for image in fields["edited_images"]]
+
+
+def _moved_on(request: Request, attempt: int) -> Request:
+    return request if request.seed is None or not attempt else replace(request, seed=request.seed + attempt)
+
+
+def _retries(stated: Any) -> int:
+    try:
+        retries = DEFAULT_RETRIES if stated is None else int(stated)
+    except (TypeError, ValueError):
+        retries = -1
+    if retries < 0:
+        raise UsageError(f"retries: a whole number from 0 is due, not {stated!r}")
+    return retries
+
+
+def _adapter(backend: Any, client: Client | None) -> Adapter:
+    owner = client if client is not None else CLIENT_REGISTRY.find(backend)
+    return ADAPTERS[getattr(owner, "style", "openai_style")]
+
+
+def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
+    if mode is False:  # YAML reads a bare off as false
+        mode = "off"
+    if mode not in _STRUCTURED:
+        raise UsageError(f"structured_output: {' or '.join(_STRUCTURED)} is due, not {mode!r}")
+    if not template.output_schema or mode == "off":
+        return None
+    output = schema_named(template.output_schema, OUTPUTS, where=template.name)
+    return json_schema(output, answer_only=mode == "answer")
+
+
+def _pictures(marks: int, source: ImagePart, edits: Sequence[ImagePart], where: str) -> list[ImagePart]:
+    if marks == len(edits) + 1:
+        return [source, *edits]
+    if marks == len(edits):
+        return list(edits)
+    raise PromptError(f"prompt {where} has {marks} {IMAGE_MARK} marks where {len(edits)} or {len(edits) + 1} are due")

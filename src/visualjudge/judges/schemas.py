@@ -1,0 +1,121 @@
+"""What goes into a judge module and what a model is asked to reply; prompts name these classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
+
+from visualjudge.errors import DataError, PromptError
+
+Picture = Annotated[Any, Field(description="path, URL, bytes, PIL picture or array")]
+
+
+class InvalidInput(DataError, ValueError):
+    """An input that does not fit a judge's schema; the message names the field."""
+
+
+class PairJudgeInput(BaseModel):
+    """An instruction, the source image, and exactly two edits of it."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, hide_input_in_errors=True)
+
+    instruction: StrictStr
+    input_image: Picture
+    edited_images: list[Picture] = Field(min_length=2, max_length=2)
+
+
+class VIEScoreInput(BaseModel):
+    """An instruction, the source image, and one or two edits of it."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, hide_input_in_errors=True)
+
+    instruction: StrictStr
+    input_image: Picture
+    edited_images: list[Picture] = Field(min_length=1, max_length=2)
+
+
+class _Output(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    reasoning: str
+
+
+class PairJudgeOutput(_Output):
+    """Reasons first, then the winner: a model that must name the winner first only defends it afterwards."""
+
+    winner: Literal["Image A", "Image B", "Tie"]
+
+
+class VIEScoreOutput(_Output):
+    """One number from 0 to 10."""
+
+    score: float
+
+
+class VIEScoreListOutput(_Output):
+    """Two numbers from 0 to 25."""
+
+    score: list[float] = Field(min_length=2, max_length=2)
+
+
+INPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeInput, VIEScoreInput)}
+OUTPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeOutput, VIEScoreOutput, VIEScoreListOutput)}
+
+
+def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str) -> type[BaseModel]:
+    """The schema that a prompt declares.
+
+    Raises
+    ------
+    PromptError
+        If there is none of that name.
+    """
+    if name not in known:
+        raise PromptError(f"prompt {where} declares schema {name!r}; known: {', '.join(known)}")
+    return known[name]
+
+
+def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema's fields of ``given``; what else it holds is left out, ``given`` itself is left alone.
+
+    Raises
+    ------
+    InvalidInput
+        If a field is missing or wrong.
+    """
+    try:
+        valid = schema.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InvalidInput(f"{where}: {first['msg']}") from None
+    fields = {name: getattr(valid, name) for name in schema.model_fields}
+    empty = [name for name, value in fields.items() if value is None]
+    if empty:
+        raise InvalidInput(f"{empty[0]}: is null")
+    return fields
+
+
+def json_schema(output: type[BaseModel], *, answer_only: bool) -> dict[str, Any]:
+    """The JSON schema to ask a server for, in the strict form: every field required, no others.
+
+    Parameters
+    ----------
+    answer_only
+        Leave the reasons out: short, for log-probabilities and for models that reason before they reply.
+    """
+    full = output.model_json_schema()
+    properties = {
+        name: {key: value for key, value in rule.items() if key != "title"}
+        for name, rule in full["properties"].items()
+        if not (answer_only and name == "reasoning")
+    }
+    return {
+        "title": output.__name__,
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

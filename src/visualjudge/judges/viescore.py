@@ -1,0 +1,121 @@
+"""``viescore``: a score for one edit, or a winner between two from their scores (after VIEScore, Ku et al. 2024)."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from visualjudge.clients.base import Reply, Request
+from visualjudge.clients.sync import run_sync
+from visualjudge.judges.json_replies import object_with
+from visualjudge.judges.pipe import ClientPipe, Judgement, encode_pictures
+from visualjudge.judges.schemas import VIEScoreInput, VIEScoreListOutput
+from visualjudge.records import FAILED
+
+
+class VIEscorePipe(ClientPipe):
+    """Scores each edit in a call of its own, with a budget of repeats of its own."""
+
+    default_input = VIEScoreInput
+
+    async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
+        """One edit: ``type`` "single_score"; two: "pairwise_comparison", the higher score wins, equal ones tie.
+
+        Raises
+        ------
+        InvalidInput, DataError, ClientError
+            As a plain call.
+        """
+        fields = self.validate(input_dict)
+        source, edits = await asyncio.to_thread(encode_pictures, fields)
+        asked = [self._score(self.request(fields["instruction"], source, [edit])) for edit in edits]
+        outcomes = await _all_or_first_error(asked)
+        scores = [score for score, _ in outcomes]
+        meta = {
+            "vie_score": scores,
+            "raw_response": {f"edited_image_{i}": replies[-1].text for i, (_, replies) in enumerate(outcomes)},
+        }
+        kind = "single_score" if len(edits) == 1 else "pairwise_comparison"
+        replies = tuple(reply for _, own in outcomes for reply in own)
+        return Judgement({"type": kind, "value": _value(scores), "meta": meta}, replies)
+
+    def score_single_input(self, messages: Request) -> tuple[float | None, str]:
+        """The score of one edit and the last raw reply; None when the budget is spent without one.
+
+        Parameters
+        ----------
+        messages
+            The filled prompt with its pictures, as :meth:`request` makes it.
+        """
+        score, replies = run_sync(self._score(messages))
+        return score, replies[-1].text
+
+    async def _score(self, request: Request) -> tuple[float | None, list[Reply]]:
+        return await self.ask_until(request, self._read)
+
+    def _read(self, text: str) -> float | None:
+        found = object_with(text, "score")
+        return None if found is None else self._parse_viescore(found)
+
+    def _parse_viescore(self, json_response: Mapping[str, Any]) -> float | None:
+        """The score in a reply, or None.
+
+        Prompts of the v1 family give one number. Those of the v2 family give a list: ``instruction_following`` takes
+        the first, ``visual_quality`` the least, any other the second.
+        """
+        score = json_response.get("score")
+        if not self._gives_list:
+            return _number(score)
+        return _pick(score, self._index) if isinstance(score, list) else None
+
+    @property
+    def _gives_list(self) -> bool:
+        declared = self.prompt_template.output_schema
+        return declared == VIEScoreListOutput.__name__ if declared else self.prompt_template.version == "v2"
+
+    @property
+    def _index(self) -> int | Callable[[Sequence[float]], float]:
+        families = self.prompt_template.prompt_id.split("/")
+        if "instruction_following" in families:
+            return 0
+        return min if "visual_quality" in families else 1
+
+
+def _pick(scores: list[Any], index: int | Callable[[Sequence[float]], float]) -> float | None:
+    if isinstance(index, int):
+        return _number(scores[index]) if index < len(scores) else None
+    numbers = [number for number in map(_number, scores) if number is not None]
+    return index(numbers) if numbers and len(numbers) == len(scores) else None
+
+
+def _number(value: Any) -> float | None:
+    """A number, or a text that is nothing but a number; true, NaN and infinity are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _value(scores: Sequence[float | None]) -> float | str:
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
+        return FAILED
+    if len(known) == 1:
+        return known[0]
+    first, second = known
+    return "Tie" if first == second else "Image A" if first > second else "Image B"
+
+
+async def _all_or_first_error(work: Sequence[Any]) -> list[tuple[float | None, list[Reply]]]:
+    """Every result; when one fails the others are not left running."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
