@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from visualjudge.errors import PromptError
+from visualjudge.errors import PromptError, UnknownPrompt
 from visualjudge.prompts.template import PromptTemplate
 
 ASSETS = Path(__file__).parent / "assets"
@@ -34,8 +34,10 @@ class PromptAssetStore:
 
         Raises
         ------
+        UnknownPrompt
+            If there is no such asset; the message lists those there are.
         PromptError
-            If there is no such asset (the message lists those there are), or it is malformed.
+            If it is malformed.
         """
         key = (prompt_id, version)
         if key not in self._read:
@@ -57,9 +59,9 @@ class PromptAssetStore:
                 return path
         versions = [v for name, v in self.prompts() if name == prompt_id]
         if versions:
-            raise PromptError(f"prompt {prompt_id!r} has no version {version!r}; it has: {', '.join(versions)}")
+            raise UnknownPrompt(f"prompt {prompt_id!r} has no version {version!r}; it has: {', '.join(versions)}")
         known = ", ".join(sorted({name for name, _ in self.prompts()}))
-        raise PromptError(f"there is no prompt {prompt_id!r}; there are: {known}")
+        raise UnknownPrompt(f"there is no prompt {prompt_id!r}; there are: {known}")
 
 
 def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
