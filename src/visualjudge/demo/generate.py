@@ -28,12 +28,14 @@ class Generated:
     outputs: tuple[Pixels, ...]
     mask: BoolArray | None = None
     control: Pixels | None = None
+    source_unseen: bool = False
+    """There is no source picture: the prompt is all the generator had."""
 
 
 def text_to_image(photo: Photograph) -> Generated:
     """The photograph for its own caption, then ever more malformed."""
     outputs = tuple(_malformed(photo.pixels, s) for s in SEVERITIES)
-    return Generated(photo.caption, photo.pixels, outputs)
+    return Generated(photo.caption, photo.pixels, outputs, source_unseen=True)
 
 
 def editing(photo: Photograph) -> Generated:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,12 @@ class Photograph:
         """(height, width)."""
         height, width = self.pixels.shape[:2]
         return height, width
+
+    def resized(self, pixels: Pixels) -> Photograph:
+        """The same photograph with ``pixels`` of another size, and its objects scaled to them."""
+        height, width = pixels.shape[:2]
+        objects = tuple(replace(item, mask=_scaled(item.mask, (width, height))) for item in self.objects)
+        return replace(self, pixels=pixels, objects=objects)
 
     @cached_property
     def segments(self) -> tuple[Instance, ...]:
@@ -120,3 +126,7 @@ def smaller(pixels: Pixels, side: int) -> Pixels:
     ratio = min(1.0, side / max(height, width))
     target = (round(width * ratio), round(height * ratio))
     return np.asarray(cv2.resize(pixels, target, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
+def _scaled(mask: Mask, width_height: tuple[int, int]) -> Mask:
+    return mask_from_array(cv2.resize(mask.dense().view(np.uint8), width_height, interpolation=cv2.INTER_NEAREST))

@@ -42,7 +42,7 @@ def ordinal(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Gene
     """In growing regions near and far are exchanged: values are mirrored on a logarithmic scale."""
     known = truth.values[truth.valid]
     low, high = np.percentile(known, [2, 98])
-    part = lowest_share(truth.valid, smooth_field(_size(truth), rng, grain=0.2), 0.8 * severity)
+    part = lowest_share(truth.valid, smooth_field(_size(truth), rng, grain=0.2), 0.45 * severity)
     mirrored = low * high / np.clip(truth.values[part], low, high)
     values = truth.values.copy()
     values[part] = mirrored
