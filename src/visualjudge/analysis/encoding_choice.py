@@ -1,8 +1,8 @@
 """Which encoding should I use? Encodings compared on the same pairs, with what they cost.
 
 Two encodings of a task are compared over the pairs of annotations that the judge saw in both; images are resampled;
-p is adjusted by Holm over all comparisons of that judge and task. An encoding is *as good as the best* if the best is
-not significantly better; the cheapest in tokens of those is recommended.
+p is adjusted by Holm over all comparisons of that judge and task. The best is recommended, or a cheaper encoding that
+is shown to be at most five points behind it (non-inferiority, by the interval of the paired difference).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_i
 from visualjudge.records import FloatArray
 
 LEVEL = 0.05
+MARGIN = 0.05
 
 
 def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
@@ -71,33 +72,45 @@ def _duel_row(
     }
 
 
-def _worse(duels: list[dict[str, Any]], best: str) -> set[str]:
-    """Encodings that ``best`` beats beyond chance."""
-    out = set()
+def _lead(duels: list[dict[str, Any]], best: str, other: str) -> dict[str, Any] | None:
+    """The comparison of ``best`` with ``other``, signed so that a positive difference is the best's lead."""
     for row in duels:
-        if best in (row["first"], row["second"]) and row["p_holm"] is not None and row["p_holm"] < LEVEL:
+        if {row["first"], row["second"]} == {best, other} and row["pairs"]:
             sign = 1 if row["first"] == best else -1
-            if row["difference"] * sign > 0:
-                out.add(row["second"] if sign > 0 else row["first"])
-    return out
+            ends = sorted(sign * end for end in row["ci95"]) if row["ci95"] else None
+            return {"difference": sign * row["difference"], "ci95": ends, "p_holm": row["p_holm"]}
+    return None
+
+
+def _standing(duels: list[dict[str, Any]], best: str, other: str) -> str:
+    """best, worse (the best leads beyond chance), equivalent (at most 5 points behind, 97.5 % sure), open, or unknown."""
+    if other == best:
+        return "best"
+    lead = _lead(duels, best, other)
+    if lead is None or lead["p_holm"] is None or lead["ci95"] is None:
+        return "unknown"
+    if lead["p_holm"] < LEVEL and lead["difference"] > 0:
+        return "worse"
+    return "equivalent" if lead["ci95"][1] <= MARGIN else "open"
 
 
 def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The encodings of one judge and task, best first, and their comparisons.
 
-    ``recommended`` is the cheapest of those that are as good as the best; where no usage is known, the best.
+    Recommended is the best, or the cheapest in prompt tokens of those shown to be at most 5 points behind it
+    (``standing`` "equivalent"): an encoding that too little data cannot tell from the best ("open") is never preferred
+    for its price.
     """
     duels = compare_encodings(table, resampling)
     shares = table.group_by("encoding").agg(
         n=pl.len(), accuracy=pl.col("right").mean(), tokens=pl.col("tokens_in").mean()
     )
     rows = shares.sort(["accuracy", "encoding"], descending=[True, False]).to_dicts()
-    worse = _worse(duels, rows[0]["encoding"])
     for row in rows:
-        row["as_good_as_best"] = row["encoding"] not in worse
-    good = [row for row in rows if row["as_good_as_best"]]
-    priced = [row for row in good if row["tokens"] is not None]
-    chosen = min(priced, key=lambda row: (row["tokens"], -row["accuracy"])) if len(priced) == len(good) else good[0]
+        row["standing"] = _standing(duels, rows[0]["encoding"], row["encoding"])
+    good = [row for row in rows if row["standing"] in ("best", "equivalent")]
+    priced = all(row["tokens"] is not None for row in good)
+    chosen = min(good, key=lambda row: (row["tokens"], -row["accuracy"])) if priced else rows[0]
     for row in rows:
         row["recommended"] = row is chosen
     return rows, duels

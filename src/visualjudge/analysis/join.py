@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from visualjudge.records import OptionFeatures, Question, Verdict
+from visualjudge.records import Question, Verdict
 
 LETTERS = "ABCDE"
 FEATURES = ("text_chars", "png_bytes", "count", "area", "severity")
@@ -168,6 +168,8 @@ class Study:
     meta: Mapping[str, Any] = field(default_factory=dict)
     root: Path | None = None
     seed: int = 0
+    records: Mapping[str, Question] = field(default_factory=dict)
+    """The questions by id, for the few whose prompt and pictures are shown."""
 
     @cached_property
     def joined(self) -> tuple[pl.DataFrame, ...]:
@@ -187,12 +189,10 @@ class Study:
 def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0) -> Study:
     """A study from records alone: ``judged`` maps a judge's name to its verdicts."""
     runs = tuple(Run(name, None, {}, verdict_table(verdicts)) for name, verdicts in judged.items())
-    return Study(question_table(questions), runs, seed=seed)
+    return Study(question_table(questions), runs, seed=seed, records={q.id: q for q in questions})
 
 
 def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:
     """The image's number of every row."""
     return np.asarray(table["cluster"].to_numpy(), dtype=np.int64)
 
-
-NO_FEATURES = OptionFeatures()

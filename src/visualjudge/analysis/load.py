@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +131,6 @@ def dataset_checksum(info: Mapping[str, Any]) -> str | None:
 
 def _distinct_names(runs: Sequence[Run]) -> list[Run]:
     """Runs of one judge are told apart by their folder."""
-    from dataclasses import replace
-
     names = [run.name for run in runs]
     out: list[Run] = []
     for run in runs:
@@ -159,8 +158,6 @@ def _merge_questions(roots: Sequence[Path]) -> tuple[tuple[Question, ...], Mappi
 
 def _checked(run: Run, known: pl.Series, checksum: str | None) -> Run:
     """The run with what does not fit the dataset noted."""
-    from dataclasses import replace
-
     strangers = run.verdicts.filter(~pl.col("id").is_in(known.implode())).height
     notes, problems = list(run.warnings), list(run.problems)
     if strangers and strangers == run.verdicts.height:
@@ -200,4 +197,4 @@ def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = No
     table = question_table(questions)
     checksum = str(meta.get("questions_sha256") or "") if len(roots) == 1 else None
     checked = tuple(_checked(run, table["id"], checksum) for run in runs)
-    return Study(table, checked, meta, roots[0], seed)
+    return Study(table, checked, meta, roots[0], seed, {q.id: q for q in questions})

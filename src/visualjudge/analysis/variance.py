@@ -62,15 +62,13 @@ def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
 def _nested(
     apart: float | None, found: dict[str, float | None], levels: list[tuple[str, float | None]]
 ) -> dict[str, float | None]:
-    """Differences of successive levels; a level that the design lacks passes its part to the one above."""
+    """Differences of successive known levels; a level that the design lacks is merged into the next, coarser name."""
     out: dict[str, float | None] = {name: None for name, _ in levels}
-    base, held = _less(apart, *(-x if x is not None else None for x in found.values())), levels[0][0]
-    for name, value in levels:
-        if value is None:
-            continue
-        slot = held if all(out[n] is None for n, _ in levels) and name == "repeat" else name
-        out[slot] = _less(value, base)
-        base = value
+    base, start = _less(apart, *(None if x is None else -x for x in found.values())), 0
+    for place, (_, value) in enumerate(levels):
+        if value is not None:
+            out[levels[start][0]] = _less(value, base)
+            base, start = value, place + 1
     return out
 
 

@@ -1,0 +1,96 @@
+"""Small pictures as inline SVG, coloured by the page's CSS variables so that they follow light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from visualjudge.analysis.psychometric import curve
+
+WIDTH, HEIGHT = 420, 250
+LEFT, RIGHT, TOP, BOTTOM = 44, 10, 12, 40
+Ends = Sequence[float | None] | None
+
+
+def whisker(estimate: float | None, ends: Ends, low: float, high: float, mark: float | None) -> Markup:
+    """One row of an interval plot: a line from end to end, a dot, a rule at ``mark``; stretched to its table cell."""
+
+    def at(value: float) -> str:
+        return f"{100 * min(1.0, max(0.0, (value - low) / (high - low))):.2f}%"
+
+    parts = [f'<line class="rail" x1="0" x2="100%" y1="9" y2="9"/>']
+    if mark is not None:
+        parts.append(f'<line class="mark" x1="{at(mark)}" x2="{at(mark)}" y1="1" y2="17"/>')
+    if ends is not None and ends[0] is not None and ends[1] is not None:
+        parts.append(f'<line class="reach" x1="{at(ends[0])}" x2="{at(ends[1])}" y1="9" y2="9"/>')
+    if estimate is not None:
+        parts.append(f'<circle class="dot" cx="{at(estimate)}" cy="9" r="4.5"/>')
+    return Markup(f'<svg class="whisker" height="18" aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def _x(value: float, most: float) -> float:
+    return LEFT + (WIDTH - LEFT - RIGHT) * value / most
+
+
+def _y(share: float) -> float:
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - share)
+
+
+def _ticks(most: float) -> list[float]:
+    step = next(s for s in (0.1, 0.2, 0.25, 0.5, 1, 2, 2.5, 5, 10) if most / s <= 6) if most <= 60 else most / 5
+    return [float(t) for t in np.arange(0, most + step / 2, step) if t <= most * 1.001]
+
+
+def _axes(most: float, label: str) -> list[str]:
+    out = []
+    for share in (0.25, 0.5, 0.75, 1.0):
+        y = _y(share)
+        kind = "chance" if share in (0.5, 0.75) else "grid"
+        out.append(f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        out.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{share:.0%}</text>')
+    base = HEIGHT - BOTTOM
+    out.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>')
+    for tick in _ticks(most):
+        out.append(f'<text x="{_x(tick, most):.1f}" y="{base + 16}" text-anchor="middle">{tick:g}</text>')
+    out.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">{escape(label)}</text>')
+    return out
+
+
+def _one_curve(row: Mapping[str, Any], most: float, series: int) -> list[str]:
+    out = []
+    if row["alpha"] is not None:
+        x = np.linspace(0, most, 80)
+        y = curve(row["alpha"], row["beta"], row["lapse"], x)
+        path = " ".join(f"{_x(a, most):.1f},{_y(b):.1f}" for a, b in zip(x, y, strict=True))
+        out.append(f'<polyline class="curve s{series}" points="{path}"/>')
+    largest = max((p["n"] for p in row["points"]), default=1)
+    for p in row["points"]:
+        size = 2 + 3 * (p["n"] / largest) ** 0.5
+        title = f"margin {p['x']:.2f}: {p['share']:.1%} of {p['n']:.0f}"
+        out.append(
+            f'<circle class="point s{series}" cx="{_x(p["x"], most):.1f}" cy="{_y(p["share"]):.1f}" r="{size:.1f}">'
+            f"<title>{title}</title></circle>"
+        )
+    if row["jnd"] is not None:
+        x_jnd = _x(row["jnd"], most)
+        out.append(f'<line class="jnd s{series}" x1="{x_jnd:.1f}" x2="{x_jnd:.1f}" y1="{_y(0.75):.1f}" y2="{_y(0):.1f}"/>')
+    return out
+
+
+def curves(rows: Sequence[Mapping[str, Any]], label: str, title: str) -> Markup:
+    """Share right against distance for each of ``rows`` (one a judge), with the fitted curve and its 75 % point."""
+    reach = [p["x"] for row in rows for p in row["points"]] + [row["jnd"] for row in rows if row["jnd"] is not None]
+    if not reach:
+        return Markup("")
+    most = max(reach) * 1.05
+    parts = _axes(most, label)
+    for series, row in enumerate(rows):
+        parts += _one_curve(row, most, series % 6)
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+    )

@@ -1,0 +1,78 @@
+"""The verdicts that are furthest from the truth, with what the judge was shown and what it said."""
+
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from PIL import Image, UnidentifiedImageError
+
+from visualjudge.analysis.join import Study
+from visualjudge.analysis.load import read_reply
+from visualjudge.analysis.scores import rank_taus
+
+SHOWN = {"pairwise": 6, "ranking": 2, "scoring": 2}
+THUMBNAIL = 360
+LONGEST_REPLY = 1500
+
+
+def _distance(table: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Usable but wrong replies with ``distance``, larger = worse."""
+    usable = table.filter((pl.col("kind") == kind) & pl.col("parsed"))
+    if kind == "pairwise":
+        return usable.filter(~pl.col("right")).with_columns(distance=pl.col("margin"))
+    if kind == "ranking":
+        return usable.with_columns(distance=-pl.Series(rank_taus(usable))).filter(pl.col("distance") > 0)
+    return usable.with_columns(distance=(pl.col("number") - pl.col("truth")).abs()).filter(pl.col("distance") > 1)
+
+
+def worst(study: Study, run: int) -> list[dict[str, Any]]:
+    """Up to ten verdicts of one run, each on another pair, ranking or annotation."""
+    out = []
+    for kind, most in SHOWN.items():
+        table = _distance(study.joined[run], kind).sort(["distance", "id"], descending=[True, False])
+        for row in table.unique("item", keep="first", maintain_order=True).head(most).iter_rows(named=True):
+            out.append(_entry(study, run, row))
+    return out
+
+
+def _entry(study: Study, run: int, row: dict[str, Any]) -> dict[str, Any]:
+    question = study.records.get(row["id"])
+    reply = read_reply(study.runs[run], row["offset"])
+    raw = reply.get("raw_response")
+    return {
+        "id": row["id"],
+        "kind": row["kind"],
+        "task": row["task"],
+        "encoding": row["encoding"],
+        "image": row["image"],
+        "error_type": row["error_type"],
+        "order": row["order"],
+        "said": row["text"] if row["text"] is not None else row["number"],
+        "answer": row["answer"] if row["answer"] is not None else row["truth"],
+        "scores": row["scores"],
+        "sources": [source or "" for source in row["sources"]],
+        "prompt": question.prompt if question else "",
+        "reply": raw[:LONGEST_REPLY] if isinstance(raw, str) else "",
+        "pictures": [thumbnail(study.root, name) for name in question.images] if question and study.root else [],
+    }
+
+
+def thumbnail(root: Path | None, name: str) -> dict[str, str | None]:
+    """A picture of the dataset, at most 360 px, as a data URI; ``src`` is None where it cannot be read."""
+    home = (root or Path()).resolve()
+    path = (home / name).resolve()
+    if not path.is_relative_to(home):
+        return {"name": name, "src": None}
+    try:
+        with Image.open(path) as picture:
+            small = picture.convert("RGB")
+            small.thumbnail((THUMBNAIL, THUMBNAIL))
+    except (OSError, UnidentifiedImageError):
+        return {"name": name, "src": None}
+    held = io.BytesIO()
+    small.save(held, "JPEG", quality=82)
+    return {"name": name, "src": "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()}

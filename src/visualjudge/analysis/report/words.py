@@ -1,0 +1,75 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Ends = Sequence[float | None] | None
+NONE = "–"
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """0.8066 → 80.7 %."""
+    return NONE if value is None else f"{100 * value:.{digits}f} %"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """0.70 with a true minus sign; whole numbers get thousands separators."""
+    if value is None:
+        return NONE
+    text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
+    return text.replace("-", "\u2212")
+
+
+def percents(ends: Ends) -> str:
+    """An interval in per cent, without the sign."""
+    if ends is None:
+        return NONE
+    return " to ".join(NONE if end is None else f"{100 * end:.1f}".replace("-", "\u2212") for end in ends)
+
+
+def span(ends: Ends, digits: int = 2) -> str:
+    """An interval in its own unit; an open side is ∞."""
+    if ends is None or all(end is None for end in ends):
+        return NONE
+    return " to ".join("∞" if end is None else number(float(end), digits) for end in ends)
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals; below 0.001 says so."""
+    if value is None:
+        return NONE
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def headline(judge: Mapping[str, Any]) -> str:
+    """The one sentence that a reader came for."""
+    p = judge["pairwise"]
+    if not p["n"]:
+        return "No pairwise question was answered; see ranking and scoring below."
+    known = f"95 % interval {percents(p['ci95'])}" if p["ci95"] else "one image: no interval"
+    text = f"Right in {percent(p['accuracy'])} of {number(p['n'])} pairwise verdicts ({known}, {p['images']} images)."
+    if p["failed"]:
+        text += f" {number(p['failed'])} replies failed and count as wrong; had all been right: {percent(p['accuracy_bounds'][1])}."
+    return text
+
+
+def leanings(judge: Mapping[str, Any]) -> list[str]:
+    """A sentence for each bias that is flagged."""
+    out = []
+    for row in judge["bias"]:
+        if row["flagged"]:
+            against = "" if row["preference"] > 0 else "away from "
+            out.append(
+                f"Leans {against or 'to '}{row['leans_to']}: {100 * abs(row['preference']):.1f} points beyond what is right "
+                f"(p {p_value(row['p_holm'])} after Holm)."
+            )
+    return out
+
+
+def jnd_text(row: Mapping[str, Any]) -> str:
+    """The 75 % point with its interval, or why there is none."""
+    if row["jnd"] is None:
+        return str(row["reason"])
+    return f"{number(row['jnd'])} ({span(row['ci95'])})"

@@ -1,0 +1,74 @@
+"""``visualjudge report``: runs into tables, metrics.json and a page."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from visualjudge.analysis import Analysis
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+class Format(StrEnum):
+    """What ``--out`` is written as."""
+
+    html = "html"
+    md = "md"
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders that `visualjudge judge` wrote.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="Where the report goes: one self-contained file.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Where metrics.json goes.")] = None,
+    format: Annotated[Format, typer.Option(help="What --out is written as.")] = Format.html,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Folder for every table as CSV.")] = None,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """How far can the judge be trusted: a table here, metrics.json, and a page to open in a browser.
+
+    Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json --csv tables
+    """
+    from rich.console import Console
+
+    from visualjudge.analysis import analyse
+    from visualjudge.analysis.report.terminal import show
+
+    notes = Console(stderr=True)
+    with notes.status("analysing") as status:
+        analysis = analyse(runs, dataset=dataset, seed=seed, progress=status.update)
+        status.update("writing the report")
+        _write(analysis, out, json, format, csv)
+    show(analysis.metrics, Console())
+    _tell(analysis)
+
+
+def _write(analysis: Analysis, out: Path | None, json: Path | None, format: Format, csv: Path | None) -> None:
+    from visualjudge.analysis.report.markdown import markdown
+    from visualjudge.analysis.report.page import html
+    from visualjudge.atomic import atomic_path, write_json, write_text
+
+    if out is not None:
+        write_text(out, html(analysis) if format is Format.html else markdown(analysis))
+    if json is not None:
+        write_json(json, analysis.metrics)
+    if csv is not None:
+        for name, table in analysis.tables.items():
+            with atomic_path(csv / f"{name}.csv") as scratch:
+                table.write_csv(scratch)
+
+
+def _tell(analysis: Analysis) -> None:
+    """Warnings and problems on stderr, one line each; problems end the command with status 1."""
+    judges = analysis.metrics["judges"]
+    for judge in judges:
+        for line in [*judge["warnings"], *judge["problems"]]:
+            typer.echo(f"visualjudge: {line}", err=True)
+    if any(judge["problems"] for judge in judges):
+        raise typer.Exit(1)
