@@ -29,7 +29,8 @@ FINAL = MARKED
 _OPENERS = ("(", "[", '"', "'", "<", ":")
 _CLOSERS = (")", "]", '"', "'", ">", "*")
 _SENTENCE_ENDS = (".", "!", "?", ";")
-_SEPARATORS = (":", "=", "-", ">")
+_SEPARATORS = (":", "=", "-")
+_ARROWS = (">",)
 _LABEL_WORDS = 8
 _ACT_WORDS = 8
 _LOOK_BACK = 3
@@ -70,6 +71,7 @@ class Grammar:
     colon_heads: frozenset[Term] = frozenset({Term.FINAL, Term.CONCLUDE, Term.NOUN})
     """Words that announce the answer only with a colon: "Final: B"."""
     verbs: frozenset[Term] = frozenset({Term.CHOOSE})
+    lead_marks: tuple[str, ...] = (",", "-")
 
     def __init__(self, tokens: Sequence[Token[Term]]) -> None:
         self.tokens = tokens
@@ -149,7 +151,9 @@ class Grammar:
                 return at + 1
             if token.kind is Kind.BREAK and words == 0 and not better:
                 return at if self._heading(at - 1) else None
-            passable = token.term is Term.NOUN if better or colon_only else _between(token)
+            if token.mark(*_ARROWS) and words == 0:
+                return at + 1
+            passable = token.term is Term.NOUN if better or colon_only else self.between(at)
             words += 1
             if not passable or words > _LABEL_WORDS:
                 return None
@@ -179,8 +183,14 @@ class Grammar:
             if found:
                 return found
             token = self.tokens[at]
-            passable = token.kind is Kind.BREAK or token.term in (Term.FILL, Term.IS, Term.CONCLUDE, Term.OF)
-            if not (passable or token.mark(*_OPENERS, ",", "-")):
+            passable = token.kind is Kind.BREAK or token.term in (
+                Term.FILL,
+                Term.IS,
+                Term.CONCLUDE,
+                Term.OF,
+                Term.RETRACT,
+            )
+            if not (passable or token.mark(*_OPENERS, *_ARROWS, ",", "-")):
                 return None
             at += 1
         return None
@@ -226,7 +236,7 @@ class Grammar:
             if found:
                 return found if self._ends(found.end) else None
             token = self.tokens[at]
-            fill = token.term in (Term.CONCLUDE, Term.FINAL, Term.FILL, Term.IS, Term.THEN) or token.mark(
+            fill = token.term in (Term.CONCLUDE, Term.FINAL, Term.FILL, Term.IS, Term.THEN, Term.RETRACT) or token.mark(
                 *_OPENERS, ",", "-"
             )
             if not fill:
@@ -255,7 +265,8 @@ class Grammar:
             after = self.peek(found.end) if found else None
             if found is None or after is None or found.value is None or self.is_marker(sentence.start):
                 continue
-            if after.mark(":", ",", "-") or after.term in (Term.FOLLOW, Term.THAN, Term.IF):
+            bracket = self.tokens[found.end - 1].mark(")") and not self.tokens[sentence.start].mark("(")
+            if bracket or after.mark(*self.lead_marks) or after.term in (Term.BECAUSE, Term.THAN):
                 yield Claim(found.value, LEAD, sentence.start)
 
     def is_marker(self, at: int) -> bool:
@@ -293,14 +304,22 @@ class Grammar:
         before = self.tokens[max(self._home[at].start, at - _LOOK_BACK) : at]
         return any(token.term is Term.NOT for token in before)
 
+    def between(self, at: int) -> bool:
+        """Whether this may stand between a head and its copula: "the answer TO THIS QUESTION is"."""
+        token = self.tokens[at]
+        if token.kind is Kind.LETTER:
+            return token.text.islower()
+        barred = (Term.NOT, Term.FOLLOW, Term.BECAUSE, Term.IF, Term.OR)
+        return token.kind is Kind.WORD and token.term not in barred
+
     def free(self, at: int) -> bool:
         """Whether the clause of ``at`` neither supposes, concedes nor gives an example."""
         for token in reversed(self.tokens[self._home[at].start : at]):
             if token.mark(","):
-                return True
-            if token.term in (Term.IF, Term.THOUGH, Term.EXAMPLE):
+                break
+            if token.term in (Term.IF, Term.THOUGH):
                 return False
-        return True
+        return self.tokens[self._home[at].start].term is not Term.EXAMPLE
 
     def _retracts(self, sentence: Sentence) -> bool:
         return self.tokens[sentence.start].term is Term.RETRACT
@@ -310,12 +329,6 @@ class Grammar:
         at = self.skip_marks(at, *_CLOSERS)
         token = self.peek(at)
         return token is None or token.kind is Kind.BREAK or token.mark(*_SENTENCE_ENDS)
-
-
-def _between(token: Token[Term]) -> bool:
-    """Words that may stand between a head and its copula: "the answer TO THIS QUESTION is"."""
-    barred = (Term.NOT, Term.SCALE, Term.FOLLOW, Term.IF, Term.OR)
-    return token.kind in (Kind.WORD, Kind.LETTER) and token.term not in barred
 
 
 def _sentences(tokens: Sequence[Token[Term]]) -> Iterator[Sentence]:

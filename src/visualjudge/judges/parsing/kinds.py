@@ -44,6 +44,7 @@ class Letters(Grammar):
             Term.IS,
             Term.WINS,
             Term.FOLLOW,
+            Term.BECAUSE,
             Term.OR,
             Term.AND,
             Term.THAN,
@@ -96,7 +97,7 @@ class Pairwise(Letters):
 
     def _compared(self, at: int, end: int) -> Claim | None:
         subject = self.option(at, stated=False)
-        if subject is None or subject.value not in _OTHER or self._is_reference(subject.end):
+        if subject is None or subject.value not in _OTHER or self._is_reference(at, subject.end):
             return None
         verdict = self._verdict_after(subject.end, end)
         if verdict is None or self._limited(verdict + 1):
@@ -105,9 +106,11 @@ class Pairwise(Letters):
         summing_up = any(token.term in (Term.CONCLUDE, Term.FINAL) for token in self.tokens[self._home[at].start : end])
         return Claim(winner, STATED if summing_up else COMPARED, at)
 
-    def _is_reference(self, at: int) -> bool:
-        """Whether "than" follows the option, as in Japanese and Korean: then the other one is the better."""
-        token = self.peek(at)
+    def _is_reference(self, start: int, end: int) -> bool:
+        """Whether the option is what the other is compared with: "than A", and in Japanese and Korean "A than"."""
+        before, token = self.tokens[start - 1] if start else None, self.peek(end)
+        if before is not None and before.term is Term.THAN and before.text not in _AFTER_THE_REFERENCE:
+            return True
         return token is not None and token.term is Term.THAN and token.text in _AFTER_THE_REFERENCE
 
     def _verdict_after(self, at: int, end: int) -> int | None:
@@ -121,7 +124,8 @@ class Pairwise(Letters):
                 return at if not provides or self._names_result(at + 1) else None
             reference = self.option(at + (token.term is Term.THAN), stated=False)
             if reference:
-                at = reference.end + self._is_reference(reference.end)
+                after = self.peek(reference.end)
+                at = reference.end + (after is not None and after.text in _AFTER_THE_REFERENCE)
                 continue
             provides = provides or token.term is Term.FOLLOW
             at += 1
@@ -149,6 +153,7 @@ class Scoring(Grammar):
     heads = frozenset({Term.ANSWER, Term.SCORE})
     colon_heads = frozenset({Term.FINAL, Term.CONCLUDE})
     verbs = frozenset({Term.GIVE, Term.CHOOSE})
+    lead_marks = (",", "-", ":")
 
     def value(self, at: int, *, stated: bool) -> Found | None:
         at = self.openers(at)
@@ -199,9 +204,23 @@ class Scoring(Grammar):
     def _counts_something(self, at: int) -> bool:
         """Whether a noun follows: "4 edges" is no score."""
         token = self.peek(at)
-        words = (Term.FOLLOW, Term.ASPECT, Term.IS, Term.AND, Term.CONCLUDE, Term.THOUGH, Term.IF, Term.RETRACT)
+        words = (
+            Term.FOLLOW,
+            Term.BECAUSE,
+            Term.ASPECT,
+            Term.IS,
+            Term.AND,
+            Term.CONCLUDE,
+            Term.THOUGH,
+            Term.IF,
+            Term.RETRACT,
+        )
         following = token is not None and token.kind in (Kind.WORD, Kind.LETTER, Kind.LETTERS, Kind.NUMBER)
         return following and token is not None and token.term not in words and token.text[0].isascii()
+
+    def between(self, at: int) -> bool:
+        """The scale, too, may stand between: "my score, on a scale from 0 to 10, is"."""
+        return super().between(at) or (self.tokens[at].kind is Kind.NUMBER and self._of_the_scale(at))
 
     def loose(self, token: Token[Term]) -> bool:
         """ "I would rate the restored image a 7": any words but numbers may stand between."""
@@ -284,8 +303,8 @@ class Ranking(Letters):
         letters, end, tied = str(found.value), found.end, False
         while True:
             link = self._link(end)
-            following = self.option(link, stated=True) if link > end else None
-            if following is None:
+            following = self.option(link, stated=True) if link is not None else None
+            if following is None or link is None:
                 break
             tied = tied or any(token.mark("=", "<", "/") or token.term is Term.OR for token in self.tokens[end:link])
             letters, end = letters + str(following.value), following.end
@@ -293,17 +312,19 @@ class Ranking(Letters):
             return Found(letters, end)
         return Found(None if tied else self._complete(letters), end)
 
-    def _link(self, at: int) -> int:
-        """Past what may stand between two letters of a chain."""
+    def _link(self, start: int) -> int | None:
+        """Past what stands between two letters of a chain; None where nothing joins them."""
+        words = (Term.THEN, Term.AND, Term.OR, Term.FINAL, Term.IS, Term.BETTER, Term.THAN, Term.FILL)
+        at = start
         while at < len(self.tokens):
             token = self.tokens[at]
-            words = token.term in (Term.THEN, Term.AND, Term.OR, Term.FINAL, Term.IS, Term.BETTER, Term.THAN, Term.FILL)
-            spoken = words and token.kind is Kind.WORD
+            spoken = token.term in words and token.kind is Kind.WORD
             if not (spoken or token.mark(">", ",", "-", "=", "<", "/")):
-                nothing_between = token.kind is Kind.LETTER and token.text.isupper()
-                return at + 0 if not nothing_between else at
+                break
             at += 1
-        return at
+        token_here = self.peek(at)
+        side_by_side = token_here is not None and token_here.kind is Kind.LETTER and token_here.text.isupper()
+        return at if at > start or side_by_side else None
 
     def extra(self) -> Iterator[Claim]:
         """A chain of ">" in the middle of a sentence, and numbered or plain lists of one option a line."""

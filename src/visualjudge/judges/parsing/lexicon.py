@@ -35,6 +35,7 @@ class Term(Enum):
     THOUGH = auto()
     TIE = auto()
     FILL = auto()  # says nothing about which: articles, adverbs, pronouns
+    BECAUSE = auto()
     FOLLOW = auto()  # may follow an option letter without making it an article
     ASPECT = auto()  # "better AT edges" is no verdict …
     WHOLE = auto()  # … unless "in ALL respects"

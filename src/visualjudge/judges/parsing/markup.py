@@ -73,6 +73,9 @@ ANSWER_KEYS = (
 )
 
 
+Span = tuple[int, int, str | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Marked:
     """``answers`` were marked as such (tag, box, double brackets, JSON key); ``plain`` is the text without them."""
@@ -106,27 +109,27 @@ def unwrap(text: str) -> Marked:
     return Marked(_plain(text), tuple(_plain(answer) for answer in answers))
 
 
-def _take(text: str, found: Iterator[tuple[int, int, str]], answers: list[str]) -> str:
-    """Move the found spans from the text to ``answers``."""
+def _take(text: str, found: Iterator[Span], answers: list[str]) -> str:
+    """Move the found spans from the text to ``answers``; a span without an answer is only left out."""
     out, at = [], 0
     for start, end, answer in found:
         if start >= at:
             out.append(text[at:start])
-            answers.append(answer)
+            answers.extend([answer] if answer is not None else [])
             at = end
     out.append(text[at:])
     return " ".join(out)
 
 
 def _plain(text: str) -> str:
-    """Without code fences, HTML and LaTeX commands; table cells become lines."""
+    """Without code fences, HTML and LaTeX commands; braces."""
     text = _LATEX_ORDER.sub(" > ", _FENCE.sub("\n", text))
     text = _LATEX_COMMAND.sub(" ", text).replace("\\(", " ").replace("\\)", " ").replace("\\[", " ").replace("\\]", " ")
     text = _TAG.sub(" ", text.replace("<br>", "\n").replace("\\n", "\n"))
-    return text.replace("{", " ").replace("}", " ").replace("|", "\n").replace("&gt;", ">").replace("&nbsp;", " ")
+    return text.replace("{", " ").replace("}", " ").replace("&gt;", ">").replace("&nbsp;", " ")
 
 
-def _tagged(text: str) -> Iterator[tuple[int, int, str]]:
+def _tagged(text: str) -> Iterator[Span]:
     folded = text.lower()
     for name in _ANSWER_TAGS:
         start = folded.rfind(f"<{name}>")
@@ -139,7 +142,7 @@ def _tagged(text: str) -> Iterator[tuple[int, int, str]]:
         return
 
 
-def _boxed(text: str) -> Iterator[tuple[int, int, str]]:
+def _boxed(text: str) -> Iterator[Span]:
     for match in _BOX.finditer(text):
         end = _closing(text, match.end() - 1)
         if end:
@@ -160,14 +163,14 @@ def _closing(text: str, start: int) -> int:
     return 0
 
 
-def _json(text: str) -> Iterator[tuple[int, int, str]]:
-    """Each outermost JSON object with a key that names an answer. A half-written one is read as far as it goes."""
+def _json(text: str) -> Iterator[Span]:
+    """Each outermost JSON object, with the answer that one of its keys names; a half-written one as far as it goes."""
     at = 0
     while (start := text.find("{", at)) >= 0:
         end = _closing(text, start) or len(text)
         value = _loads(text[start:end])
         answer = _answer_in(value) if isinstance(value, dict) else None
-        if answer is not None:
+        if isinstance(value, dict) and value:
             yield start, end, answer
         at = end
 

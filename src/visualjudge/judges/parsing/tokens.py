@@ -177,7 +177,7 @@ def _scan(text: str, table: Mapping[tuple[str, ...], Enum]) -> Iterator[Token[En
         if length == 1:
             yield _single(atom, term)
         else:
-            words = " ".join(each.text for each in atoms[at : at + length])
+            words = ("" if atom.kind == "CJK" else " ").join(each.text for each in atoms[at : at + length])
             yield Token(Kind.WORD, words, term, first=atom.first, line=atom.line)
         at += length
 

@@ -1,0 +1,147 @@
+"""Judges that need no network: chance, the first option, one that knows the answer, and one that looks.
+
+``random``, ``first`` and ``oracle:P`` are simulated: their figures test the statistics, and every report says so.
+``sharpness`` looks at restored pictures, see :mod:`visualjudge.judges.sharpness`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.errors import UsageError
+from visualjudge.judges.asks import Ask, Judge, Judged, in_stored_letters
+from visualjudge.judges.parsing import read_reply
+from visualjudge.judges.sharpness import SharpnessJudge
+from visualjudge.records import Question, Verdict
+from visualjudge.seeding import rng_for
+
+LETTERS = "ABCDE"
+MIDDLE = 5.0
+MODELS = "random, first, oracle:P[,bias=B][,slope=S], sharpness"
+
+
+def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
+    """The baseline of this name.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or its numbers are out of range.
+    """
+    if model == "sharpness":
+        return SharpnessJudge(root)
+    if model in ("random", "first"):
+        return SimulatedJudge(model, seed)
+    if model.startswith("oracle:"):
+        return SimulatedJudge(model, seed, _oracle(model))
+    raise UsageError(f"unknown baseline {model!r}; one of: {MODELS}")
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """A judge that is right with a known probability.
+
+    Parameters
+    ----------
+    right
+        Probability of the right answer where the options lie far apart.
+    bias
+        Share of pairwise questions answered by position alone: A where positive, B where negative.
+    slope
+        ``None``: as right on close pairs as on others. Else the probability of being right grows from chance with the
+        difference m of the scores (0..10) as ``chance + (right - chance) · (1 - exp(-slope · m))``.
+    """
+
+    right: float
+    bias: float = 0.0
+    slope: float | None = None
+
+    def chance_of_right(self, question: Question) -> float:
+        """Probability of a right answer to this question."""
+        if self.slope is None or question.question_type == "scoring":
+            return self.right
+        scores = sorted(question.final_scores)
+        margin = float(np.diff(scores).min())
+        chance = 1 / _orders(len(scores))
+        return chance + (self.right - chance) * (1 - float(np.exp(-self.slope * margin)))
+
+
+def _orders(n: int) -> int:
+    return int(np.prod(np.arange(1, n + 1)))
+
+
+def _oracle(model: str) -> Oracle:
+    """``oracle:0.8,bias=0.1,slope=2``."""
+    first, *options = model.removeprefix("oracle:").split(",")
+    try:
+        numbers = {name.strip(): float(value) for name, value in (option.split("=") for option in options)}
+        oracle = Oracle(float(first), **numbers)
+    except (ValueError, TypeError):
+        raise UsageError(
+            f"baseline {model!r}: write oracle:P[,bias=B][,slope=S], such as oracle:0.8,bias=0.1"
+        ) from None
+    if not (0 <= oracle.right <= 1 and -1 <= oracle.bias <= 1 and (oracle.slope is None or oracle.slope >= 0)):
+        raise UsageError(f"baseline {model!r}: P lies in 0..1, bias in -1..1, slope is not negative")
+    return oracle
+
+
+@dataclass
+class SimulatedJudge:
+    """Draws its replies; the same seed, question, order and repeat give the same one."""
+
+    model: str
+    seed: int = 42
+    oracle: Oracle | None = None
+    simulated: bool = True
+
+    async def __call__(self, ask: Ask) -> Judged:
+        """The reply that was drawn, read as any other."""
+        text = self._reply(ask)
+        question = ask.question
+        reading = read_reply(text, question.question_type, len(question.annotation_ids))
+        shown = Verdict(question.id, ask.order, reading.value, reading.status, text, latency_s=0.0, repeat=ask.repeat)
+        return Judged(in_stored_letters(ask, shown), calls=0)
+
+    def _reply(self, ask: Ask) -> str:
+        rng = rng_for(self.seed, self.model, ask.question.id, ask.order, ask.repeat)
+        if self.oracle is not None:
+            return self._oracle_reply(ask, self.oracle, rng)
+        return _first(ask.question) if self.model == "first" else _random(ask.question, rng)
+
+    def _oracle_reply(self, ask: Ask, oracle: Oracle, rng: np.random.Generator) -> str:
+        question = ask.question
+        by_position, luck = rng.random(2)
+        if question.question_type == "pairwise" and by_position < abs(oracle.bias):
+            return "A" if oracle.bias > 0 else "B"
+        right = str(ask.stored(question.answer))
+        if luck < oracle.chance_of_right(question):
+            return right
+        wrong = right
+        while wrong == right:
+            wrong = _random(question, rng)
+        return wrong
+
+    def describe(self) -> Mapping[str, Any]:
+        """Backend, model and seed."""
+        return {"backend": "baseline", "base_url": None, "model": self.model, "parameters": {"seed": self.seed}}
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def _first(question: Question) -> str:
+    if question.question_type == "scoring":
+        return str(MIDDLE)
+    return "A" if question.question_type == "pairwise" else LETTERS[: len(question.annotation_ids)]
+
+
+def _random(question: Question, rng: np.random.Generator) -> str:
+    if question.question_type == "scoring":
+        return str(round(float(rng.uniform(0, 10)), 1))
+    letters = rng.permutation(list(LETTERS[: len(question.annotation_ids)]))
+    return str(letters[0]) if question.question_type == "pairwise" else "".join(letters)

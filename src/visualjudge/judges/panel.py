@@ -1,0 +1,96 @@
+"""A panel of judges: the majority's verdict on each question, from runs that are done."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from visualjudge.judges.asks import Ask, Judged, Key
+from visualjudge.records import FAILED, Answer, QuestionType, Verdict
+
+
+def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | None:
+    """What the members agree on.
+
+    Parameters
+    ----------
+    values
+        Each member's value; ``"Failed"`` is an abstention.
+
+    Returns
+    -------
+    The letter with more votes; the ranking nearest to all members' (least Kendall distance in all, Kemeny's rule);
+    the median score. ``None`` where nobody voted or the vote is a tie: nothing is drawn.
+    """
+    votes = [value for value in values if value != FAILED]
+    if not votes:
+        return None
+    if question_type == "scoring":
+        return float(median(float(vote) for vote in votes))
+    if question_type == "pairwise":
+        return _plurality(Counter(str(vote) for vote in votes))
+    return _kemeny([str(vote) for vote in votes])
+
+
+def _plurality(counts: Counter[str]) -> str | None:
+    (first, most), *rest = counts.most_common(2)
+    return None if rest and rest[0][1] == most else first
+
+
+def _kemeny(rankings: list[str]) -> str | None:
+    """At most 5 letters: all 120 orders are tried."""
+    cost = {
+        "".join(order): sum(_kendall_distance("".join(order), ranking) for ranking in rankings)
+        for order in itertools.permutations(sorted(rankings[0]))
+    }
+    least = min(cost.values())
+    best = [order for order, value in cost.items() if value == least]
+    return best[0] if len(best) == 1 else None
+
+
+def _kendall_distance(one: str, other: str) -> int:
+    """Pairs of letters that stand in another order."""
+    return sum(other.index(a) > other.index(b) for a, b in itertools.combinations(one, 2))
+
+
+@dataclass
+class PanelJudge:
+    """Gives the majority of verdicts that are there already; asks nobody.
+
+    Parameters
+    ----------
+    members
+        Name of a member -> its verdicts.
+    """
+
+    members: Mapping[str, Mapping[Key, Verdict]]
+    simulated: bool = False
+
+    async def __call__(self, ask: Ask) -> Judged:
+        """The majority; ``raw_response`` lists the votes. A tie, or no vote at all, is ``unparseable``."""
+        votes = {name: verdicts[ask.key].value for name, verdicts in self.members.items() if ask.key in verdicts}
+        value = majority(list(votes.values()), ask.question.question_type)
+        said = "; ".join(f"{name}: {vote}" for name, vote in votes.items())
+        verdict = Verdict(
+            ask.question.id,
+            ask.order,
+            FAILED if value is None else value,
+            "unparseable" if value is None else "ok",
+            said,
+            latency_s=0.0,
+            repeat=ask.repeat,
+            cause="tie or no vote" if value is None else None,
+        )
+        return Judged(verdict, calls=0)
+
+    def describe(self) -> Mapping[str, Any]:
+        """The members."""
+        names = list(self.members)
+        return {"backend": "panel", "base_url": None, "model": " + ".join(names), "parameters": {"members": names}}
+
+    async def aclose(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,184 @@
+"""The question judge: puts a dataset's question to a model and reads the reply."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from visualjudge.clients.base import Client, Part, Reply, Request, TextPart
+from visualjudge.clients.parameters import identity_of
+from visualjudge.clients.payload import ImageStore
+from visualjudge.clients.retry import cause_of
+from visualjudge.data.wire import IMAGE_MARK
+from visualjudge.errors import ClientError, DataError
+from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.parsing import read_reply
+from visualjudge.judges.swap import swapped
+from visualjudge.records import Question, Verdict
+
+Mode = Literal["text", "json", "logprobs"]
+LETTERS = "ABCDE"
+TOP_LOGPROBS = 20
+_WORTH_REPEATING = frozenset({"unparseable"})
+
+
+def n_options(question: Question) -> int:
+    """How many options a question shows."""
+    return len(question.annotation_ids)
+
+
+def answer_schema(question: Question) -> dict[str, Any]:
+    """JSON schema of a reply that holds nothing but the answer."""
+    return {
+        "title": f"{question.question_type}_answer",
+        "type": "object",
+        "properties": {"answer": _answer_rule(question)},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+
+
+def _answer_rule(question: Question) -> dict[str, Any]:
+    if question.question_type == "scoring":
+        return {"type": "number", "minimum": 0, "maximum": 10}
+    letters = LETTERS[: n_options(question)]
+    if question.question_type == "pairwise":
+        return {"type": "string", "enum": list(letters)}
+    return {"type": "string", "enum": ["".join(order) for order in itertools.permutations(letters)]}
+
+
+def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
+    """The prompt's runs of text and its pictures (True) in the order of the marks; runs of white space are left out.
+
+    Raises
+    ------
+    DataError
+        If the marks are not as many as the pictures.
+    """
+    texts = prompt.split(IMAGE_MARK)
+    if len(texts) != len(images) + 1:
+        raise DataError(f"the prompt has {len(texts) - 1} {IMAGE_MARK} marks for {len(images)} pictures")
+    pairs = itertools.zip_longest(texts, images)
+    parts = [part for text, image in pairs for part in ((text, False), (image, True)) if part[0] is not None]
+    return [(text, is_image) for text, is_image in parts if is_image or text.strip()]
+
+
+@dataclass
+class QuestionJudge:
+    """A judge over a client.
+
+    Parameters
+    ----------
+    client
+        What is asked.
+    root
+        The dataset's folder.
+    mode
+        ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema is asked for beside it.
+        ``"logprobs"``: log-probabilities too, from which the probability of A and the expected score follow.
+    retries
+        How often an unreadable reply is asked for again. 0, the default, keeps what the model says first; more makes
+        the judge look better than it is.
+    seed
+        Sent to the server; the n-th repeat gets ``seed + n``.
+    """
+
+    client: Client
+    root: Path
+    mode: Mode = "text"
+    retries: int = 0
+    seed: int | None = None
+    images: ImageStore = field(default_factory=ImageStore)
+    simulated: bool = False
+
+    def request(self, ask: Ask) -> Request:
+        """What is sent for one ask.
+
+        Raises
+        ------
+        DataError
+            If a picture cannot be read or the prompt does not fit its pictures.
+        """
+        prompt, images = ask.question.prompt, ask.question.images
+        if ask.order == "BA":
+            prompt, images = swapped(prompt, images)
+        parts: list[Part] = [
+            self.images.get(self.root / text) if is_image else TextPart(text)
+            for text, is_image in interleaved(prompt, images)
+        ]
+        return Request(
+            tuple(parts),
+            seed=None if self.seed is None else self.seed + ask.repeat,
+            schema=answer_schema(ask.question) if self.mode == "json" else None,
+            top_logprobs=TOP_LOGPROBS if self.mode == "logprobs" else None,
+            repeat=ask.repeat,
+        )
+
+    async def __call__(self, ask: Ask) -> Judged:
+        """The verdict on one ask; whatever goes wrong with it is a verdict too."""
+        try:
+            request = self.request(ask)
+        except DataError as error:
+            return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
+        return await self._asked(ask, request)
+
+    async def _asked(self, ask: Ask, request: Request) -> Judged:
+        calls, paid = 0, Counter[str]()
+        for attempt in range(self.retries + 1):
+            begun = time.perf_counter()
+            try:
+                reply = await self.client.ask(request, attempt=attempt)
+            except ClientError as error:
+                verdict = failed(ask, cause_of(error), error=" ".join(str(error).split()))
+                return Judged(verdict, calls + 1, paid)
+            if not reply.cached:
+                calls += 1
+                paid.update(reply.usage)
+            verdict = self._verdict(ask, reply, time.perf_counter() - begun, attempt)
+            if verdict.status not in _WORTH_REPEATING:
+                break
+        return Judged(verdict, calls, paid)
+
+    def _verdict(self, ask: Ask, reply: Reply, seconds: float, attempt: int) -> Verdict:
+        question = ask.question
+        reading = read_reply(reply.text, question.question_type, n_options(question), finish_reason=reply.finish_reason)
+        extra = {"notes": list(reply.notes) or None, "attempts": attempt + 1 if attempt else None}
+        shown = Verdict(
+            question.id,
+            ask.order,
+            reading.value,
+            reading.status,
+            reply.text,
+            usage=dict(reply.usage) or None,
+            latency_s=round(seconds, 4),
+            repeat=ask.repeat,
+            extra={name: value for name, value in extra.items() if value is not None},
+        )
+        return in_stored_letters(ask, self._weighed(question, reply, shown))
+
+    def _weighed(self, question: Question, reply: Reply, verdict: Verdict) -> Verdict:
+        """With what the log-probabilities add, where they were asked for and came."""
+        if self.mode != "logprobs" or reply.tokens is None:
+            return verdict
+        from visualjudge.judges.logprobs import expected_score, probability_of_a
+
+        if question.question_type == "pairwise":
+            return replace(verdict, probability_a=probability_of_a(reply.tokens))
+        if question.question_type == "scoring":
+            return replace(verdict, expected_score=expected_score(reply.tokens))
+        return verdict
+
+    def describe(self) -> Mapping[str, Any]:
+        """Backend, model, base URL and parameters, without secrets."""
+        how = {"mode": self.mode, "retries": self.retries, "seed": self.seed}
+        identity = identity_of(self.client).as_dict()
+        return {**identity, "parameters": {**identity["parameters"], **how}}
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self.client.aclose()

@@ -1,0 +1,99 @@
+"""A judge that looks: the restored picture with the stronger edges for its noise is the better one.
+
+It needs no reference and no network, and is a real baseline: a model that does not beat it has not looked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.data.images import read_rgb
+from visualjudge.errors import DataError
+from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.parsing import read_reply
+from visualjudge.records import Pixels, Question, Verdict
+from visualjudge.tasks import task_named
+
+LETTERS = "ABCDE"
+_IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32)
+_FLOOR = 0.5
+"""Noise below half a grey level is not told apart."""
+_POINTS_PER_E = 2.5
+"""Points of the 0..10 scale for a factor e in sharpness over noise, compared with the degraded picture."""
+
+
+def noise_sigma(gray: NDArray[np.float32]) -> float:
+    """Standard deviation of the noise of an H×W picture, in its grey levels (Immerkær, CVIU 1996)."""
+    response = cv2.filter2D(gray, -1, _IMMERKAER)[1:-1, 1:-1]
+    return float(np.sqrt(np.pi / 2) / 6 * np.abs(response).mean()) if response.size else 0.0
+
+
+def edge_strength(gray: NDArray[np.float32]) -> float:
+    """Root mean square gradient (Tenengrad) of the slightly smoothed H×W picture: noise counts little in it."""
+    smooth = cv2.GaussianBlur(gray, (0, 0), 1.0)
+    dx, dy = cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
+    return float(np.sqrt(np.mean(dx * dx + dy * dy)))
+
+
+def quality(pixels: Pixels) -> float:
+    """log(edge strength / noise) of an H×W×3 uint8 picture; higher is better."""
+    gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    return float(np.log(edge_strength(gray) + _FLOOR) - np.log(noise_sigma(gray) + _FLOOR))
+
+
+@dataclass
+class SharpnessJudge:
+    """Judges the questions of restoration tasks; declines the others."""
+
+    root: Path
+    simulated: bool = False
+    _quality: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._quality = lru_cache(maxsize=4096)(lambda name: quality(read_rgb(self.root / name)))
+
+    async def __call__(self, ask: Ask) -> Judged:
+        """Its verdict, with the measured qualities as the raw response."""
+        begun = time.perf_counter()
+        question = ask.question
+        if task_named(question.task).family != "restoration":
+            text, reading = "I cannot judge this: sharpness looks at restored pictures only.", ("Failed", "refusal")
+        else:
+            try:
+                text = await asyncio.to_thread(self._reply, question, ask.order == "BA")
+            except DataError as error:
+                return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
+            read = read_reply(text, question.question_type, len(question.annotation_ids))
+            reading = (read.value, read.status)  # type: ignore[assignment]
+        seconds = round(time.perf_counter() - begun, 4)
+        verdict = Verdict(question.id, ask.order, *reading, text, latency_s=seconds, repeat=ask.repeat)  # type: ignore[arg-type]
+        return Judged(in_stored_letters(ask, verdict), calls=0)
+
+    def _reply(self, question: Question, turned: bool) -> str:
+        n = len(question.annotation_ids)
+        measured = [self._quality(name) for name in question.images[-n:]]
+        if question.question_type == "scoring":
+            gain = measured[0] - self._quality(question.images[0]) if len(question.images) > 1 else 0.0
+            return str(round(float(np.clip(5 + _POINTS_PER_E * gain, 0, 10)), 2))
+        shown = measured[::-1] if turned else measured
+        order = sorted(range(n), key=lambda k: -shown[k])
+        said = LETTERS[order[0]] if question.question_type == "pairwise" else "".join(LETTERS[k] for k in order)
+        qualities = ", ".join(f"{value:.3f}" for value in shown)
+        return f"Edge strength over noise (log): {qualities}.\nAnswer: {said}"
+
+    def describe(self) -> Mapping[str, Any]:
+        """Backend and model."""
+        return {"backend": "baseline", "base_url": None, "model": "sharpness", "parameters": {}}
+
+    async def aclose(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,55 @@
+"""What a run would ask and cost, before it asks anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from visualjudge.data.images import picture_size
+from visualjudge.dataset.folder import Dataset
+from visualjudge.judges.asks import Ask
+from visualjudge.runs.budget import Prices
+
+CHARS_PER_TOKEN = 3.5
+"""English and JSON under the usual byte-pair vocabularies: 3 to 4."""
+PATCH = 28
+"""Pixels a side of what becomes one token in Qwen-VL and in several others."""
+LARGEST_TOKENS = 1600
+"""No model is charged more for one picture without tiling."""
+REPLY_TOKENS = 8
+"""An answer without reasoning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Calls and pictures are exact, tokens and cost are estimates."""
+
+    calls: int
+    images: int
+    different_images: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+
+
+def image_tokens(width: int, height: int) -> int:
+    """About what a picture costs, in tokens."""
+    return min(LARGEST_TOKENS, -(-width // PATCH) * -(-height // PATCH))
+
+
+def estimate(dataset: Dataset, asks: Iterable[Ask], prices: Prices) -> Estimate:
+    """Count what ``asks`` would send."""
+    sizes: dict[str, int] = {}
+    calls = images = tokens = 0
+    for ask in asks:
+        calls += 1
+        images += len(ask.question.images)
+        for name in ask.question.images:
+            if name not in sizes:
+                height, width = picture_size(dataset.root / name)
+                sizes[name] = image_tokens(width, height)
+            tokens += sizes[name]
+        tokens += round(len(ask.question.prompt) / CHARS_PER_TOKEN)
+    out = REPLY_TOKENS * calls
+    cost = prices.cost({"prompt_tokens": tokens, "completion_tokens": out})
+    return Estimate(calls, images, len(sizes), tokens, out, cost)

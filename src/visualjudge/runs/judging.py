@@ -1,0 +1,266 @@
+"""One judge over one dataset: the run folder, what is left to ask, and the way from a verdict to its line."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge import __version__, atomic
+from visualjudge.dataset.folder import QUESTIONS, Dataset
+from visualjudge.errors import DataError, UsageError
+from visualjudge.judges.asks import Ask, Judge, Judged, Key, plan, verdict_line, verdict_of
+from visualjudge.records import Question, Verdict
+from visualjudge.runs.budget import Budget
+from visualjudge.runs.journal import Journal, Record, read_records
+from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+
+VERDICTS = "verdicts.jsonl"
+RUN = "run.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is asked, and how a run goes on. ``limit`` counts questions; None = all."""
+
+    swap: bool = False
+    repeats: int = 1
+    limit: int | None = None
+    concurrency: int = 8
+    resume: bool = False
+    retry_errors: bool = False
+    """With ``resume``: ask those again that ended in an api_error."""
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """How a run ended: all verdicts of the run folder by status, and what this invocation did."""
+
+    statuses: Counter[str]
+    causes: Counter[str]
+    progress: Progress
+    failures: Counter[str] = field(default_factory=Counter)
+    """Failed calls by cause, those that a retry made good included."""
+    missing: int = 0
+    torn_bytes: int = 0
+
+
+def key_of(line: Record) -> Key:
+    """What names a verdict."""
+    return line["id"], line["order"], line.get("repeat", 0)
+
+
+def asks(questions: Sequence[Question], options: Options) -> Iterator[Ask]:
+    """All that a run is to ask, lazily."""
+    return plan(islice(questions, options.limit), swap=options.swap, repeats=options.repeats)
+
+
+def total_asks(questions: Sequence[Question], options: Options) -> int:
+    """How many that are."""
+    chosen = questions[: options.limit]
+    orders = sum(1 + (options.swap and question.question_type == "pairwise") for question in chosen)
+    return orders * options.repeats
+
+
+def read_verdicts(folder: str | Path) -> dict[Key, Verdict]:
+    """The verdicts of a run folder.
+
+    Raises
+    ------
+    DataError
+        If there are none, or a line is no verdict.
+    """
+    path = Path(folder) / VERDICTS
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; name a folder that `visualjudge judge --out` wrote")
+    try:
+        return {key_of(line): verdict_of(line) for line in read_records(path)}
+    except KeyError as error:
+        raise DataError(f"{path}: a line has no {error.args[0]!r}: it is no verdict") from None
+
+
+def check_pictures(dataset: Dataset, questions: Sequence[Question]) -> None:
+    """Before anything is asked: are all pictures there?
+
+    Raises
+    ------
+    DataError
+        If one is missing; the message names the first and counts the others.
+    """
+    names = {name: question.id for question in questions for name in question.images}
+    missing = [name for name in names if not (dataset.root / name).is_file()]
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise DataError(f"{dataset.root / missing[0]}: no such file, question {names[missing[0]]} shows it{more}")
+
+
+async def run_judge(
+    dataset: Dataset,
+    judge: Judge,
+    out: str | Path,
+    options: Options,
+    *,
+    budget: Budget | None = None,
+    on_event: Listener | None = None,
+    stop: Stop | None = None,
+) -> RunReport:
+    """Ask what is to ask and is not answered yet; the judge is closed at the end.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds another run, or a run and ``resume`` is off.
+    """
+    folder = Path(out)
+    questions = dataset.questions
+    manifest = _manifest(dataset, judge, options)
+    if options.resume:
+        manifest["started"] = _check_same(folder, manifest) or manifest["started"]
+    journal = Journal.resume(folder / VERDICTS) if options.resume else Journal.create(folder / VERDICTS)
+    with journal:
+        if options.retry_errors:
+            journal.drop(lambda line: line["status"] == "api_error")
+        before = Progress()
+        done = set[Key]()
+        for line in journal.records():
+            done.add(key_of(line))
+            _count(before, line)
+        atomic.write_json(folder / RUN, manifest)
+        todo = (ask for ask in asks(questions, options) if ask.key not in done)
+        left = total_asks(questions, options) - sum(ask.key in done for ask in asks(questions, options))
+        try:
+            progress = await run(
+                todo,
+                lambda ask: _outcome(judge, ask),
+                journal,
+                concurrency=options.concurrency,
+                total=left,
+                budget=budget,
+                on_event=on_event,
+                stop=stop,
+            )
+        finally:
+            await asyncio.shield(judge.aclose())
+        report = RunReport(
+            before.statuses + progress.statuses,
+            before.causes + progress.causes,
+            progress,
+            _failures(judge),
+            left - progress.done,
+            journal.torn_bytes,
+        )
+    atomic.write_json(folder / RUN, {**manifest, **_ending(report)})
+    return report
+
+
+def _count(progress: Progress, line: Record) -> None:
+    progress.statuses[line["status"]] += 1
+    if line.get("cause"):
+        progress.causes[line["cause"]] += 1
+
+
+async def _outcome(judge: Judge, ask: Ask) -> Outcome:
+    judged: Judged = await judge(ask)
+    verdict = judged.verdict
+    return Outcome(verdict_line(verdict), verdict.status, verdict.cause, judged.paid, judged.calls)
+
+
+def _failures(judge: Judge) -> Counter[str]:
+    """What the retrying client among the judge's clients counted."""
+    client = getattr(judge, "client", None)
+    while client is not None:
+        counted = getattr(client, "failures", None)
+        if isinstance(counted, Counter):
+            return counted
+        client = getattr(client, "inner", None)
+    return Counter()
+
+
+# ---------------------------------------------------------------- run.json
+
+
+def _manifest(dataset: Dataset, judge: Judge, options: Options) -> dict[str, Any]:
+    described = dict(judge.describe())
+    return {
+        "judge": options.name or str(described["model"]),
+        **described,
+        "simulated": judge.simulated,
+        "swap": options.swap,
+        "repeats": options.repeats,
+        "limit": options.limit,
+        "concurrency": options.concurrency,
+        "dataset": {"path": str(dataset.root.resolve()), "checksum": checksum_of(dataset)},
+        "version": __version__,
+        "started": _now(),
+        "finished": None,
+    }
+
+
+def checksum_of(dataset: Dataset) -> str:
+    """SHA-256 of questions.json: as the dataset states it, else computed."""
+    return dataset.checksum or hashlib.sha256((dataset.root / QUESTIONS).read_bytes()).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _ending(report: RunReport) -> dict[str, Any]:
+    budget = report.progress.budget
+    return {
+        "finished": _now(),
+        "stopped": report.progress.stopped,
+        "statuses": dict(report.statuses),
+        "causes": dict(report.causes),
+        "missing": report.missing,
+        "last_invocation": {
+            "verdicts": report.progress.done,
+            "calls": budget.calls,
+            "seconds": round(report.progress.seconds, 2),
+            "tokens_in": budget.tokens_in,
+            "tokens_out": budget.tokens_out,
+            "cost": round(budget.cost, 6),
+            "failed_calls": dict(report.failures),
+        },
+    }
+
+
+def read_manifest(folder: str | Path) -> dict[str, Any]:
+    """``run.json``; empty where there is none.
+
+    Raises
+    ------
+    DataError
+        If it is not a JSON object.
+    """
+    path = Path(folder) / RUN
+    if not path.is_file():
+        return {}
+    try:
+        found = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{path}: not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: holds no object")
+    return found
+
+
+def _check_same(folder: Path, manifest: Mapping[str, Any]) -> Any:
+    """A resumed run must be the run that was begun; when that was."""
+    old = read_manifest(folder)
+    wanted = {name: manifest[name] for name in ("backend", "model")}
+    for name, value in wanted.items():
+        if old and old.get(name) != value:
+            raise UsageError(f"{folder}: was begun with {name} {old.get(name)!r}, not {value!r}: choose another --out")
+    if old and old.get("dataset", {}).get("checksum") != manifest["dataset"]["checksum"]:
+        raise UsageError(f"{folder}: was begun on another questions.json: choose another --out")
+    return old.get("started")

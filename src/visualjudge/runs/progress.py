@@ -1,0 +1,70 @@
+"""A run on the screen: how far, how fast, how many verdicts of each status. On stderr, so that stdout stays clean."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from visualjudge.runs.runner import Progress
+
+_PLAIN_EVERY_S = 30.0
+
+
+def counted(counts: Counter[str]) -> str:
+    """``ok 120 · unparseable 2``, most frequent first."""
+    return " · ".join(f"{name} {number}" for name, number in counts.most_common())
+
+
+def spent(progress: Progress) -> str:
+    """Tokens and money so far, where there are any."""
+    budget = progress.budget
+    parts = [f"{budget.tokens} tokens"] if budget.tokens else []
+    parts += [f"cost {budget.cost:.4f}"] if budget.cost else []
+    return ", ".join(parts)
+
+
+class Display:
+    """Use as a context; give :meth:`update` to the runner. A terminal gets a live bar, a log a line now and then."""
+
+    def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[counts]}"),
+            console=self._console,
+            refresh_per_second=4,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task(title, total=None, rate="", counts="")
+        self._said = time.monotonic()
+
+    def update(self, progress: Progress) -> None:
+        """Show the state of the run."""
+        if self._console.is_terminal:
+            rate = f"{progress.done / max(progress.seconds, 1e-9):.1f}/s"
+            counts = counted(progress.statuses) + (f" · {spent(progress)}" if spent(progress) else "")
+            self._bar.update(self._task, completed=progress.done, total=progress.total, rate=rate, counts=counts)
+        elif time.monotonic() - self._said > _PLAIN_EVERY_S:
+            self._said = time.monotonic()
+            print(f"{progress.done} of {progress.total}: {counted(progress.statuses)}", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()

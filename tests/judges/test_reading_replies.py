@@ -1,0 +1,87 @@
+"""The corpus of replies, and properties that hold for any reply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from visualjudge.judges.parsing import Reading, read_reply
+
+CORPUS = yaml.safe_load((Path(__file__).parent / "data" / "replies.yaml").read_text("utf-8"))
+KINDS = {"pairwise": ("pairwise", 2), "scoring": ("scoring", 1), "ranking3": ("ranking", 3), "ranking5": ("ranking", 5)}
+STATUSES = ("unparseable", "refusal", "truncated")
+
+
+def rows() -> list[Any]:
+    return [
+        pytest.param(kind, reply, expected, id=f"{kind}-{chapter}-{number}")
+        for kind, chapters in CORPUS.items()
+        for chapter, entries in chapters.items()
+        for number, (reply, expected) in enumerate(entries)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "reply", "expected"), rows())
+def test_corpus(kind: str, reply: str, expected: object) -> None:
+    question_type, n_options = KINDS[kind]
+    failed = expected in STATUSES
+    wanted = Reading("Failed", expected) if failed else Reading(expected, "ok")  # type: ignore[arg-type]
+    assert read_reply(reply, question_type, n_options) == wanted  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "reply", "expected"), rows()[::9])
+def test_any_reply_cut_by_the_token_limit_is_truncated(kind: str, reply: str, expected: object) -> None:
+    question_type, n_options = KINDS[kind]
+    assert read_reply(reply, question_type, n_options, finish_reason="length") == Reading("Failed", "truncated")  # type: ignore[arg-type]
+
+
+def test_a_filtered_reply_is_a_refusal_whatever_it_says() -> None:
+    assert read_reply("B", "pairwise", finish_reason="refusal") == Reading("Failed", "refusal")
+
+
+ALPHABET = st.sampled_from(
+    ["A", "B", "C", "a", "answer", "is", "better", "than", "not", "option", ":", ".", "\n", ">", "7", "10", "/", "{", "}", '"', "(", ")",
+     "the", "or", "score", "ranking", "\\boxed{", "<think>", "</think>", "cannot", "help", "**", "更好", "答案", "より", "?", ",", "-3", "if"]
+)  # fmt: skip
+
+
+@given(st.lists(ALPHABET, max_size=25).map(" ".join), st.sampled_from(["pairwise", "scoring", "ranking"]))
+def test_whatever_is_said_the_reading_is_a_possible_answer_or_a_failure(reply: str, question_type: Any) -> None:
+    reading = read_reply(reply, question_type, 3)
+    if reading.status != "ok":
+        assert reading.value == "Failed"
+    elif question_type == "pairwise":
+        assert reading.value in ("A", "B")
+    elif question_type == "ranking":
+        assert sorted(str(reading.value)) == ["A", "B", "C"]
+    else:
+        assert isinstance(reading.value, float)
+        assert 0 <= reading.value <= 10
+
+
+@given(st.text(max_size=200), st.sampled_from(["pairwise", "scoring", "ranking"]))
+def test_no_text_breaks_the_reader(reply: str, question_type: Any) -> None:
+    read_reply(reply, question_type, 4)
+
+
+@given(
+    st.sampled_from(["A", "B"]),
+    st.sampled_from(["**{}**", "Answer: {}", "({})", "Option {}", "{}.", "The answer is {}.", "\\boxed{{{}}}"]),
+)
+def test_both_letters_are_read_alike(letter: str, form: str) -> None:
+    assert read_reply(form.format(letter), "pairwise") == Reading(letter, "ok")
+
+
+@given(st.text(alphabet="ABab .,:\n", max_size=40))
+def test_exchanging_the_letters_exchanges_the_reading(reply: str) -> None:
+    """Letters that could be articles aside, neither option is favoured."""
+    spaced = reply.upper().replace("A", " option A ").replace("B", " option B ")
+    turned = spaced.translate(str.maketrans("AB", "BA"))
+    flip: dict[object, object] = {"A": "B", "B": "A"}
+    first, second = read_reply(spaced, "pairwise"), read_reply(turned, "pairwise")
+    assert flip.get(first.value, first.value) == second.value
