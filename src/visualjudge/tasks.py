@@ -24,6 +24,10 @@ class Task:
     """Predictions are shown and scored for a class of interest."""
     expression: bool = False
     """The annotation's ``prompt`` is a referring expression."""
+    instructed: bool = False
+    """The annotation's ``prompt`` is an edit instruction."""
+    sourced: bool = True
+    """A question shows the image of the image index, where it has one."""
 
     @property
     def article(self) -> str:
@@ -43,10 +47,10 @@ _ROWS = (
     Task("lowlevel-desnow", "image desnowing", "restoration"),
     Task("lowlevel-super-resolution", "image super-resolution", "restoration"),
     Task("generation_controllable", "controllable image generation", "generation"),
-    Task("generation_editing", "image editing", "generation"),
+    Task("generation_editing", "image editing", "generation", instructed=True),
     Task("generation_inpainting_high_level", "high-level image inpainting", "generation"),
     Task("generation_inpainting_low_level", "low-level image inpainting", "generation"),
-    Task("generation_t2i", "text-to-image generation", "generation"),
+    Task("generation_t2i", "text-to-image generation", "generation", sourced=False),
 )
 
 TASKS: dict[str, Task] = {row.name: row for row in _ROWS}

@@ -108,6 +108,7 @@ class DataFolder:
         """The usable image records of ``task``; empty where there is no ``images/<task>.json``."""
         return {key: record for key, (record, _) in self._images(task).items() if record is not None}
 
+    @functools.cache  # noqa: B019 - a folder lives as long as a command
     def entries(self, task: str) -> list[Entry]:
         """All annotations of ``task`` that hold together by themselves, sorted by ``annotation_id``.
 

@@ -1,0 +1,72 @@
+"""``visualjudge build``: a data folder into a judge dataset."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+EPILOG = (
+    "Examples:\n\n"
+    "visualjudge build data --out dataset\n\n"
+    "visualjudge build data --out dataset --task keypoint --subset encoding_analysis --workers 4"
+)
+
+
+@app.command(epilog=EPILOG)
+def build(
+    data: Annotated[Path, typer.Argument(help="Data folder: annotations/<task>_annotations.json, images/<task>.json")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the dataset; must not exist yet")],
+    subset: Annotated[
+        list[str] | None, typer.Option("--subset", help="encoding_analysis or judge_analysis; may be repeated [both]")
+    ] = None,
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated [all]")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of every draw")] = 42,
+    workers: Annotated[int | None, typer.Option("--workers", help="Processes [one for each core]")] = None,
+    engine: Annotated[str, typer.Option("--engine", help="local, or ray (needs visualjudge[ray])")] = "local",
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Exit with 0 although records were left out")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older dataset at --out")] = False,
+    encoding_groups: Annotated[int, typer.Option(help="encoding_analysis: groups a task, at most")] = 10,
+    encoding_pairs: Annotated[int, typer.Option(help="encoding_analysis: pairs a task, at most")] = 10,
+    judge_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for pairs, at most")] = 20,
+    judge_pairs: Annotated[int, typer.Option(help="judge_analysis: pairs a task, at most")] = 50,
+    scoring_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for scoring, at most")] = 20,
+    ranking_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for ranking, at most")] = 20,
+    per_group: Annotated[int, typer.Option(help="Annotations of a group to score or rank, at most 5")] = 5,
+) -> None:
+    """Build a judge dataset from a data folder.
+
+    Every record is checked; one that cannot be used is told on stderr and left out, and the command then ends with
+    status 1 (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
+    """
+    from visualjudge.cli.progress import stages
+    from visualjudge.dataset.build import Options
+    from visualjudge.dataset.build import build as build_dataset
+    from visualjudge.dataset.sampling import SUBSETS, Caps
+
+    caps = Caps(encoding_groups, encoding_pairs, judge_groups, judge_pairs, scoring_groups, ranking_groups, per_group)
+    options = Options(seed, tuple(subset or SUBSETS), tuple(task) if task else None, caps)
+    with stages() as progress:
+        built = build_dataset(
+            data,
+            out,
+            options,
+            workers=workers if workers is not None else len(os.sched_getaffinity(0)),
+            engine=engine,  # type: ignore[arg-type]
+            force=force,
+            progress=progress,
+        )
+    for problem in built.problems:
+        print(" ".join(str(problem).split()), file=sys.stderr)
+    print(f"{built.questions} questions and {built.pictures} pictures in {out}")
+    if built.problems:
+        count = len(built.problems)
+        print(f"visualjudge: {count} invalid record{'s' * (count > 1)} left out", file=sys.stderr)
+        raise typer.Exit(0 if skip_invalid else 1)

@@ -1,0 +1,258 @@
+"""A data folder into a dataset: checked, sampled, rendered by image, and put in its place in one move.
+
+Everything is written into a folder beside the target, which takes the target's name only when it is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from visualjudge import __version__
+from visualjudge.atomic import write_json
+from visualjudge.data.folder import DataFolder
+from visualjudge.dataset.engines import Engine, EngineName, open_engine
+from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION
+from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
+from visualjudge.dataset.render import Job, Piece, render
+from visualjudge.dataset.sampling import SUBSETS, Caps, Item
+from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.prompts.questions import assets_used
+from visualjudge.tasks import task_named
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage's name, how much is done and how much there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What decides the bytes of a dataset, beside the data."""
+
+    seed: int = 42
+    subsets: tuple[str, ...] = SUBSETS
+    tasks: tuple[str, ...] | None = None
+    caps: Caps = field(default_factory=Caps)
+
+    def __post_init__(self) -> None:
+        for name in self.subsets:
+            if name not in SUBSETS:
+                raise UsageError(f"unknown subset {name!r}; one of: {', '.join(SUBSETS)}")
+        for name in self.tasks or ():
+            task_named(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build came to."""
+
+    questions: int
+    pictures: int
+    problems: tuple[Problem, ...]
+
+
+def build(
+    data: str | Path,
+    out: str | Path,
+    options: Options | None = None,
+    *,
+    workers: int = 1,
+    engine: EngineName = "local",
+    force: bool = False,
+    progress: Progress = lambda stage, done, total: None,
+) -> Built:
+    """Build the dataset of the data folder ``data`` at ``out``.
+
+    Parameters
+    ----------
+    data, out
+        Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
+    options
+        Seed, subsets, tasks, caps.
+    workers, engine
+        How the work is done; without effect on the bytes.
+    progress
+        Told of each step.
+
+    Raises
+    ------
+    UsageError
+        If ``data`` is no data folder, ``out`` is taken, or an option does not fit.
+    DataError
+        If a file as a whole cannot be read, or no question can be asked.
+    """
+    chosen = options or Options()
+    target = Path(out)
+    _check_target(target, force)
+    with DataFolder(data) as folder:
+        tasks = _tasks(folder, chosen)
+        crew = min(workers, max(1, _records(folder, tasks) // CHUNK))
+        with staged(target) as stage, open_engine(engine, crew if engine == "local" else workers) as running:
+            questions, pictures = _fill(stage, folder, tasks, chosen, running, progress)
+        return Built(questions, pictures, tuple(folder.problems))
+
+
+@contextmanager
+def staged(target: Path) -> Iterator[Path]:
+    """A folder beside ``target`` that takes its name when the block ends well and is removed when it does not.
+
+    What a killed process left behind is removed by the next.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for old in target.parent.glob(f".{target.name}.partial-*"):
+        if not _alive(old.name.rpartition("-")[2]):
+            shutil.rmtree(old, ignore_errors=True)
+    stage = target.parent / f".{target.name}.partial-{os.getpid()}"
+    stage.mkdir()
+    try:
+        yield stage
+        if target.exists():
+            old = stage.with_name(f".{target.name}.partial-{os.getpid()}-old")
+            target.rename(old)
+            stage.rename(target)
+            shutil.rmtree(old)
+        else:
+            stage.rename(target)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _fill(
+    stage: Path, folder: DataFolder, names: Sequence[str], options: Options, engine: Engine, progress: Progress
+) -> tuple[int, int]:
+    total, done = _records(folder, names), 0
+
+    def tick(count: int) -> None:
+        nonlocal done
+        done += count
+        progress("checking records", done, total)
+
+    tasks = read_tasks(folder, names, engine, tick)
+    items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
+    if not items:
+        raise DataError(f"{folder.root}: no question can be asked{_why_none(folder)}")
+    (stage / MEDIA).mkdir()
+    units = list(units_of(items, tasks))
+    jobs = (Job(str(folder.root), str(stage), unit) for unit in units)
+    spool = _Spool(stage, len(items))
+    files: dict[str, str] = {}
+    for piece in engine.map(render, jobs):
+        spool.add(piece)
+        files.update(piece.files)
+        progress("rendering questions", spool.count, len(items))
+    files[QUESTIONS] = spool.finish(stage / QUESTIONS)
+    write_json(stage / META, _meta(options, items, files, len(folder.problems)))
+    return len(items), len(files) - 1
+
+
+class _Spool:
+    """Questions as they come, on disk; put into their order at the end. Memory: two numbers a question."""
+
+    def __init__(self, stage: Path, count: int) -> None:
+        self._path = stage / ".spool"
+        self._file: BinaryIO = self._path.open("w+b")
+        self._starts = array("q", bytes(8 * count))
+        self._lengths = array("q", bytes(8 * count))
+        self.count = 0
+
+    def add(self, piece: Piece) -> None:
+        for place, content in piece.questions:
+            self._starts[place] = self._file.tell()
+            self._lengths[place] = len(content)
+            self._file.write(content)
+            self.count += 1
+
+    def finish(self, path: Path) -> str:
+        """Write the array of questions to ``path``, one a line; its SHA-256."""
+        digest = hashlib.sha256()
+        with path.open("wb") as out:
+            for chunk in self._lines():
+                out.write(chunk)
+                digest.update(chunk)
+        self._file.close()
+        self._path.unlink()
+        return digest.hexdigest()
+
+    def _lines(self) -> Iterator[bytes]:
+        self._file.flush()
+        for k, (start, length) in enumerate(zip(self._starts, self._lengths, strict=True)):
+            self._file.seek(start)
+            yield (b",\n" if k else b"[\n") + self._file.read(length)
+        yield b"\n]\n"
+
+
+def counts(items: Iterable[Any]) -> dict[str, Any]:
+    """Counts by task, encoding, question type and subset; of records with ``task``, ``question_type``, ``subset`` and
+    ``stem`` or ``encoding``."""
+    rows = list(items)
+    stems = [getattr(row, "stem", None) or row.encoding for row in rows]
+    return {
+        "questions": len(rows),
+        "by_task": dict(Counter(row.task for row in rows)),
+        "by_encoding": dict(sorted(Counter(stems).items())),
+        "by_task_and_encoding": dict(Counter(f"{row.task}/{stem}" for row, stem in zip(rows, stems, strict=True))),
+        "by_question_type": dict(Counter(row.question_type for row in rows)),
+        "by_subset": dict(sorted(Counter(name for row in rows for name in row.subset).items())),
+    }
+
+
+def _meta(options: Options, items: Sequence[Item], files: dict[str, str], invalid: int) -> dict[str, Any]:
+    """No time, no path, no number of workers: nothing that differs between two builds of the same data."""
+    tasks = None if options.tasks is None else sorted(set(options.tasks))
+    return {
+        "version": VERSION,
+        "tool": {"name": "visualjudge", "version": __version__},
+        "seed": options.seed,
+        "options": {"subsets": sorted(set(options.subsets)), "tasks": tasks, **asdict(options.caps)},
+        "prompts": assets_used(),
+        "invalid_records": invalid,
+        "counts": counts(items),
+        "files": dict(sorted(files.items())),
+    }
+
+
+def _tasks(folder: DataFolder, options: Options) -> list[str]:
+    if options.tasks is None:
+        if not folder.tasks:
+            raise UsageError(f"{folder.root}: is no data folder: no file annotations/<task>_annotations.json in it")
+        return list(folder.tasks)
+    missing = [name for name in options.tasks if name not in folder.tasks]
+    if missing:
+        raise UsageError(f"{folder.root}: has no annotations of {', '.join(missing)}; it has {', '.join(folder.tasks)}")
+    return [name for name in folder.tasks if name in options.tasks]
+
+
+def _records(folder: DataFolder, names: Sequence[str]) -> int:
+    return sum(len(folder.entries(name)) for name in names)
+
+
+def _why_none(folder: DataFolder) -> str:
+    if folder.problems:
+        return f": {len(folder.problems)} records cannot be used, the first: {folder.problems[0]}"
+    return ": no two annotations of a group differ in their score"
+
+
+def _check_target(target: Path, force: bool) -> None:
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not force:
+        raise UsageError(f"{target}: exists already; --force replaces an older dataset")
+    if not (target / META).is_file():
+        raise UsageError(f"{target}: is not a dataset; it will not be replaced")
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True

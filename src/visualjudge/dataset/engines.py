@@ -1,0 +1,135 @@
+"""Who does the work: this process, a pool of processes, or a Ray cluster. Results always come in the jobs' order."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from types import TracebackType
+from typing import Any, Literal, Protocol, TypeVar
+
+import cv2
+
+from visualjudge.errors import RunError, UsageError
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+EngineName = Literal["local", "ray"]
+AHEAD = 3
+"""Jobs under way or done and not fetched yet, a worker: enough to keep all busy, few enough to keep memory flat."""
+
+
+class Engine(Protocol):
+    """Maps a picklable function over jobs; a context manager."""
+
+    def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        """``work`` of each job, in the jobs' order."""
+        ...
+
+    def __enter__(self) -> Engine: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None: ...
+
+
+def open_engine(name: EngineName, workers: int) -> Engine:
+    """The engine called ``name`` with ``workers`` processes; one local worker is this process itself.
+
+    Raises
+    ------
+    UsageError
+        If there is no such engine, or Ray is not installed.
+    """
+    if workers < 1:
+        raise UsageError(f"--workers: is 1 or more, not {workers}")
+    if name == "ray":
+        return RayEngine(workers)
+    if name != "local":
+        raise UsageError(f"unknown engine {name!r}; one of: local, ray")
+    return PoolEngine(workers) if workers > 1 else InlineEngine()
+
+
+class InlineEngine:
+    """Everything in this process."""
+
+    def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        return map(work, jobs)
+
+    def __enter__(self) -> InlineEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class PoolEngine:
+    """A pool of spawned processes: no lock or thread of the parent is inherited half-way."""
+
+    def __init__(self, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_calm)
+        self._ahead = workers * AHEAD
+
+    def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        pending: deque[Future[Result]] = deque()
+        try:
+            for job in jobs:
+                if len(pending) >= self._ahead:
+                    yield pending.popleft().result()
+                pending.append(self._pool.submit(work, job))
+            while pending:
+                yield pending.popleft().result()
+        except BrokenProcessPool:
+            raise RunError("a worker process died (out of memory?); try fewer --workers") from None
+
+    def __enter__(self) -> PoolEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+class RayEngine:
+    """Tasks on a Ray cluster, a local one where none is running; all nodes must see the folders under the same path."""
+
+    def __init__(self, workers: int) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise UsageError("--engine ray needs Ray: pip install 'visualjudge[ray]'") from None
+        self._ray = ray
+        self._owned = not ray.is_initialized()
+        self._ahead = workers * AHEAD
+        if self._owned:
+            ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="error")
+
+    def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        remote = self._ray.remote(work)
+        pending: deque[Any] = deque()
+        for job in jobs:
+            if len(pending) >= self._ahead:
+                yield self._get(pending.popleft())
+            pending.append(remote.remote(job))
+        while pending:
+            yield self._get(pending.popleft())
+
+    def _get(self, reference: Any) -> Any:
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            raise (error.cause or RunError(f"a Ray worker failed: {error}")) from None
+
+    def __enter__(self) -> RayEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._owned:
+            self._ray.shutdown()
+
+
+def _calm() -> None:
+    """The pool is the parallelism: OpenCV's own threads would only take turns with it."""
+    cv2.setNumThreads(1)

@@ -1,0 +1,200 @@
+"""From a data folder to what is to be built: every record checked, the questions sampled, the work cut up by image."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
+from visualjudge.data.images import read_rgb
+from visualjudge.data.masks import mask_from_png
+from visualjudge.dataset.engines import Engine
+from visualjudge.dataset.sampling import Caps, Item, Stems, sample
+from visualjudge.encoding import encodings
+from visualjudge.errors import Problem
+from visualjudge.records import ImageRecord, QuestionType
+from visualjudge.tasks import TASKS
+
+CHUNK = 32
+TYPES: tuple[QuestionType, ...] = ("pairwise", "ranking", "scoring")
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Some records to be looked into by one worker."""
+
+    root: str
+    entries: tuple[tuple[Entry, ImageRecord | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A valid annotation, where its prediction lies, and the labels that fix its colours.
+
+    ``classes`` are the labels of all predictions for the same image and class of interest, so that all options of a
+    question agree, and one picture of the prediction serves every question about it.
+    """
+
+    entry: Entry
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """All work on one image: its questions with their places in the dataset's order."""
+
+    image_id: str
+    questions: tuple[tuple[int, Item], ...]
+    members: Mapping[tuple[str, str], Member]
+    images: Mapping[str, ImageRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is left of a task's records once the bad ones are out."""
+
+    name: str
+    members: tuple[Member, ...]
+    images: Mapping[str, ImageRecord]
+
+
+def check_all(payload: Checks) -> list[Checked]:
+    """The work of one worker: look into each prediction."""
+    return [check_entry(entry, image, payload.root) for entry, image in payload.entries]
+
+
+def read_tasks(folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: Tick) -> list[Task]:
+    """The valid annotations of each of ``tasks``; the others become ``folder.problems``."""
+    read = [(name, folder.entries(name), folder.images(name)) for name in tasks]
+    jobs = [
+        Checks(str(folder.root), tuple((entry, images.get(entry.annotation.image_id)) for entry in chunk))
+        for _, entries, images in read
+        for chunk in _chunks(entries, CHUNK)
+    ]
+    checked = _ticking(engine.map(check_all, jobs), tick)
+    valid = [Task(name, tuple(_members(entries, checked, folder)), images) for name, entries, images in read]
+    return list(_one_original_each(valid, folder))
+
+
+def sample_tasks(
+    tasks: Sequence[Task], subsets: Sequence[str], caps: Caps, seed: int, stems: Callable[[str], Stems] | None = None
+) -> list[Item]:
+    """The questions of all tasks in the dataset's order: by task, type, encoding, image and annotations."""
+    items = [
+        item
+        for task in tasks
+        for item in sample(
+            task.name,
+            [member.entry.annotation for member in task.members],
+            (stems or stems_of)(task.name),
+            subsets,
+            caps,
+            seed,
+        )
+    ]
+    place = {(row.task, row.stem): k for k, row in enumerate(encodings())}
+    order = {name: k for k, name in enumerate(TASKS)}
+    return sorted(
+        items,
+        key=lambda it: (
+            order[it.task],
+            TYPES.index(it.question_type),
+            place[it.task, it.stem],
+            it.image_id,
+            sorted(it.annotation_ids),
+        ),
+    )
+
+
+def stems_of(task: str) -> Stems:
+    """The encodings of ``task`` that each subset uses."""
+    rows = encodings(task)
+    return Stems(
+        base=tuple(row.stem for row in rows if row.is_base_ablation),
+        final=tuple(row.stem for row in rows if row.is_final),
+    )
+
+
+def units_of(items: Sequence[Item], tasks: Sequence[Task]) -> Iterator[Unit]:
+    """The work by image, images with most work first, so that no worker is left with a long one at the end."""
+    by_image: dict[str, list[tuple[int, Item]]] = defaultdict(list)
+    for k, item in enumerate(items):
+        by_image[item.image_id].append((k, item))
+    members = {(task.name, member.entry.annotation.annotation_id): member for task in tasks for member in task.members}
+    images = {task.name: task.images for task in tasks}
+    for image_id in sorted(by_image, key=lambda name: (-len(by_image[name]), name)):
+        questions = by_image[image_id]
+        needed = sorted({(item.task, name) for _, item in questions for name in item.annotation_ids})
+        records = {
+            task: images[task][image_id] for task in sorted({task for task, _ in needed}) if image_id in images[task]
+        }
+        yield Unit(image_id, tuple(questions), {key: members[key] for key in needed}, records)
+
+
+def _ticking(results: Iterable[list[Checked]], tick: Tick) -> Iterator[Checked]:
+    for chunk in results:
+        tick(len(chunk))
+        yield from chunk
+
+
+def _members(entries: Sequence[Entry], checked: Iterator[Checked], folder: DataFolder) -> list[Member]:
+    """The valid of ``entries``; one result a record is taken off ``checked``."""
+    labels: dict[object, set[str]] = defaultdict(set)
+    valid = []
+    for entry, result in zip(entries, islice(checked, len(entries)), strict=True):
+        if result.problem is not None:
+            folder.problems.append(result.problem)
+            continue
+        valid.append(entry)
+        labels[entry.annotation.image_id, entry.annotation.class_of_interest].update(result.labels)
+    return [
+        Member(entry, tuple(sorted(labels[entry.annotation.image_id, entry.annotation.class_of_interest])))
+        for entry in valid
+    ]
+
+
+def _one_original_each(tasks: Sequence[Task], folder: DataFolder) -> Iterator[Task]:
+    """An image_id that means one picture in one task and another in the next cannot keep one original for both."""
+    first: dict[str, tuple[str, ImageRecord]] = {}
+    for task in tasks:
+        clashes: dict[str, str] = {}
+        used = {member.entry.annotation.image_id for member in task.members}
+        for image_id, record in task.images.items():
+            if image_id not in used or not TASKS[task.name].sourced:
+                continue
+            other, known = first.setdefault(image_id, (task.name, record))
+            if not _same_original(known, record, folder.root):
+                clashes[image_id] = other
+        for member in task.members:
+            note = member.entry.annotation
+            if note.image_id in clashes:
+                other = clashes[note.image_id]
+                reason = (
+                    f"{note.image_id!r} is another picture or mask in images/{other}.json; give it an id of its own"
+                )
+                folder.problems.append(Problem(member.entry.file, note.annotation_id, "image_id", reason))
+        kept = tuple(member for member in task.members if member.entry.annotation.image_id not in clashes)
+        yield Task(task.name, kept, task.images)
+
+
+def _same_original(a: ImageRecord, b: ImageRecord, root: Path) -> bool:
+    if (a.file, a.mask) == (b.file, b.mask):
+        return True
+    if (a.mask is None) != (b.mask is None):
+        return False
+    if not np.array_equal(read_rgb(root / str(a.file)), read_rgb(root / str(b.file))):
+        return False
+    return a.mask is None or np.array_equal(
+        mask_from_png(root / a.mask).dense(), mask_from_png(root / str(b.mask)).dense()
+    )
+
+
+def _chunks(entries: Sequence[Entry], size: int) -> Iterator[Sequence[Entry]]:
+    for start in range(0, len(entries), size):
+        yield entries[start : start + size]

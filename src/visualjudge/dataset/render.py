@@ -1,0 +1,257 @@
+"""The work on one image: its original written once, each prediction encoded once, its questions put into words.
+
+Runs in a worker. What comes back is small: the questions as JSON and the checksums of the pictures that were written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import orjson
+
+from visualjudge.data.images import png_bytes, read_rgb
+from visualjudge.data.masks import mask_from_png
+from visualjudge.data.predictions import read_prediction
+from visualjudge.dataset.folder import MEDIA, question_to_wire
+from visualjudge.dataset.plan import Member, Unit
+from visualjudge.dataset.sampling import Item
+from visualjudge.encoding import Encoded, context_image, encode
+from visualjudge.prompts.questions import Scene, Shown, question_prompt
+from visualjudge.records import (
+    Annotation,
+    Detections,
+    ImageRecord,
+    Masks,
+    OptionFeatures,
+    People,
+    Pixels,
+    Prediction,
+    Question,
+    Size,
+)
+from visualjudge.tasks import TASKS
+
+LONGEST_STEM = 200
+_UNSAFE = "/\\%"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A unit of work, where to read from and where to write to."""
+
+    root: str
+    out: str
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a worker made: (place, JSON) of each question, SHA-256 of each picture by its path in the dataset."""
+
+    questions: tuple[tuple[int, bytes], ...]
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """One prediction in one encoding, its picture already on disk."""
+
+    shown: Shown
+    image: str | None
+    features: OptionFeatures
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """The pictures that come before the options, and the size that predictions for the image have."""
+
+    pixels: Pixels | None
+    images: tuple[str, ...] = ()
+    masked: bool = False
+
+    @property
+    def size(self) -> Size | None:
+        return None if self.pixels is None else (self.pixels.shape[0], self.pixels.shape[1])
+
+
+class Media:
+    """Writes pictures into a dataset's folder and remembers their checksums; each path is written once."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self.files: dict[str, str] = {}
+
+    def write(self, name: str, pixels: Pixels) -> tuple[str, int]:
+        """Write ``pixels`` as ``media/<name>.png``; the path relative to the dataset, and the file's size in bytes."""
+        relative = f"{MEDIA}/{name}.png"
+        content = png_bytes(pixels)
+        if relative not in self.files:
+            (self._out / relative).write_bytes(content)
+            self.files[relative] = hashlib.sha256(content).hexdigest()
+        return relative, len(content)
+
+
+def render(job: Job) -> Piece:
+    """The questions and pictures of one image.
+
+    Raises
+    ------
+    DataError
+        If a file that was checked before cannot be read any more.
+    """
+    media = Media(Path(job.out))
+    root = Path(job.root)
+    needed: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for _, item in job.unit.questions:
+        for name in item.annotation_ids:
+            needed[item.task, name].add(item.stem)
+    contexts = {task: _context(task, job.unit.images.get(task), root, media) for task in {task for task, _ in needed}}
+    options: dict[tuple[str, str, str], _Option] = {}
+    for (task, name), stems in sorted(needed.items()):
+        member = job.unit.members[task, name]
+        for stem, option in _options(member, stems, contexts[task], root, media):
+            options[task, name, stem] = option
+    questions = tuple(
+        (place, orjson.dumps(question_to_wire(_question(item, job.unit, contexts[item.task], options))))
+        for place, item in job.unit.questions
+    )
+    return Piece(questions, media.files)
+
+
+def file_name(*parts: str) -> str:
+    """``parts`` as one file name without its ending: separators are percent-encoded, and a name that would be too long
+    for a file system ends in a digest instead."""
+    name = "__".join("".join(quote(c, safe="") if c in _UNSAFE or ord(c) < 32 else c for c in part) for part in parts)
+    if len(name.encode()) <= LONGEST_STEM:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:24]
+    return f"{name.encode()[: LONGEST_STEM - 26].decode(errors='ignore')}__{digest}"
+
+
+def question_id(item: Item, prompt: str) -> str:
+    """80 bits of the SHA-256 over what is asked: the same question has the same id in every build."""
+    asked = [item.task, item.stem, item.question_type, item.image_id, list(item.annotation_ids), prompt]
+    return hashlib.sha256(orjson.dumps(asked)).hexdigest()[:20]
+
+
+def answer_of(item: Item, notes: list[Annotation]) -> str | float:
+    """The letter, the letters from best to worst, or the score."""
+    if item.question_type == "scoring":
+        return notes[0].final_score
+    best_first = sorted(range(len(notes)), key=lambda k: -notes[k].final_score)
+    letters = "".join("ABCDE"[k] for k in best_first)
+    return letters if item.question_type == "ranking" else letters[0]
+
+
+def _context(task: str, record: ImageRecord | None, root: Path, media: Media) -> _Context:
+    row = TASKS[task]
+    if record is None or not row.sourced:
+        return _Context(None)
+    original = read_rgb(root / str(record.file))
+    shown = original
+    if record.mask is not None:
+        shown = context_image(original, mask_from_png(root / record.mask).dense())
+    path, _ = media.write(file_name("original_" + record.image_id), shown)
+    images = [path]
+    if record.control is not None:
+        images.append(media.write(file_name("control_" + record.image_id), read_rgb(root / record.control))[0])
+    return _Context(original, tuple(images), record.mask is not None)
+
+
+def _options(member: Member, stems: set[str], context: _Context, root: Path, media: Media) -> list[tuple[str, _Option]]:
+    note = member.entry.load()
+    family = TASKS[note.task].family
+    size = None if family in ("restoration", "generation") else context.size
+    prediction = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
+    blank = context.pixels if context.pixels is not None else np.zeros((1, 1, 3), dtype=np.uint8)
+    made = []
+    for stem in sorted(stems):
+        encoded = encode(
+            note.task, stem, prediction, blank, classes=list(member.classes) or None, expression=note.prompt
+        )
+        path = length = None
+        if encoded.image is not None:
+            path, length = media.write(file_name(note.task, note.annotation_id, stem), encoded.image)
+        made.append((stem, _Option(_shown(note, encoded), path, _features(note, prediction, encoded, length, size))))
+    return made
+
+
+def _shown(note: Annotation, encoded: Encoded) -> Shown:
+    return Shown(encoded.image is not None, encoded.text, encoded.legend, note.prompt)
+
+
+def _features(
+    note: Annotation, prediction: Prediction, encoded: Encoded, png_length: int | None, size: Size | None
+) -> OptionFeatures:
+    return OptionFeatures(
+        severity=_severity(note),
+        text_chars=None if encoded.text is None else len(encoded.text),
+        png_bytes=png_length,
+        count=len(prediction.items) if isinstance(prediction, Detections | Masks | People) else None,
+        area=None if size is None else covered(prediction, size),
+    )
+
+
+def _severity(note: Annotation) -> float | None:
+    stated = note.metadata.get("severity")
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or not math.isfinite(stated):
+        return None
+    return float(stated)
+
+
+def covered(prediction: Prediction, size: Size) -> float | None:
+    """Share of an image of (height, width) ``size`` that the boxes or masks of a prediction cover together, 0..1.
+
+    None for predictions that are neither boxes nor masks.
+    """
+    if not isinstance(prediction, Detections | Masks):
+        return None
+    inside = np.zeros(size, dtype=np.bool_)
+    for item in prediction.items:
+        if isinstance(prediction, Masks):
+            inside[item.mask.window] |= item.mask.crop  # type: ignore[union-attr]
+        else:
+            x1, y1, x2, y2 = (max(0, round(v)) for v in item.xyxy)  # type: ignore[union-attr]
+            inside[y1:y2, x1:x2] = True
+    return round(float(inside.mean()), 4)
+
+
+def _question(item: Item, unit: Unit, context: _Context, options: Mapping[tuple[str, str, str], _Option]) -> Question:
+    notes = [unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
+    chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
+    first = chosen[0].shown
+    scene = Scene(
+        task=TASKS[item.task],
+        stem=item.stem,
+        size=context.size,
+        original=bool(context.images),
+        control=len(context.images) > 1,
+        masked=context.masked,
+        combo=first.image and first.text is not None,
+        class_of_interest=notes[0].class_of_interest,
+    )
+    prompt = question_prompt(item.question_type, scene, [option.shown for option in chosen], item.paraphrase)
+    return Question(
+        id=question_id(item, prompt),
+        task=item.task,
+        encoding=item.stem,
+        question_type=item.question_type,
+        subset=item.subset,
+        image_id=item.image_id,
+        class_of_interest=notes[0].class_of_interest,
+        error_type=notes[0].error_type,
+        annotation_ids=item.annotation_ids,
+        final_scores=tuple(note.final_score for note in notes),
+        sources=tuple(note.source for note in notes),
+        prompt=prompt,
+        images=(*context.images, *(option.image for option in chosen if option.image is not None)),
+        answer=answer_of(item, notes),
+        features=tuple(option.features for option in chosen),
+    )

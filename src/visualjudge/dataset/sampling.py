@@ -1,0 +1,183 @@
+"""Which questions to ask: pure and seeded; no picture, no file, no prompt.
+
+Every draw names what it draws for, so that it comes out the same whatever the order of the records and whoever asks.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from visualjudge.dataset.groups import Group, group, in_turn, spread
+from visualjudge.errors import UsageError
+from visualjudge.records import Annotation, QuestionType
+from visualjudge.seeding import seed_for
+
+ENCODING_ANALYSIS = "encoding_analysis"
+JUDGE_ANALYSIS = "judge_analysis"
+SUBSETS = (ENCODING_ANALYSIS, JUDGE_ANALYSIS)
+FEWEST_RANKED, MOST_RANKED = 3, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The numbers of the two subsets, all at most, all for one task."""
+
+    encoding_groups: int = 10
+    encoding_pairs: int = 10
+    judge_groups: int = 20
+    judge_pairs: int = 50
+    scoring_groups: int = 20
+    ranking_groups: int = 20
+    per_group: int = 5
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if getattr(self, name) < 0:
+                raise UsageError(f"{name}: is 0 or more, not {getattr(self, name)}")
+        if self.per_group > MOST_RANKED:
+            raise UsageError(f"per_group: is at most {MOST_RANKED}, not {self.per_group}")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question to be: what it shows in which order, and where it belongs."""
+
+    task: str
+    stem: str
+    question_type: QuestionType
+    image_id: str
+    annotation_ids: tuple[str, ...]
+    subset: tuple[str, ...]
+    paraphrase: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stems:
+    """The encodings of a task that each subset uses, in the catalogue's order."""
+
+    base: tuple[str, ...]
+    final: tuple[str, ...]
+
+    def of(self, subset: str) -> tuple[str, ...]:
+        """The stems that ``subset`` uses."""
+        return self.base if subset == ENCODING_ANALYSIS else self.final
+
+
+def sample(
+    task: str, annotations: Sequence[Annotation], stems: Stems, subsets: Sequence[str], caps: Caps, seed: int
+) -> list[Item]:
+    """The questions of one task, deduplicated over ``subsets``.
+
+    Parameters
+    ----------
+    task, annotations
+        All valid annotations of the task; predictions are not looked at.
+    stems
+        The task's encodings.
+    subsets
+        Of :data:`SUBSETS`.
+    caps
+        How many.
+    seed
+        Of every draw.
+    """
+    scores = {note.annotation_id: note for note in annotations}
+    items = [*_pairwise(task, scores, stems, subsets, caps, seed)]
+    if JUDGE_ANALYSIS in subsets:
+        items += _rankings(task, scores, stems, caps, seed)
+        items += _scorings(task, scores, stems, caps, seed)
+    return items
+
+
+def pairs_of(chosen: Group, seed: int) -> list[tuple[str, ...]]:
+    """Every pair of the group with different scores, as sorted ids, in an order that the seed draws."""
+    pairs = [
+        (a.annotation_id, b.annotation_id)
+        for a, b in itertools.combinations(chosen.members, 2)
+        if a.final_score != b.final_score
+    ]
+    pairs.sort(key=lambda pair: seed_for(seed, "pair", chosen.task, pair))
+    return list(pairs)
+
+
+def _pairwise(
+    task: str, notes: Mapping[str, Annotation], stems: Stems, subsets: Sequence[str], caps: Caps, seed: int
+) -> Iterable[Item]:
+    limits = {
+        ENCODING_ANALYSIS: (caps.encoding_groups, caps.encoding_pairs),
+        JUDGE_ANALYSIS: (caps.judge_groups, caps.judge_pairs),
+    }
+    groups = [found for found in group(task, notes.values()) if len(found.scores) > 1]
+    drawn: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for subset in SUBSETS:
+        if subset in subsets:
+            most_groups, most_pairs = limits[subset]
+            for pair in in_turn(spread(groups, most_groups, seed), lambda found: pairs_of(found, seed), most_pairs):
+                drawn[pair].append(subset)
+    yield from _asked(task, notes, stems, drawn, seed)
+
+
+def _asked(
+    task: str, notes: Mapping[str, Annotation], stems: Stems, drawn: Mapping[tuple[str, ...], list[str]], seed: int
+) -> Iterable[Item]:
+    """Each pair in each encoding, which option is right being dealt rather than tossed.
+
+    Of the questions of one encoding A is right in half (within one), of those of one pair likewise, and of those of one
+    subset: a judge that always says A gains nothing in any slice.
+    """
+    all_stems = tuple(dict.fromkeys(stem for subset in SUBSETS for stem in stems.of(subset)))
+    turns = sorted(all_stems, key=lambda stem: seed_for(seed, "turn", task, stem))
+    start = seed_for(seed, "first", task) % 2
+    cells = []
+    for i, pair in enumerate(sorted(drawn, key=lambda pair: (drawn[pair], seed_for(seed, "deal", task, pair)))):
+        right_first = sorted(pair, key=lambda name: -notes[name].final_score)
+        for stem in all_stems:
+            subset = tuple(name for name in drawn[pair] if stem in stems.of(name))
+            a_is_right = (start + i + turns.index(stem)) % 2 == 0
+            ids = tuple(right_first if a_is_right else reversed(right_first))
+            cells.append(Item(task, stem, "pairwise", notes[pair[0]].image_id, ids, subset))
+    yield from _paraphrased([cell for cell in cells if cell.subset], seed)
+
+
+def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
+    """Final questions dealt evenly over ``items``, in an order that the seed draws."""
+
+    def drawn(item: Item) -> int:
+        return seed_for(seed, "paraphrase", item.task, item.stem, tuple(sorted(item.annotation_ids)))
+
+    for k, item in enumerate(sorted(items, key=drawn)):
+        yield replace(item, paraphrase=seed_for(seed, "first paraphrase", item.task) % 60 + k)
+
+
+def _rankings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int) -> Iterable[Item]:
+    """One ranking a group (the prompt apart), of annotations with distinct scores; shown in an order drawn per stem."""
+    if caps.per_group < FEWEST_RANKED:
+        return
+    groups = [found for found in group(task, notes.values(), by_prompt=False) if len(found.scores) >= FEWEST_RANKED]
+    for found in spread(groups, caps.ranking_groups, seed):
+        members = _distinct(found, caps.per_group, seed)
+        for stem in stems.final:
+            shown = sorted(members, key=lambda name: seed_for(seed, "order", task, stem, name))
+            yield Item(task, stem, "ranking", found.key[0], tuple(shown), (JUDGE_ANALYSIS,))
+
+
+def _distinct(found: Group, count: int, seed: int) -> list[str]:
+    """At most ``count`` members, no two with the same score, drawn by the seed."""
+    drawn: dict[float, str] = {}
+    for member in _drawn(found, seed):
+        drawn.setdefault(member.final_score, member.annotation_id)
+    return list(drawn.values())[:count]
+
+
+def _scorings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int) -> Iterable[Item]:
+    for found in spread(group(task, notes.values()), caps.scoring_groups, seed):
+        for member in _drawn(found, seed)[: caps.per_group]:
+            for stem in stems.final:
+                yield Item(task, stem, "scoring", found.key[0], (member.annotation_id,), (JUDGE_ANALYSIS,))
+
+
+def _drawn(found: Group, seed: int) -> list[Annotation]:
+    return sorted(found.members, key=lambda note: seed_for(seed, "member", found.task, note.annotation_id))
