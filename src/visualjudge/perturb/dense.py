@@ -39,13 +39,17 @@ def blur(truth: DepthMap, severity: float, _scene: Scene, _rng: np.random.Genera
 
 
 def ordinal(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Generator) -> DepthMap:
-    """In growing regions near and far are exchanged: values are mirrored on a logarithmic scale."""
+    """In growing regions near and far are exchanged: values are mirrored at the median, on a logarithmic scale.
+
+    As many near pixels as far ones are struck, so that an alignment by medians does not turn the error round.
+    """
     known = truth.values[truth.valid]
-    low, high = np.percentile(known, [2, 98])
-    part = lowest_share(truth.valid, smooth_field(_size(truth), rng, grain=0.2), 0.45 * severity)
-    mirrored = low * high / np.clip(truth.values[part], low, high)
+    low, middle, high = np.percentile(known, [2, 50, 98])
+    field = smooth_field(_size(truth), rng, grain=0.2)
+    near, far = truth.valid & (truth.values <= middle), truth.valid & (truth.values > middle)
+    part = lowest_share(near, field, 0.8 * severity) | lowest_share(far, field, 0.8 * severity)
     values = truth.values.copy()
-    values[part] = mirrored
+    values[part] = np.clip(middle**2 / truth.values[part], low, high)
     return replace(truth, values=values)
 
 
