@@ -1,0 +1,81 @@
+"""``visualjudge demo``: the whole road on photographs out of installed packages, offline."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualjudge.errors import RunError, UsageError
+
+app = typer.Typer()
+
+JUDGES = (
+    ("oracle", ("--model", "oracle:0.8", "--swap")),
+    ("first", ("--model", "first", "--swap")),
+    ("random", ("--model", "random", "--swap")),
+    ("sharpness", ("--model", "sharpness", "--swap")),
+)
+"""Folder and options of each judge. None of them is a model: they show what a report says of judges like these."""
+
+
+@app.command(epilog="Example: visualjudge demo --out demo-out")
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for everything that the demo writes.")] = Path("demo-out"),
+    seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,
+    force: Annotated[bool, typer.Option("--force", help="Replace what an earlier demo wrote there.")] = False,
+) -> None:
+    """From photographs to a judged report, offline: data folder, dataset, four baseline judges, report."""
+    started = time.monotonic()
+    _clear(out, force)
+    print("1  A data folder: photographs, ground truth made for this demo, controlled errors put into it")
+    _make_data(out / "data", seed)
+    print("2  The dataset: pairwise, ranking and scoring questions in every encoding")
+    _visualjudge("build", out / "data", "--out", out / "dataset", "--seed", seed)
+    print("3  Judges that need no network (simulated: they know the answers, or do not look)")
+    runs = [out / "runs" / name for name, _ in JUDGES]
+    for run, (_, options) in zip(runs, JUDGES, strict=True):
+        _visualjudge("judge", out / "dataset", "--backend", "baseline", *options, "--out", run)
+    print("4  The report")
+    _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
+    print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
+    print(f"To browse the questions: visualjudge view {out / 'dataset'}")
+
+
+def _clear(out: Path, force: bool) -> None:
+    marker = out / ".visualjudge-demo"
+    if out.exists() and any(out.iterdir()):
+        if not force:
+            raise UsageError(f"{out} is not empty; name another --out, or give --force to replace an earlier demo")
+        if not marker.exists():
+            raise UsageError(f"{out} was not written by the demo and is left alone; name another --out")
+        shutil.rmtree(out)
+    out.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+
+
+def _make_data(data: Path, seed: int) -> None:
+    from visualjudge.cli.progress import stages
+    from visualjudge.demo.data import make_data
+    from visualjudge.tasks import TASKS
+
+    total = 0
+    with stages() as progress:
+        for done, (_, annotations) in enumerate(make_data(data, seed=seed), 1):
+            total += annotations
+            progress("putting errors into the ground truth", done, len(TASKS))
+    print(f"{total} predictions of {len(TASKS)} tasks in {data}")
+
+
+def _visualjudge(*arguments: object) -> None:
+    """Run a command as a user would type it, and show it."""
+    from visualjudge.cli.main import app as visualjudge
+
+    words = [str(argument) for argument in arguments]
+    print(f"$ visualjudge {' '.join(words)}", flush=True)
+    status = visualjudge(words, standalone_mode=False)
+    if status:
+        raise RunError(f"the demo stopped: visualjudge {words[0]} ended with status {status}")
