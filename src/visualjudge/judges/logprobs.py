@@ -66,7 +66,7 @@ def distribution(tokens: Sequence[Token], options: Options) -> Distribution | No
 
 
 def probability_of_a(reply: Reply) -> float | None:
-    """P(A) / (P(A) + P(B)), or None where the backend gave no log-probabilities or the reply was about something else."""
+    """P(A) / (P(A) + P(B)); None without log-probabilities, or where the reply was about something else."""
     found = _trusted(reply, PAIR)
     return None if found is None else found.probabilities["A"]
 

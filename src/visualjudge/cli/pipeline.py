@@ -1,0 +1,107 @@
+"""``visualjudge pipeline``: judge modules over the rows of a JSONL file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from visualjudge.errors import RunError
+
+if TYPE_CHECKING:
+    from visualjudge.errors import Problem
+    from visualjudge.judges.pipe import ClientPipe
+    from visualjudge.pipelines import PipelineReport, Row
+    from visualjudge.runs.budget import Limits
+
+app = typer.Typer()
+
+EPILOG = """Example:
+
+visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl
+
+A row: {"key": "cup-1", "instruction": "make the cup blue", "input_image": "in.png", "edited_images": ["a.png"]}
+"""
+_MOST_LINES = 20
+
+
+@app.command(epilog=EPILOG)
+def pipeline(
+    config: Annotated[Path, typer.Argument(help="YAML with metric_configs.", show_default=False)],
+    rows: Annotated[
+        Path, typer.Option("--input", help="JSONL: key, instruction, input_image, edited_images.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="JSONL: one line a row.", show_default=False)],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with --out; rows with an error are redone.")] = False,
+    concurrency: Annotated[int, typer.Option(min=1, help="Most rows, and most calls a metric, at once.")] = 16,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    prompts: Annotated[list[Path] | None, typer.Option(help="Folder with prompt assets of your own.")] = None,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Stop after so many calls.")] = None,
+    max_tokens_total: Annotated[int | None, typer.Option(min=1, help="Stop before more tokens are used.")] = None,
+    cache_dir: Annotated[Path | None, typer.Option(help="Where replies are kept (default: user's cache).")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies, use none.")] = False,
+) -> None:
+    """Judge edited images row by row. Each row is on disk before the next is reported; --resume goes on."""
+    from visualjudge.clients.cache import default_cache_dir
+    from visualjudge.pipelines import build_pipes, read_config, read_rows
+    from visualjudge.prompts.store import PromptAssetStore
+    from visualjudge.runs.budget import Limits
+
+    metrics = read_config(config)
+    place = None if no_cache else cache_dir or default_cache_dir()
+    store = PromptAssetStore(*(prompts or ()))
+    pipes = build_pipes(metrics, cache_dir=place, concurrency=concurrency, store=store)
+    good, problems = read_rows(rows)
+    report = _judge(pipes, good[:limit], out, resume, concurrency, Limits(max_calls, max_tokens_total))
+    _finish(report, problems, out)
+
+
+def _judge(
+    pipes: dict[str, ClientPipe], rows: list[Row], out: Path, resume: bool, concurrency: int, limits: Limits
+) -> PipelineReport:
+    from visualjudge.pipelines import run_pipeline
+    from visualjudge.runs.budget import Budget
+    from visualjudge.runs.progress import Display
+    from visualjudge.runs.runner import Stop, run_until_stopped
+
+    async def main(stop: Stop) -> PipelineReport:
+        with Display("judging") as display:
+            return await run_pipeline(
+                pipes,
+                rows,
+                out,
+                resume=resume,
+                concurrency=concurrency,
+                budget=Budget(limits),
+                on_event=display.update,
+                stop=stop,
+            )
+
+    try:
+        return run_until_stopped(main)
+    except KeyboardInterrupt:
+        raise RunError(f"cancelled; the results so far are in {out}, --resume goes on") from None
+
+
+def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
+    """Say how it ended; exit status 1 where a row has no result."""
+    from visualjudge.runs.progress import counted, spent
+
+    money = f" ({spent(report.progress)})" if spent(report.progress) else ""
+    print(f"{out}: {report.statuses.total()} rows: {counted(report.statuses) or 'none'}{money}")
+    lines = [str(problem) for problem in problems]
+    lines += [f"{out}: row {key}: {said}" for key, said in report.errors.items()]
+    for line in lines[:_MOST_LINES]:
+        _say(line)
+    if len(lines) > _MOST_LINES:
+        _say(f"and {len(lines) - _MOST_LINES} more rows without a result")
+    if report.missing:
+        _say(f"{report.progress.stopped or 'stopped'}; {report.missing} rows are missing; --resume goes on")
+    if lines or report.missing:
+        raise typer.Exit(1)
+
+
+def _say(line: str) -> None:
+    print(f"visualjudge: {line}", file=sys.stderr)
