@@ -1,0 +1,32 @@
+"""``visualjudge validate``: recompute every checksum and rule of a dataset."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command(epilog="Example:\n\nvisualjudge validate dataset")
+def validate(
+    dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
+) -> None:
+    """Recompute every checksum and rule of a dataset.
+
+    Each thing that does not hold is one line on stderr: file, record, field, reason. Status 1 if there is any.
+    """
+    from visualjudge.cli.progress import stages
+    from visualjudge.dataset.validate import validate as check
+
+    with stages() as progress:
+        read, problems = check(dataset, lambda done, total: progress("checking files", done, total))
+    for problem in problems:
+        print(" ".join(str(problem).split()), file=sys.stderr)
+    if problems:
+        print(f"visualjudge: {len(problems)} rules do not hold in {dataset}", file=sys.stderr)
+        raise typer.Exit(1)
+    print(f"{dataset}: {len(read.questions)} questions, all checksums and rules hold")

@@ -1,0 +1,178 @@
+"""Every checksum and every rule of a dataset, recomputed from its files; nothing is repaired."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from visualjudge.data.images import picture_size
+from visualjudge.data.wire import IMAGE_MARK
+from visualjudge.dataset.build import counts
+from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, Dataset, load_dataset
+from visualjudge.dataset.render import file_name
+from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE_ANALYSIS, MOST_RANKED, SUBSETS
+from visualjudge.encoding import encodings
+from visualjudge.errors import DataError, Problem
+from visualjudge.records import Question
+from visualjudge.tasks import TASKS
+
+Tick = Callable[[int, int], None]
+OPTIONS = {"pairwise": (2, 2), "ranking": (FEWEST_RANKED, MOST_RANKED), "scoring": (1, 1)}
+_CHUNK = 1 << 20
+
+
+def validate(path: str | Path, tick: Tick = lambda done, total: None) -> tuple[Dataset, list[Problem]]:
+    """All that is wrong with the dataset at ``path``; an empty list where all holds.
+
+    Parameters
+    ----------
+    path
+        The dataset's folder.
+    tick
+        Told how many of the files are checked.
+
+    Raises
+    ------
+    UsageError, DataError
+        If it cannot be read at all.
+    """
+    dataset = load_dataset(path)
+    problems = [*_files(dataset, tick), *_meta(dataset), *_repeated(dataset.questions)]
+    for question in dataset.questions:
+        problems += _question(question)
+    problems += _media(dataset)
+    return dataset, problems
+
+
+def _files(dataset: Dataset, tick: Tick) -> Iterator[Problem]:
+    stated = dataset.meta.get("files")
+    if not isinstance(stated, dict):
+        yield Problem(META, "files", "files", "is missing: there is nothing to check the files against")
+        return
+    found = {p.relative_to(dataset.root).as_posix() for p in dataset.root.rglob("*") if p.is_file()} - {META}
+    for k, name in enumerate(sorted(stated)):
+        if name not in found:
+            yield Problem(META, name, "files", "the file is not there")
+        elif _digest(dataset.root / name) != stated[name]:
+            yield Problem(META, name, "files", "the file's SHA-256 is another; it was changed after the build")
+        tick(k + 1, len(stated))
+    for name in sorted(found - set(stated)):
+        yield Problem(META, name, "files", "the file has no checksum; it was added after the build")
+
+
+def _meta(dataset: Dataset) -> Iterator[Problem]:
+    meta = dataset.meta
+    if meta.get("version") != VERSION:
+        yield Problem(META, "version", "version", f"is {meta.get('version')!r}, not {VERSION!r}")
+    real, stated = counts(dataset.questions), meta.get("counts", {})
+    for name, value in real.items():
+        if stated.get(name) != value:
+            yield Problem(META, "counts", name, "differs from what questions.json holds")
+
+
+def _repeated(questions: Iterable[Question]) -> Iterator[Problem]:
+    ids: Counter[str] = Counter()
+    asked: dict[tuple[object, ...], str] = {}
+    for question in questions:
+        ids[question.id] += 1
+        key = (question.task, question.encoding, question.question_type, *sorted(question.annotation_ids))
+        if key in asked:
+            yield _problem(question, "annotation_ids", f"asks the same as {asked[key]}")
+        asked[key] = question.id
+    for name, times in ids.items():
+        if times > 1:
+            yield Problem(QUESTIONS, name, "id", f"occurs {times} times")
+
+
+def _question(question: Question) -> Iterator[Problem]:
+    stems = {row.stem for row in encodings(question.task)} if question.task in TASKS else set()
+    if question.encoding not in stems:
+        yield _problem(question, "encoding", f"{question.task}/{question.encoding} is not in the catalogue")
+    if question.question_type not in OPTIONS:
+        yield _problem(question, "question_type", f"is {question.question_type!r}")
+        return
+    wrong = list(_options(question))
+    yield from wrong
+    yield from _subset(question)
+    yield from () if wrong else _answer(question)
+    marks = question.prompt.count(IMAGE_MARK)
+    if marks != len(question.images):
+        yield _problem(question, "prompt", f"has {marks} {IMAGE_MARK} marks for {len(question.images)} images")
+    originals = [k for k, path in enumerate(question.images) if Path(path).name.startswith("original_")]
+    expected = file_name("original_" + question.image_id) + ".png"
+    if originals and (originals != [0] or Path(question.images[0]).name != expected):
+        yield _problem(question, "images", f"the original is the first image and is called {expected}")
+
+
+def _options(question: Question) -> Iterator[Problem]:
+    count = len(question.annotation_ids)
+    fewest, most = OPTIONS[question.question_type]
+    if not fewest <= count <= most:
+        yield _problem(question, "annotation_ids", f"a {question.question_type} question has not {count}")
+    if len(set(question.annotation_ids)) < count:
+        yield _problem(question, "annotation_ids", "an annotation is shown twice")
+    for name in ("final_scores", "sources"):
+        if len(getattr(question, name)) != count:
+            yield _problem(question, name, f"has {len(getattr(question, name))} entries for {count} options")
+    for score in question.final_scores:
+        if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 10:
+            yield _problem(question, "final_scores", f"{score!r} is not a number from 0 to 10")
+
+
+def _subset(question: Question) -> Iterator[Problem]:
+    if (
+        not question.subset
+        or not set(question.subset) <= set(SUBSETS)
+        or len(set(question.subset)) < len(question.subset)
+    ):
+        yield _problem(question, "subset", f"{list(question.subset)} is not a choice of {', '.join(SUBSETS)}")
+    elif ENCODING_ANALYSIS in question.subset and question.question_type != "pairwise":
+        yield _problem(question, "subset", f"a {question.question_type} question belongs to {JUDGE_ANALYSIS} only")
+
+
+def _answer(question: Question) -> Iterator[Problem]:
+    scores = question.final_scores
+    if question.question_type == "scoring":
+        stated = question.answer
+        if isinstance(stated, str) or len(scores) != 1 or not math.isclose(stated, scores[0], abs_tol=1e-9):
+            yield _problem(question, "answer", f"is {stated!r}, the score {scores}")
+        return
+    if len(set(scores)) < len(scores):
+        yield _problem(question, "final_scores", f"two options have the same score: {list(scores)}")
+        return
+    order = "".join("ABCDE"[k] for k in sorted(range(len(scores)), key=lambda k: -scores[k])[:5])
+    expected = order if question.question_type == "ranking" else order[:1]
+    if question.answer != expected:
+        yield _problem(question, "answer", f"is {question.answer!r}, the scores {list(scores)} say {expected!r}")
+
+
+def _media(dataset: Dataset) -> Iterator[Problem]:
+    """Every picture that a question names is a readable one in the media folder."""
+    seen: set[str] = set()
+    for question in dataset.questions:
+        for path in question.images:
+            if path in seen:
+                continue
+            seen.add(path)
+            if Path(path).parent.as_posix() != MEDIA:
+                yield _problem(question, "images", f"{path!r} is not in {MEDIA}/")
+                continue
+            try:
+                picture_size(dataset.root / path)
+            except DataError as error:
+                yield _problem(question, "images", str(error).replace(f"{dataset.root}/", ""))
+
+
+def _problem(question: Question, field: str, reason: str) -> Problem:
+    return Problem(QUESTIONS, question.id, field, reason)
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
