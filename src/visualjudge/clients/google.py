@@ -7,14 +7,15 @@ import json
 import os
 import weakref
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from google import genai
 from google.genai import errors, types
 
-from visualjudge.clients.base import Alternative, FinishReason, Reply, Request, Token
+from visualjudge.clients.base import Alternative, FinishReason, ImagePart, Part, Reply, Request, Token
 from visualjudge.clients.failures import one_line, retry_after
-from visualjudge.clients.openai_protocol import notes_of, text_or_image
+from visualjudge.clients.openai_protocol import notes_of
 from visualjudge.clients.parameters import Identity, Sampling
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.secrets import Redactor, Secret, public_url
@@ -126,12 +127,12 @@ class GoogleClient:
 
     async def _generate(self, full: Request) -> types.GenerateContentResponse:
         """One call; what the SDK raises is told apart, and raised anew without the original, which may hold the key."""
-        shaped = google_style(full.system, [text_or_image(part) for part in full.parts])
+        shaped = google_style(full.system, [_in_base64(part) for part in full.parts])
         config = _config(full, self.sampling, self.quirks, shaped.get("system_instruction"))
         failure: ClientError
         try:
             call = self._client().aio.models.generate_content(
-                model=self.model, contents=shaped["contents"], config=config
+                model=self.model, contents=[_content(each) for each in shaped["contents"]], config=config
             )
             return await asyncio.wait_for(call, self._timeout_s)
         except errors.APIError as error:
@@ -158,6 +159,38 @@ class GoogleClient:
         name = type(error).__name__
         cause = "timeout" if "timeout" in name.lower() else "connection"
         return TransportError(one_line(self._redact(f"{self.base_url}: {name}: {error}")), cause=cause)
+
+
+@dataclass(frozen=True, slots=True)
+class _InBase64:
+    """A picture whose data are base64 already."""
+
+    data: bytes
+    mime: str
+    base64: bytes
+
+
+def _in_base64(part: Part) -> str | _InBase64:
+    return _InBase64(part.base64, part.mime, part.base64) if isinstance(part, ImagePart) else part.text
+
+
+def _content(shaped: Mapping[str, Any]) -> types.Content:
+    """A content whose pictures the SDK sends as they are.
+
+    Given bytes, it would encode them at every call, in the URL-safe alphabet, which Google's servers read and many of
+    those that stand in for them do not. Standard base64 is read by all, and each picture has its own at hand.
+    """
+    parts = [
+        types.Part.model_construct(
+            inline_data=types.Blob.model_construct(
+                mime_type=part["inline_data"]["mime_type"], data=part["inline_data"]["data"].decode()
+            )
+        )
+        if "inline_data" in part
+        else types.Part(text=part["text"])
+        for part in shaped["parts"]
+    ]
+    return types.Content(role=shaped["role"], parts=parts)
 
 
 def _config(full: Request, sampling: Sampling, quirks: Quirks, system: str | None) -> types.GenerateContentConfig:
