@@ -1,0 +1,253 @@
+"""Backend ``transformers``: local weights (``pip install visualjudge[transformers]``), imported when first asked.
+
+AutoProcessor does pictures and chat template. Requests that wait while the model is busy are generated as one batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from PIL import Image
+
+from visualjudge.clients.base import Alternative, ImagePart, Reply, Request, Token
+from visualjudge.clients.openai_protocol import notes_of
+from visualjudge.clients.parameters import Identity, Sampling
+from visualjudge.clients.quirks import Quirks
+from visualjudge.data.images import rgb_of
+from visualjudge.errors import TransportError, UsageError
+
+DEFAULT_MAX_TOKENS = 512
+NO_SCHEMA = "this backend does not enforce a schema; asked without"
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    request: Request
+    answer: asyncio.Future[Reply]
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What one event loop waits for, and the task that works it off."""
+
+    waiting: list[_Waiting] = field(default_factory=list)
+    worker: asyncio.Task[None] | None = None
+
+
+class TransformersClient:
+    """One vision-language model on this machine.
+
+    Parameters
+    ----------
+    model_name
+        A folder, or a name on the Hugging Face hub.
+    device_map, dtype
+        As ``from_pretrained`` takes them; ``"auto"`` uses accelerators where there are any.
+    batch_size
+        Most requests generated together.
+    temperature, max_tokens, seed, top_p
+        Where a request leaves them open: greedy, 512 tokens, seed 0. A batch shares one seed and one temperature, so
+        only requests that agree on them (and on the length) share a batch.
+    trust_remote_code
+        Run code that comes with the weights.
+
+    Raises
+    ------
+    UsageError
+        If PyTorch or transformers is not installed (when first asked).
+    """
+
+    backend: ClassVar[str] = "transformers"
+    style: ClassVar[str] = "openai_style"
+
+    def __init__(
+        self,
+        model_name: str,
+        *,
+        device_map: str | None = None,
+        dtype: str = "auto",
+        batch_size: int = 8,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+        top_p: float | None = None,
+        trust_remote_code: bool = False,
+    ) -> None:
+        self.model = model_name
+        self.sampling = Sampling(temperature, max_tokens, seed, top_p)
+        self.quirks = Quirks()
+        self._batch_size = max(1, int(batch_size))
+        self._load_options = {"trust_remote_code": trust_remote_code}
+        self._model_options = {"dtype": dtype} | ({"device_map": device_map} if device_map else {})
+        self._queues: dict[asyncio.AbstractEventLoop, _Queue] = {}
+        self._one_at_a_time = threading.Lock()
+
+    @property
+    def identity(self) -> Identity:
+        """Backend, model, parameters."""
+        return Identity(self.backend, None, self.model, self.sampling.as_dict())
+
+    def __repr__(self) -> str:
+        return f"TransformersClient(model_name={self.model!r})"
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """One reply, generated together with others that wait.
+
+        Raises
+        ------
+        UsageError
+            If the libraries or the weights are not there.
+        TransportError
+            If generation fails.
+        """
+        loop = asyncio.get_running_loop()
+        queue = self._queues.setdefault(loop, _Queue())
+        item = _Waiting(self.sampling.complete(request), loop.create_future())
+        queue.waiting.append(item)
+        if queue.worker is None or queue.worker.done():
+            queue.worker = loop.create_task(self._work(queue))
+        return await item.answer
+
+    async def aclose(self) -> None:
+        """Stop working for the running loop; the weights stay until the client goes."""
+        queue = self._queues.pop(asyncio.get_running_loop(), None)
+        if queue is not None and queue.worker is not None:
+            queue.worker.cancel()
+
+    async def _work(self, queue: _Queue) -> None:
+        await asyncio.sleep(0)  # those who ask in the same turn of the loop come along
+        while queue.waiting:
+            batch = _next_batch(queue.waiting, self._batch_size)
+            try:
+                replies = await asyncio.to_thread(self._generate, [item.request for item in batch])
+            except UsageError as error:
+                _fail(batch, error)
+            except Exception as error:  # whatever the libraries raise is this batch's failure, not the run's
+                _fail(batch, TransportError(f"generation failed: {type(error).__name__}: {error}", cause="generation"))
+            else:
+                for item, reply in zip(batch, replies, strict=True):
+                    if not item.answer.done():
+                        item.answer.set_result(reply)
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any, Any]:
+        """torch, processor, model."""
+        try:
+            import torch
+            from transformers import AutoModelForImageTextToText, AutoProcessor
+        except ImportError:
+            raise UsageError("backend 'transformers' needs: pip install 'visualjudge[transformers]'") from None
+        try:
+            processor = AutoProcessor.from_pretrained(self.model, **self._load_options)
+            model = AutoModelForImageTextToText.from_pretrained(
+                self.model, **self._load_options, **self._model_options
+            ).eval()
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{self.model}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+        tokenizer = processor.tokenizer
+        tokenizer.padding_side = "left"  # a reply must follow its prompt, not the padding
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        return torch, processor, model
+
+    def _generate(self, requests: Sequence[Request]) -> list[Reply]:
+        with self._one_at_a_time:
+            torch, processor, model = self._loaded
+            inputs = processor.apply_chat_template(
+                [_messages(request) for request in requests],
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=True,
+                return_tensors="pt",
+                padding=True,
+            ).to(model.device)
+            with torch.inference_mode():
+                torch.manual_seed(requests[0].seed or 0)
+                output = model.generate(**inputs, **self._how(requests[0], processor))
+            new = output.sequences[:, inputs["input_ids"].shape[1] :]
+            return [self._reply(request, place, new[place], output) for place, request in enumerate(requests)]
+
+    def _how(self, request: Request, processor: Any) -> dict[str, Any]:
+        hot = bool(request.temperature)
+        sampled = {"temperature": request.temperature, "top_p": self.sampling.top_p or 1.0} if hot else {}
+        return {
+            "max_new_tokens": request.max_tokens or DEFAULT_MAX_TOKENS,
+            "do_sample": hot,
+            "pad_token_id": processor.tokenizer.pad_token_id,
+            "return_dict_in_generate": True,
+            "output_logits": request.top_logprobs is not None,
+            **sampled,
+        }
+
+    def _reply(self, request: Request, place: int, new: Any, output: Any) -> Reply:
+        """One row of the batch: cut at the end mark, decoded; "length" where no end mark came."""
+        _, processor, model = self._loaded
+        ends = np.atleast_1d(model.generation_config.eos_token_id or processor.tokenizer.eos_token_id)
+        ids = new.tolist()
+        stop = next((i for i, token in enumerate(ids) if token in ends), None)
+        kept = ids if stop is None else ids[:stop]
+        text = processor.tokenizer.decode(kept, skip_special_tokens=True)
+        tokens = None
+        if request.top_logprobs is not None:
+            tokens = tuple(
+                self._token(output.logits[i][place], token, request.top_logprobs) for i, token in enumerate(kept)
+            )
+        prompt = int((output.sequences[place] != processor.tokenizer.pad_token_id).sum()) - len(kept)
+        usage = {"prompt_tokens": prompt, "completion_tokens": len(kept), "total_tokens": prompt + len(kept)}
+        notes = (NO_SCHEMA, *notes_of(text, request, self.quirks)) if request.schema is not None else ()
+        return Reply(text, "length" if stop is None else "stop", usage, tokens, notes)
+
+    def _token(self, logits: Any, token: int, top: int) -> Token:
+        torch, processor, _ = self._loaded
+        logprobs = torch.log_softmax(logits.float(), dim=-1)
+        best = torch.topk(logprobs, min(max(top, 1), logprobs.shape[-1]))
+
+        def name(number: int) -> str:
+            return str(processor.tokenizer.decode([number]))
+
+        others = tuple(Alternative(name(int(i)), float(p)) for p, i in zip(best.values, best.indices, strict=True))
+        return Token(name(token), float(logprobs[token]), others if top else ())
+
+
+def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
+    """The first that waits and those that can be generated with it, taken out of ``waiting``."""
+    first = _shared(waiting[0].request)
+    batch = [item for item in waiting if _shared(item.request) == first][:size]
+    for item in batch:
+        waiting.remove(item)
+    return batch
+
+
+def _shared(request: Request) -> tuple[Any, ...]:
+    """What one call of generate shares; a sampled reply must not depend on who else is in the batch."""
+    alone = id(request) if request.temperature else None
+    return request.temperature, request.max_tokens, request.seed, request.top_logprobs, alone
+
+
+def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
+    for item in batch:
+        if not item.answer.done():
+            item.answer.set_exception(error)
+
+
+def _messages(request: Request) -> list[Mapping[str, Any]]:
+    content = [
+        {"type": "image", "image": _picture(part)}
+        if isinstance(part, ImagePart)
+        else {"type": "text", "text": part.text}
+        for part in request.parts
+    ]
+    system = [{"role": "system", "content": [{"type": "text", "text": request.system}]}] if request.system else []
+    return [*system, {"role": "user", "content": content}]
+
+
+def _picture(part: ImagePart) -> Image.Image:
+    with Image.open(io.BytesIO(part.data)) as picture:
+        return Image.fromarray(rgb_of(picture))
