@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from visualjudge.analysis.bootstrap import Interval, Resampling, percentile_interval
-from visualjudge.records import FloatArray
+from visualjudge.records import FloatArray, IntArray
 
 Level = Literal["nominal", "ordinal", "interval"]
 
@@ -81,16 +81,16 @@ def alpha(ratings: FloatArray, level: Level = "nominal") -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def alpha_interval(ratings: FloatArray, level: Level, groups: FloatArray | None = None) -> Interval | None:
+def alpha_interval(ratings: FloatArray, level: Level, groups: IntArray | None = None) -> Interval | None:
     """Interval of α by resampling ``groups`` of units (one integer a unit; default: each unit alone)."""
-    labels = np.arange(ratings.shape[1]) if groups is None else np.unique(groups, return_inverse=True)[1]
+    labels = np.unique(np.arange(ratings.shape[1]) if groups is None else groups, return_inverse=True)[1]
     clusters = int(labels.max()) + 1 if labels.size else 0
     if clusters < 2:
         return None
     return percentile_interval(_alpha_rows(ratings, level, labels)[1:], clusters)
 
 
-def _alpha_rows(ratings: FloatArray, level: Level, labels: FloatArray | None) -> FloatArray:
+def _alpha_rows(ratings: FloatArray, level: Level, labels: IntArray | None) -> FloatArray:
     """α of the sample, followed, where ``labels`` are given, by its bootstrap replicates."""
     nominal = level == "nominal"
     scored = ratings if level != "ordinal" else _midranks(_pairable(ratings))

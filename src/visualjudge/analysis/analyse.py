@@ -42,7 +42,7 @@ BY = {"by_task": ["task"], "by_encoding": ["task", "encoding"], "by_error_type":
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The whole result. ``metrics`` is what metrics.json holds; :attr:`tables` has the same figures as polars tables."""
+    """The whole result: ``metrics`` is what metrics.json holds, :attr:`tables` the same figures as polars tables."""
 
     study: Study
     metrics: Mapping[str, Any]
@@ -140,7 +140,9 @@ def judge_entry(study: Study, index: int, resampling: Resampling) -> dict[str, A
 
 
 def _identity(run: Run, table: pl.DataFrame) -> dict[str, Any]:
-    tokens = table.select(pl.col("tokens_in", "tokens_out").sum(), latency=pl.col("latency_s").median()).row(0, named=True)
+    tokens = table.select(pl.col("tokens_in", "tokens_out").sum(), latency=pl.col("latency_s").median()).row(
+        0, named=True
+    )
     statuses = dict(sorted(table.group_by("status").len().iter_rows()))
     return {
         "judge": run.name,
@@ -186,7 +188,9 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
     return sorted(("/".join(map(str, key)), part) for key, part in found.items())
 
 
-def _by(pairs: pl.DataFrame, kinds: Mapping[str, pl.DataFrame], keys: list[str], resampling: Resampling) -> dict[str, Any]:
+def _by(
+    pairs: pl.DataFrame, kinds: Mapping[str, pl.DataFrame], keys: list[str], resampling: Resampling
+) -> dict[str, Any]:
     """{cell: {"pairwise", "ranking", "scoring"}} for every cell that any question falls into."""
     blocks: dict[str, dict[str, Any]] = {
         name: {"pairwise": row} for name, row in _keyed(pairwise_cells(pairs, keys, resampling), keys).items()
@@ -209,7 +213,9 @@ def _sensitivity(pairs: pl.DataFrame, resampling: Resampling) -> Rows:
     for value, part in [("all", told), *_parts(told, "error_type")]:
         if part.height:
             scope = "all" if value == "all" else "error_type"
-            rows.append({"scope": scope, "value": value, "against": "severity", **sensitivity(part, "severity_gap", resampling)})
+            rows.append(
+                {"scope": scope, "value": value, "against": "severity", **sensitivity(part, "severity_gap", resampling)}
+            )
     return rows
 
 
@@ -221,5 +227,3 @@ def _encodings(pairs: pl.DataFrame, resampling: Resampling) -> Rows:
         chosen = next(row["encoding"] for row in rows if row["recommended"])
         out.append({"task": task, "recommended": chosen, "encodings": rows, "comparisons": duels})
     return out
-
-

@@ -22,7 +22,7 @@ RIDGE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
-    """``log_strength`` (sources,), mean 0 within a component; ``component`` numbers the sources that can be compared."""
+    """``log_strength`` (sources,), mean 0 in a component; ``component`` numbers the sources that can be compared."""
 
     log_strength: FloatArray
     component: FloatArray
@@ -67,7 +67,7 @@ def _newton(wins: FloatArray, ties: FloatArray, groups: FloatArray, ridge: float
         scale, gain = 1.0, -np.inf
         while scale > 1e-10:
             moved = theta + scale * step[:size]
-            tie = eta + scale * step[size] if any_ties else eta
+            tie = float(eta + scale * step[size]) if any_ties else eta
             gain = _log_likelihood(moved, tie, wins, ties, ridge) - value
             if gain >= -1e-12 * max(1.0, abs(value)):
                 theta, eta, value = moved, tie, value + gain

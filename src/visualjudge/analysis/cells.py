@@ -45,7 +45,9 @@ def cell_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Ex
     return Cells(cells.select(list(by)) if by else cells, columns, images)
 
 
-def share_rows(cells: Cells, top: str, bottom: str, resampling: Resampling) -> list[tuple[float | None, Interval | None]]:
+def share_rows(
+    cells: Cells, top: str, bottom: str, resampling: Resampling
+) -> list[tuple[float | None, Interval | None]]:
     """Each cell's share and its interval; None where the cell has nothing to divide by."""
     draws = resampling.ratios(cells.columns[top], cells.columns[bottom])
     out: list[tuple[float | None, Interval | None]] = []
@@ -71,7 +73,7 @@ _PAIRWISE = {
 
 
 def pairwise_cells(table: pl.DataFrame, by: Sequence[str], resampling: Resampling) -> list[dict[str, Any]]:
-    """Accuracy of each cell of ``by``, a failed verdict being wrong, with what it would be had the failed been right."""
+    """Accuracy of each cell of ``by``: a failed verdict is wrong; and what it would be had the failed been right."""
     if table.is_empty():
         return []
     cells = cell_sums(table, by, _PAIRWISE, resampling.clusters)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_interval, t_test
-from visualjudge.records import FloatArray
+from visualjudge.records import FloatArray, IntArray
 
 LEVEL = 0.05
 MARGIN = 0.05
@@ -29,7 +29,7 @@ def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, FloatArray]:
+def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, IntArray]:
     """Pairs × encodings of right (NaN = not asked), and the pairs' images."""
     wide = pairs.pivot("encoding", index=["item", "cluster"], values="right", aggregate_function="first")
     return wide.select(encodings).to_numpy().astype(float), wide["cluster"].to_numpy()
@@ -83,7 +83,7 @@ def _lead(duels: list[dict[str, Any]], best: str, other: str) -> dict[str, Any] 
 
 
 def _standing(duels: list[dict[str, Any]], best: str, other: str) -> str:
-    """best, worse (the best leads beyond chance), equivalent (at most 5 points behind, 97.5 % sure), open, or unknown."""
+    """best, worse (beyond chance), equivalent (at most 5 points behind, 97.5 % sure), open, or unknown."""
     if other == best:
         return "best"
     lead = _lead(duels, best, other)

@@ -103,9 +103,7 @@ def _answer_columns(questions: Sequence[Question]) -> dict[str, Any]:
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
     """One row a question: its cell, its options' scores, sources and features as lists in option order."""
-    features = {
-        name: pl.Series([_feature(q, name) for q in questions], dtype=pl.List(pl.Float64)) for name in FEATURES
-    }
+    features = {name: pl.Series([_feature(q, name) for q in questions], dtype=pl.List(pl.Float64)) for name in FEATURES}
     table = pl.DataFrame(
         {
             "id": [q.id for q in questions],
@@ -195,4 +193,3 @@ def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdic
 def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:
     """The image's number of every row."""
     return np.asarray(table["cluster"].to_numpy(), dtype=np.int64)
-

@@ -75,11 +75,19 @@ def leaderboard(table: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
     games = duels(table)
     names = sorted(set(games["a"].to_list()) | set(games["b"].to_list()))
     if len(names) < 2:
-        return {"rows": [], "n": games.height, "components": 0, "regularised": False, "ties": 0, "rank_correlation": None}
+        return {
+            "rows": [],
+            "n": games.height,
+            "components": 0,
+            "regularised": False,
+            "ties": 0,
+            "rank_correlation": None,
+        }
     truth = games.with_columns(outcome=pl.when(pl.col("answer") == "A").then(1.0).otherwise(0.0))
     columns = _columns(games, names, resampling.clusters)
-    judged = _fit(*(part.sum(0) for part in columns), len(names))
-    true = _fit(*(part.sum(0) for part in _columns(truth, names, resampling.clusters)), len(names))
+    judged = _fit(columns[0].sum(0), columns[1].sum(0), len(names))
+    wins, ties = _columns(truth, names, resampling.clusters)
+    true = _fit(wins.sum(0), ties.sum(0), len(names))
     rows = _rows(names, judged, true, _true_scores(table), _intervals(columns, names, games, resampling))
     groups = len(set(judged.component.tolist()))
     return {

@@ -48,7 +48,11 @@ def read_verdicts(path: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     A last line that was cut short (a killed run) is a warning; any other unreadable line is a problem. Of several
     verdicts for one question, order and repeat the last holds (a resumed run asks failed ones again).
     """
-    frames, rows, problems, warnings, offset = [], [], [], [], 0
+    frames: list[pl.DataFrame] = []
+    rows: list[tuple[Any, ...]] = []
+    problems: list[str] = []
+    warnings: list[str] = []
+    offset = 0
     with path.open("rb") as journal:
         for number, line in enumerate(journal, 1):
             try:

@@ -17,12 +17,14 @@ from scipy import sparse
 
 from visualjudge.analysis.bootstrap import Resampling, widened_tail
 from visualjudge.analysis.join import clusters_of
-from visualjudge.records import FloatArray
+from visualjudge.records import FloatArray, IntArray
 
 TARGET = 0.75
 BINS = 48
 LEAST_VERDICTS = 30
 LEAST_IMAGES = 5
+LEAST_BELOW = 20
+LEAST_SHARE_BELOW = 0.05
 REPLICATES = 500
 STEPS = 60
 SHAPE = (np.log(1.5), 0.8)
@@ -39,7 +41,7 @@ class Binned:
     k: Any
 
 
-def binned(distance: FloatArray, right: FloatArray, clusters: FloatArray, count: int) -> Binned:
+def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: int) -> Binned:
     """At most 48 bins of about equal size, by quantiles of the distance."""
     edges = np.unique(np.quantile(distance, np.linspace(0, 1, BINS + 1)))
     which = np.clip(np.searchsorted(edges, distance, side="left") - 1, 0, max(0, edges.size - 2))
@@ -136,23 +138,17 @@ def sensitivity(table: pl.DataFrame, distance: str, resampling: Resampling) -> d
     data = binned(x, rows["right"].to_numpy(), clusters_of(rows), resampling.clusters)
     n, k = (np.asarray(part.sum(0)).reshape(1, -1) for part in (data.n, data.k))
     theta = fit(data.x, n, k)
-    return {**blank, **_figures(theta, data, resampling, (x.min(), x.max()), images), "points": _points(data.x, n[0], k[0])}
+    return {**blank, **_figures(theta, data, resampling, float(x.max()), images), "points": _points(data.x, n[0], k[0])}
 
 
-def _figures(theta: FloatArray, data: Binned, resampling: Resampling, span: tuple[float, float], images: int) -> dict[str, Any]:
+def _figures(theta: FloatArray, data: Binned, resampling: Resampling, most: float, images: int) -> dict[str, Any]:
     some = Resampling(resampling.clusters, resampling.seed, REPLICATES)
     n, k = some.sums(data.n), some.sums(data.k)
     held = n.sum(1) > 0
     draws = threshold(fit(data.x, n[held], k[held]))
     jnd, tail = float(threshold(theta)[0]), widened_tail(images)
     low, high = np.quantile(draws, [tail, 1 - tail], method="nearest")
-    reason = None
-    if not np.isfinite(jnd):
-        reason = "75 % is never reached"
-    elif jnd > span[1]:
-        reason = f"75 % lies beyond the largest margin seen ({span[1]:.3g})"
-    elif jnd < span[0]:
-        reason = f"above 75 % at the smallest margin seen ({span[0]:.3g})"
+    reason = _why_none(jnd, data.x, np.asarray(data.n.sum(0)).ravel(), most)
     return {
         "jnd": jnd if reason is None else None,
         "ci95": (float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None),
@@ -163,6 +159,18 @@ def _figures(theta: FloatArray, data: Binned, resampling: Resampling, span: tupl
     }
 
 
+def _why_none(jnd: float, x: FloatArray, n: FloatArray, most: float) -> str | None:
+    """Why the data do not hold a 75 % point; the curve alone, run on below or above what was asked, is no evidence."""
+    if not np.isfinite(jnd):
+        return "75 % is never reached"
+    if jnd > most:
+        return f"75 % lies beyond the largest distance asked ({most:.3g})"
+    below = n[x < jnd].sum()
+    if below < max(LEAST_BELOW, LEAST_SHARE_BELOW * n.sum()):
+        return f"above 75 % at nearly every distance asked (from {x[0]:.2g})"
+    return None
+
+
 def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> list[dict[str, float]]:
     """About ten points of the data, for the picture: mean distance, share right, verdicts."""
     ends = np.cumsum(n) / n.sum()
@@ -171,7 +179,9 @@ def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> list[dict[str, float
     for group in np.unique(which):
         part = which == group
         total = n[part].sum()
-        out.append({"x": float((x[part] * n[part]).sum() / total), "share": float(k[part].sum() / total), "n": float(total)})
+        out.append(
+            {"x": float((x[part] * n[part]).sum() / total), "share": float(k[part].sum() / total), "n": float(total)}
+        )
     return out
 
 

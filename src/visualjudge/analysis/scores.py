@@ -45,7 +45,17 @@ def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
 
 
 _NO_RANKING = dict.fromkeys(
-    ("kendall_tau", "ci95", "kendall_tau_bounds", "exact", "exact_ci95", "exact_bounds", "top1", "top1_ci95", "top1_bounds")
+    (
+        "kendall_tau",
+        "ci95",
+        "kendall_tau_bounds",
+        "exact",
+        "exact_ci95",
+        "exact_bounds",
+        "top1",
+        "top1_ci95",
+        "top1_bounds",
+    )
 )
 
 

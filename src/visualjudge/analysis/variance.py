@@ -21,7 +21,11 @@ Pairs = tuple[float, float]
 def _ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
     """Σ y·y′ and the number of ordered pairs (a verdict with itself among them) that share ``same``."""
     keys = list(same)
-    sums = table.group_by(keys).agg(s=pl.col("y").sum(), n=pl.len()) if keys else table.select(s=pl.col("y").sum(), n=pl.len())
+    sums = (
+        table.group_by(keys).agg(s=pl.col("y").sum(), n=pl.len())
+        if keys
+        else table.select(s=pl.col("y").sum(), n=pl.len())
+    )
     squares = sums.select((pl.col("s") ** 2).sum(), (pl.col("n").cast(pl.Float64) ** 2).sum()).row(0)
     return float(squares[0] or 0), float(squares[1] or 0)
 

@@ -22,7 +22,7 @@ def whisker(estimate: float | None, ends: Ends, low: float, high: float, mark: f
     def at(value: float) -> str:
         return f"{100 * min(1.0, max(0.0, (value - low) / (high - low))):.2f}%"
 
-    parts = [f'<line class="rail" x1="0" x2="100%" y1="9" y2="9"/>']
+    parts = ['<line class="rail" x1="0" x2="100%" y1="9" y2="9"/>']
     if mark is not None:
         parts.append(f'<line class="mark" x1="{at(mark)}" x2="{at(mark)}" y1="1" y2="17"/>')
     if ends is not None and ends[0] is not None and ends[1] is not None:
@@ -77,7 +77,9 @@ def _one_curve(row: Mapping[str, Any], most: float, series: int) -> list[str]:
         )
     if row["jnd"] is not None:
         x_jnd = _x(row["jnd"], most)
-        out.append(f'<line class="jnd s{series}" x1="{x_jnd:.1f}" x2="{x_jnd:.1f}" y1="{_y(0.75):.1f}" y2="{_y(0):.1f}"/>')
+        out.append(
+            f'<line class="jnd s{series}" x1="{x_jnd:.1f}" x2="{x_jnd:.1f}" y1="{_y(0.75):.1f}" y2="{_y(0):.1f}"/>'
+        )
     return out
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.report import words
-from visualjudge.analysis.report.words import number, p_value, percent, percents, span
+from visualjudge.analysis.report.words import number, p_value, percent, percents, points, span
 
 
 def _cell(value: object) -> str:
@@ -27,24 +27,31 @@ def _headline_rows(judges: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     for judge in judges:
         p, r, s = (judge[name] for name in ("pairwise", "ranking", "scoring"))
         name = judge["judge"] + (" (simulated)" if judge["simulated"] else "")
-        rows.append(
-            [name, number(p["n"]), percent(p["accuracy"]), percents(p["ci95"]), number(p["failed"])]
-            + [percent(p["answered_a"]), percent(p["swap_consistency"]), number(r["kendall_tau"]), number(s["spearman"])]
-        )
+        shares = (percent(p["answered_a"]), percent(p["swap_consistency"]))
+        orders = (number(r["kendall_tau"]), number(s["spearman"]))
+        right = (number(p["n"]), percent(p["accuracy"]), percents(p["ci95"]), number(p["failed"]))
+        rows.append([name, *right, *shares, *orders])
     return rows
 
 
 def _task_rows(judge: Mapping[str, Any], block: str) -> list[list[str]]:
     cells = ((name, entry.get("pairwise", entry)) for name, entry in judge[block].items())
     return [
-        [name, number(c["n"]), percent(c["accuracy"]), percents(c["ci95"]), number(c["failed"])] for name, c in cells if c["n"]
+        [name, number(c["n"]), percent(c["accuracy"]), percents(c["ci95"]), number(c["failed"])]
+        for name, c in cells
+        if c["n"]
     ]
 
 
 def _judge_parts(judge: Mapping[str, Any]) -> Iterable[str]:
     yield f"## {judge['judge']}\n\n{words.headline(judge)}\n"
     yield from (f"- {sentence}" for sentence in words.leanings(judge))
-    for block, title in (("by_task", "Task"), ("by_encoding", "Encoding"), ("by_error_type", "Error type"), ("by_margin", "Margin")):
+    for block, title in (
+        ("by_task", "Task"),
+        ("by_encoding", "Encoding"),
+        ("by_error_type", "Error type"),
+        ("by_margin", "Margin"),
+    ):
         yield "\n" + table([title, "n", "Accuracy", "95 %", "Failed"], _task_rows(judge, block))
     curves = [[f"{r['scope']}: {r['value']}", r["against"], words.jnd_text(r)] for r in judge["sensitivity"]]
     yield "\n" + table(["Questions", "Distance", "75 % point (95 %)"], curves)
@@ -59,15 +66,35 @@ def _judge_parts(judge: Mapping[str, Any]) -> Iterable[str]:
 def markdown(analysis: Analysis) -> str:
     """The whole report."""
     metrics = analysis.metrics
-    header = ["Judge", "n", "Accuracy", "95 %", "Failed", "Answered A", "Same when swapped", "Kendall τ-b", "Spearman ρ"]
+    header = [
+        "Judge",
+        "n",
+        "Accuracy",
+        "95 %",
+        "Failed",
+        "Answered A",
+        "Same when swapped",
+        "Kendall τ-b",
+        "Spearman ρ",
+    ]
     parts = ["# Judge report\n", table(header, _headline_rows(metrics["judges"]))]
     pairs = [
-        [c["a"], c["b"], number(c["n"]), percent(c["difference"]), percents(c["ci95"]), p_value(c["p_holm"]), p_value(c["mcnemar_p"])]
+        [
+            c["a"],
+            c["b"],
+            number(c["n"]),
+            points(c["difference"]),
+            percents(c["ci95"]),
+            p_value(c["p_holm"]),
+            p_value(c["mcnemar_p"]),
+        ]
         for c in metrics["comparisons"]
     ]
     parts.append(table(["First", "Second", "Common questions", "Difference", "95 %", "p (Holm)", "McNemar p"], pairs))
     for judge in metrics["judges"]:
         parts += _judge_parts(judge)
     dataset = metrics["dataset"]
-    parts.append(f"\nDataset `{dataset['questions_sha256']}`, {dataset['questions']} questions, {dataset['images']} images.\n")
+    parts.append(
+        f"\nDataset `{dataset['questions_sha256']}`, {dataset['questions']} questions, {dataset['images']} images.\n"
+    )
     return "\n".join(part for part in parts if part.strip()) + "\n"

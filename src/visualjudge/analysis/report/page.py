@@ -19,6 +19,7 @@ _FILTERS = {
     "number": words.number,
     "span": words.span,
     "p": words.p_value,
+    "points": words.points,
 }
 
 
@@ -32,7 +33,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     env.filters.update(_FILTERS)
-    env.globals.update(whisker=charts.whisker, headline=words.headline, leanings=words.leanings, jnd_text=words.jnd_text)
+    env.globals.update(
+        whisker=charts.whisker, headline=words.headline, leanings=words.leanings, jnd_text=words.jnd_text
+    )
     return env
 
 
@@ -51,7 +54,10 @@ def _heat_map(judge: Mapping[str, Any]) -> list[dict[str, Any]]:
         cell = block["pairwise"]
         if cell["n"]:
             rows.setdefault(cell["task"], []).append({**cell, "style": heat(cell["accuracy"])})
-    return [{"task": task, "all": judge["by_task"][task]["pairwise"], "cells": cells} for task, cells in sorted(rows.items())]
+    return [
+        {"task": task, "all": judge["by_task"][task]["pairwise"], "cells": cells}
+        for task, cells in sorted(rows.items())
+    ]
 
 
 def _sensitivity_chart(judges: list[Mapping[str, Any]], against: str, label: str) -> Any:
@@ -60,6 +66,17 @@ def _sensitivity_chart(judges: list[Mapping[str, Any]], against: str, label: str
     ]
     title = f"Share of right answers against {label}"
     return charts.curves(rows, label, title) if rows else ""
+
+
+def _sensitivity_table(judges: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row a set of questions and distance, one entry a judge (None where that judge has none)."""
+    order: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for judge in judges:
+        for row in judge["sensitivity"]:
+            order.setdefault((row["scope"], row["value"], row["against"]), {})[judge["judge"]] = row
+    scopes = {"all": 0, "task": 1, "error_type": 2}
+    keys = sorted(order, key=lambda key: (key[2], scopes[key[0]], key[1]))
+    return [{"value": k[1], "against": k[2], "entries": [order[k].get(j["judge"]) for j in judges]} for k in keys]
 
 
 def _leaks(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -78,6 +95,7 @@ def context(analysis: Analysis) -> dict[str, Any]:
         "worst": [worst(analysis.study, i) for i in range(len(judges))],
         "margin_chart": _sensitivity_chart(judges, "margin", "difference between the options' scores"),
         "severity_chart": _sensitivity_chart(judges, "severity", "difference in severity"),
+        "sensitivity": _sensitivity_table(judges),
         "leaks": _leaks(metrics),
         "version": visualjudge.__version__,
         "setups": [orjson.dumps(judge["info"], option=orjson.OPT_INDENT_2).decode() for judge in judges],

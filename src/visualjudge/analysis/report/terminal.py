@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from visualjudge.analysis.report import words
-from visualjudge.analysis.report.words import number, p_value, percent, percents
+from visualjudge.analysis.report.words import number, p_value, percent, percents, points
 
 _COLUMNS = ("Judge", "Pairs", "Right", "95 %", "Failed", "Said A", "Swap", "τ-b", "ρ")
 
@@ -21,8 +21,18 @@ def show(metrics: Mapping[str, Any], console: Console) -> None:
     for judge in metrics["judges"]:
         p = judge["pairwise"]
         name = escape(judge["judge"]) + (" [dim](simulated)[/]" if judge["simulated"] else "")
-        cells = [number(p["n"]), percent(p["accuracy"]), percents(p["ci95"]), number(p["failed"]), percent(p["answered_a"])]
-        rest = [percent(p["swap_consistency"]), number(judge["ranking"]["kendall_tau"]), number(judge["scoring"]["spearman"])]
+        cells = [
+            number(p["n"]),
+            percent(p["accuracy"]),
+            percents(p["ci95"]),
+            number(p["failed"]),
+            percent(p["answered_a"]),
+        ]
+        rest = [
+            percent(p["swap_consistency"]),
+            number(judge["ranking"]["kendall_tau"]),
+            number(judge["scoring"]["spearman"]),
+        ]
         table.add_row(name, *cells, *rest)
     console.print(table)
     for judge in metrics["judges"]:
@@ -31,7 +41,7 @@ def show(metrics: Mapping[str, Any], console: Console) -> None:
     for row in metrics["comparisons"]:
         if row["difference"] is not None:
             console.print(
-                f"{row['a']} less {row['b']}: {percent(row['difference'])} ({percents(row['ci95'])}), "
+                f"{row['a']} less {row['b']}: {points(row['difference'])} points ({percents(row['ci95'])}), "
                 f"p {p_value(row['p_holm'])} on {row['n']} common questions",
                 markup=False,
                 highlight=False,

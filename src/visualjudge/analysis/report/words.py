@@ -11,7 +11,15 @@ NONE = "–"
 
 def percent(value: float | None, digits: int = 1) -> str:
     """0.8066 → 80.7 %."""
-    return NONE if value is None else f"{100 * value:.{digits}f} %"
+    return NONE if value is None else f"{100 * value:.{digits}f} %".replace("-", "\u2212")
+
+
+def points(value: float | None) -> str:
+    """A difference of two shares in percentage points, with its sign; a rounded zero has none."""
+    if value is None:
+        return NONE
+    text = f"{100 * value:+.1f}"
+    return "0.0" if float(text) == 0 else text.replace("-", "\u2212")
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -19,7 +27,7 @@ def number(value: float | None, digits: int = 2) -> str:
     if value is None:
         return NONE
     text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
-    return text.replace("-", "\u2212")
+    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "\u2212")
 
 
 def percents(ends: Ends) -> str:
@@ -51,7 +59,8 @@ def headline(judge: Mapping[str, Any]) -> str:
     known = f"95 % interval {percents(p['ci95'])}" if p["ci95"] else "one image: no interval"
     text = f"Right in {percent(p['accuracy'])} of {number(p['n'])} pairwise verdicts ({known}, {p['images']} images)."
     if p["failed"]:
-        text += f" {number(p['failed'])} replies failed and count as wrong; had all been right: {percent(p['accuracy_bounds'][1])}."
+        best = percent(p["accuracy_bounds"][1])
+        text += f" {number(p['failed'])} replies failed and count as wrong; had all been right: {best}."
     return text
 
 
@@ -60,11 +69,9 @@ def leanings(judge: Mapping[str, Any]) -> list[str]:
     out = []
     for row in judge["bias"]:
         if row["flagged"]:
-            against = "" if row["preference"] > 0 else "away from "
-            out.append(
-                f"Leans {against or 'to '}{row['leans_to']}: {100 * abs(row['preference']):.1f} points beyond what is right "
-                f"(p {p_value(row['p_holm'])} after Holm)."
-            )
+            way = "to" if row["preference"] > 0 else "away from"
+            size = f"{100 * abs(row['preference']):.1f} points beyond what is right"
+            out.append(f"Leans {way} {row['leans_to']}: {size} (p {p_value(row['p_holm'])} after Holm).")
     return out
 
 
