@@ -1,0 +1,331 @@
+"""``visualjudge mmbench``: multiple choice for the model itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visualjudge.errors import DataError, RunError, UsageError
+
+if TYPE_CHECKING:
+    from visualjudge.mmbench.evaluate import Evaluation
+    from visualjudge.mmbench.infer import InferReport, Places
+    from visualjudge.mmbench.records import Row
+    from visualjudge.mmbench.table import Table
+    from visualjudge.runs.runner import Stop
+
+EXAMPLES = """Examples:
+
+visualjudge mmbench infer DATA.tsv --backend api --model gpt-4o-mini --api-key-env OPENAI_API_KEY --out pred.xlsx
+
+visualjudge mmbench eval pred.xlsx --data DATA.tsv --json scores.json
+
+visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv
+
+visualjudge mmbench report a.xlsx b.xlsx --data DATA.tsv --out report.html
+"""
+SHOWN = 20
+
+app = typer.Typer(
+    no_args_is_help=True,
+    epilog=EXAMPLES,
+    help="Multiple choice in MMBench's format: ask, rotate, read, score, compare.",
+)
+
+
+class RulesName(StrEnum):
+    """How replies are read."""
+
+    strict = "strict"
+    vlmevalkit = "vlmevalkit"
+
+
+Data = Annotated[Path, typer.Argument(help="Table of questions, tab-separated.", show_default=False)]
+DataOption = Annotated[Path, typer.Option("--data", help="The table that was asked.", show_default=False)]
+RulesOption = Annotated[RulesName, typer.Option("--rules", help="strict; vlmevalkit: its hits, for comparison.")]
+Skip = Annotated[bool, typer.Option("--skip-invalid", help="Go on without records that cannot be used.")]
+MatcherBackend = Annotated[str, typer.Option(help="Backend of the LLM matcher.")]
+MatcherModel = Annotated[str | None, typer.Option(help="Ask this model about replies the rules cannot read.")]
+MatcherUrl = Annotated[str | None, typer.Option(help="Server of the LLM matcher.")]
+MatcherKey = Annotated[str | None, typer.Option(help="Environment variable with the matcher's API key.")]
+
+
+@app.command(epilog=EXAMPLES.split("\n\n")[1])
+def infer(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Results, .xlsx; the .jsonl beside it is written first.")],
+    model: Annotated[str, typer.Option(help="As the server names it.")],
+    backend: Annotated[str, typer.Option(help="api, google, vllm, anthropic or transformers.")] = "api",
+    base_url: Annotated[str | None, typer.Option(help="Server, with /v1 for api and vllm.")] = None,
+    api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None,
+    template: Annotated[str, typer.Option(help="reference, vlmevalkit, or a YAML file of yours.")] = "reference",
+    concurrency: Annotated[int, typer.Option(min=1, help="Most calls under way at once.")] = 16,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Ask only what has no reply yet.")] = False,
+    temperature: Annotated[float, typer.Option(min=0, help="0 = the likeliest reply.")] = 0.0,
+    server_temperature: Annotated[
+        bool, typer.Option("--server-temperature", help="Send no temperature (some models refuse it).")
+    ] = False,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds for one call.")] = None,
+    attempts: Annotated[int | None, typer.Option(min=1, help="Calls in all where a server fails.")] = None,
+    max_image_side: Annotated[int | None, typer.Option(min=16, help="Shrink larger pictures.")] = None,
+    cache_dir: Annotated[Path | None, typer.Option(help="Where replies are kept (default: user's cache).")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies, use none.")] = False,
+    skip_invalid: Skip = False,
+) -> None:
+    """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's server)."""
+    from visualjudge.mmbench.infer import Places
+    from visualjudge.mmbench.prompt import choice_template
+
+    if out.suffix.lower() != ".xlsx":
+        raise UsageError(f"--out {out}: the results are an .xlsx file (the .jsonl is written beside it)")
+    fields = {
+        "backend": backend,
+        "model_name": model,
+        "base_url": base_url,
+        "api_key": _key(api_key_env),
+        "temperature": None if server_temperature else temperature,
+        "max_tokens": max_tokens,
+        "timeout": timeout,
+        "attempts": attempts,
+        "max_image_side": max_image_side,
+    }
+    asset = choice_template(template)
+    table = _table(data, skip_invalid, column="image")
+    rows = _askable(table, table.rows[:limit], skip_invalid)
+    client = _client(fields, cache_dir, no_cache, concurrency)
+    places = Places(out)
+    _finish(_ask(table, rows, client, asset, places, resume, concurrency), places)
+
+
+@app.command("eval", epilog=EXAMPLES.split("\n\n")[2])
+def evaluate(
+    predictions: Annotated[Path, typer.Argument(help="Results, .xlsx or .jsonl.", show_default=False)],
+    data: DataOption,
+    json: Annotated[Path | None, typer.Option("--json", help="Where the scores go.", show_default=False)] = None,
+    rules: RulesOption = RulesName.strict,
+    matcher_model: MatcherModel = None,
+    matcher_backend: MatcherBackend = "api",
+    matcher_base_url: MatcherUrl = None,
+    matcher_api_key_env: MatcherKey = None,
+    skip_invalid: Skip = False,
+) -> None:
+    """Score replies against the answers: vanilla and circular accuracy, by category, and the share that was read."""
+    from visualjudge.atomic import write_json
+    from visualjudge.mmbench.scores import scores
+
+    table = _table(data, skip_invalid)
+    found = _evaluation(table, predictions, rules)
+    if matcher_model:
+        fields = {"backend": matcher_backend, "model_name": matcher_model, "base_url": matcher_base_url}
+        fields["api_key"] = _key(matcher_api_key_env)
+        place = (json or predictions).with_suffix(".matcher.jsonl")
+        found = _matched(table, predictions, rules, found, fields, place)
+    numbers = scores(found)
+    if json is not None:
+        write_json(json, numbers)
+    _summary(numbers)
+
+
+@app.command(epilog=EXAMPLES.split("\n\n")[3])
+def circular(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", show_default=False)],
+    skip_invalid: Skip = False,
+) -> None:
+    """Write every rotation of every question: index + k·1000000, options and answer moved, picture shared."""
+    from visualjudge.cli.progress import stages
+    from visualjudge.mmbench.circular import write_rotations
+
+    table = _table(data, skip_invalid)
+    done = 0
+    with stages() as tell:
+
+        def tick() -> None:
+            nonlocal done
+            done += 1
+            tell("rotating", done, len(table.rows))
+
+        count = write_rotations(table, out, progress=tick)
+    print(f"{out}: {count} rows of {len(table.rows)} questions")
+
+
+@app.command(epilog=EXAMPLES.split("\n\n")[4])
+def report(
+    predictions: Annotated[list[Path], typer.Argument(help="Results of one model each.", show_default=False)],
+    data: DataOption,
+    out: Annotated[Path | None, typer.Option(help="Page with tables and wrong answers, .html.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="The same numbers as JSON.")] = None,
+    name: Annotated[list[str] | None, typer.Option(help="A model's name, once for each results file.")] = None,
+    rules: RulesOption = RulesName.strict,
+    wrong: Annotated[int, typer.Option(min=0, help="Most wrong answers shown for each model.")] = 100,
+    skip_invalid: Skip = False,
+) -> None:
+    """The usual table (CP, FP-S, FP-C, LR, RR, AR, overall) for each split, models compared, wrong answers shown."""
+    from visualjudge.atomic import write_json
+    from visualjudge.mmbench.compare import comparisons
+    from visualjudge.mmbench.page import write_page
+    from visualjudge.mmbench.summary import Model, as_json, as_text
+
+    if name and len(name) != len(predictions):
+        raise UsageError(f"--name is given {len(name)} times for {len(predictions)} results files")
+    names = name or [path.stem for path in predictions]
+    if len(set(names)) != len(names):
+        raise UsageError(f"two results files would bear the name {max(names, key=names.count)!r}: add --name for each")
+    table = _table(data, skip_invalid)
+    models = [Model(label, _evaluation(table, path, rules)) for label, path in zip(names, predictions, strict=True)]
+    compared = comparisons(models)
+    if json is not None:
+        write_json(json, as_json(models, compared))
+    if out is not None:
+        write_page(out, table, models, compared, most=wrong)
+    print(as_text(models, compared))
+
+
+# ---------------------------------------------------------------- steps
+
+
+def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
+    from visualjudge.cli.progress import stages
+    from visualjudge.mmbench.table import read_table
+
+    size = path.stat().st_size if path.is_file() else 0
+    with stages() as tell:
+        table = read_table(path, progress=lambda at: tell("reading (bytes)", at, size))
+    if column and column not in table.columns:
+        raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]})")
+    _left_out([str(problem) for problem in table.problems], f"{path}: {len(table.problems)} records", skip_invalid)
+    return table
+
+
+def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
+    """The rows whose picture is there; told before anything is asked."""
+    from visualjudge.cli.progress import stages
+    from visualjudge.mmbench.pictures import picture_problems
+
+    with stages() as tell:
+        problems = picture_problems(table, rows, tick=lambda done: tell("checking pictures", done, len(rows)))
+    _left_out([str(p) for p in problems.values()], f"{table.path}: {len(problems)} pictures", skip_invalid)
+    return [row for row in rows if row.index not in problems]
+
+
+def _left_out(lines: list[str], what: str, skip_invalid: bool) -> None:
+    for line in lines[:SHOWN]:
+        _say(line)
+    if len(lines) > SHOWN:
+        _say(f"… and {len(lines) - SHOWN} more")
+    if lines and not skip_invalid:
+        raise DataError(f"{what} cannot be used (named above); mend them, or leave them out with --skip-invalid")
+
+
+def _key(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    key = os.environ.get(variable)
+    if not key:
+        raise UsageError(f"the environment variable {variable} is not set; it should hold the API key")
+    return key
+
+
+def _client(fields: dict[str, Any], cache_dir: Path | None, no_cache: bool, concurrency: int) -> Any:
+    from visualjudge.clients.cache import default_cache_dir
+    from visualjudge.clients.registry import open_client
+
+    place = None if no_cache else cache_dir or default_cache_dir()
+    config = {name: value for name, value in fields.items() if value is not None}
+    return open_client(config, cache_dir=place, concurrency=concurrency)
+
+
+def _shown_run(title: str, start: Callable[[Stop, Any], Any]) -> Any:
+    """Run ``start(stop, listener)`` with a progress bar; Ctrl-C lets calls in flight finish."""
+    from visualjudge.runs.progress import Display
+    from visualjudge.runs.runner import run_until_stopped
+
+    async def main(stop: Stop) -> Any:
+        with Display(title) as display:
+            return await start(stop, display.update)
+
+    try:
+        return run_until_stopped(main)
+    except KeyboardInterrupt:
+        raise RunError("cancelled; the replies so far are on disk") from None
+
+
+def _ask(
+    table: Table, rows: list[Row], client: Any, asset: Any, places: Places, resume: bool, concurrency: int
+) -> InferReport:
+    from visualjudge.mmbench.infer import infer as ask_all
+
+    def start(stop: Stop, listener: Any) -> Any:
+        options = {"resume": resume, "concurrency": concurrency, "on_event": listener, "stop": stop}
+        return ask_all(table, rows, client, asset, places, **options)
+
+    result: InferReport = _shown_run("asking", start)
+    return result
+
+
+def _finish(result: InferReport, places: Places) -> None:
+    from visualjudge.runs.progress import counted
+
+    print(f"{places.workbook}: {result.replied} replies ({places.journal.name} is the record)")
+    if result.cut:
+        _say(f"{places.workbook}: {result.cut} cells were cut to 32,767 characters; {places.journal} holds the whole")
+    if not result.missing:
+        return
+    if result.causes:
+        _say(f"{result.causes.total()} rows got no reply: {counted(result.causes)}; the first: {result.example}")
+    if result.progress.stopped:
+        _say(result.progress.stopped)
+    raise RunError(f"{result.missing} rows are without a reply and not in {places.workbook}; --resume asks them again")
+
+
+def _evaluation(table: Table, predictions: Path, rules: RulesName, matched: Any = None) -> Evaluation:
+    from visualjudge.mmbench.evaluate import evaluate as score
+    from visualjudge.mmbench.results import read_predictions
+
+    found = read_predictions(predictions, table)
+    result = score(table, found.replies, rules.value, matched=matched)
+    for note in found.notes if matched is None else ():
+        _say(note)
+    return result
+
+
+def _matched(
+    table: Table, predictions: Path, rules: RulesName, before: Evaluation, fields: dict[str, Any], place: Path
+) -> Evaluation:
+    from visualjudge.mmbench.matcher import match, unread
+
+    client = _client(fields, None, False, 16)
+    letters, progress = _shown_run(
+        "matching", lambda stop, listener: match(unread(before), client, place, on_event=listener, stop=stop)
+    )
+    if progress.statuses["api_error"] or progress.stopped:
+        causes = ", ".join(progress.causes) or progress.stopped
+        raise RunError(f"the matcher could not be asked about every reply ({causes}); the same command goes on")
+    return _evaluation(table, predictions, rules, letters)
+
+
+def _summary(numbers: dict[str, Any]) -> None:
+    from visualjudge.mmbench.summary import percent
+
+    print(f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy {percent(numbers['accuracy'])}")
+    if numbers["circular_accuracy"] is not None:
+        print(f"questions {numbers['n_groups']}, circular accuracy {percent(numbers['circular_accuracy'])}")
+    if numbers["invalid_groups"]:
+        named = ", ".join(map(str, numbers["invalid_groups"][:SHOWN]))
+        _say(f"{len(numbers['invalid_groups'])} questions lack a rotation and count neither way: {named}")
+    if numbers["unknown"]:
+        _say(f"{len(numbers['unknown'])} replies have an index that the table does not have: {numbers['unknown'][:5]}")
+    if numbers.get("differs"):
+        _say(f"{len(numbers['differs'])} replies are read differently by the strict rules (see differs)")
+
+
+def _say(line: str) -> None:
+    print(f"visualjudge: {' '.join(line.split())}", file=sys.stderr)

@@ -1,0 +1,78 @@
+"""Models compared on the questions that all of two were scored on: paired, never by overlapping intervals.
+
+Sources: McNemar 1947, exact (a sign test of the discordant pairs), where pairs are independent; the paired cluster
+bootstrap (Field & Welsh 2007) over questions, which holds for rotations too; Holm 1979 over all pairs of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from visualjudge.analysis.bias import binomial_p
+from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_interval, t_test
+from visualjudge.mmbench.scores import cluster_sums
+from visualjudge.mmbench.summary import Model
+
+Hits = Mapping[int, tuple[int, bool]]
+"""Index to (cluster, hit)."""
+
+
+def comparisons(models: Sequence[Model], *, seed: int = 0) -> list[dict[str, Any]]:
+    """Every two models, by vanilla and, where there are rotations, by circular accuracy.
+
+    ``p`` is the paired bootstrap's over questions, ``p_holm`` the same adjusted for the number of pairs;
+    ``mcnemar_p`` is exact and left None where a question's rotations are counted one by one.
+    """
+    rows = []
+    for measure in ("accuracy", "circular_accuracy"):
+        part = [compare(a, b, measure, seed=seed) for a, b in combinations(models, 2)]
+        part = [row for row in part if row["n"] or measure == "accuracy"]
+        for row, p in zip(part, holm([row["p"] for row in part]), strict=True):
+            row["p_holm"] = p
+        rows += part
+    return rows
+
+
+def compare(a: Model, b: Model, measure: str, *, seed: int = 0) -> dict[str, Any]:
+    """One pair of models; numbers are ``a`` minus ``b``, None where no question is common."""
+    first, second = _hits(a, measure), _hits(b, measure)
+    common = sorted(first.keys() & second.keys())
+    row: dict[str, Any] = {"a": a.name, "b": b.name, "measure": measure, "n": len(common)}
+    if not common:
+        names = "accuracy_a accuracy_b difference ci95 p only_a_right only_b_right mcnemar_p questions"
+        return row | dict.fromkeys(names.split())
+    right = np.array([[first[i][1], second[i][1]] for i in common])
+    return row | _paired(right, [first[i][0] for i in common], seed)
+
+
+def _paired(right: Any, clusters: Sequence[int], seed: int) -> dict[str, Any]:
+    only_a = int(np.sum(right[:, 0] & ~right[:, 1]))
+    only_b = int(np.sum(right[:, 1] & ~right[:, 0]))
+    difference = (only_a - only_b) / len(right)
+    gaps, sizes = cluster_sums(right[:, 0].astype(float) - right[:, 1], clusters)
+    questions = len(sizes)
+    draws = Resampling(questions, seed).ratios(gaps[:, None], sizes[:, None])[:, 0]
+    error = standard_error(draws)
+    independent = questions == len(right)
+    exact = (binomial_p(only_a, only_a + only_b) if only_a + only_b else 1.0) if independent else None
+    return {
+        "accuracy_a": float(right[:, 0].mean()),
+        "accuracy_b": float(right[:, 1].mean()),
+        "difference": difference,
+        "ci95": t_interval(difference, error, questions),
+        "p": t_test(difference, error, questions),
+        "only_a_right": only_a,
+        "only_b_right": only_b,
+        "mcnemar_p": exact,
+        "questions": questions,
+    }
+
+
+def _hits(model: Model, measure: str) -> Hits:
+    if measure == "accuracy":
+        return {line.row.index: (line.row.group, line.hit) for line in model.evaluation.rows}
+    return {group.index: (group.index, group.hit) for group in model.evaluation.groups if group.hit is not None}

@@ -1,0 +1,73 @@
+"""The pictures of a table: base64 text to the bytes of a file that a model can be sent."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import re
+from collections.abc import Callable, Sequence
+
+from PIL import Image, UnidentifiedImageError
+
+from visualjudge.clients.base import ImagePart
+from visualjudge.data.images import png_bytes, rgb_of
+from visualjudge.errors import InvalidRecord, Problem
+from visualjudge.mmbench.records import Row
+from visualjudge.mmbench.table import Table
+
+SENT_AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
+_DATA_URL = re.compile(r"data:[^,]{0,100};base64,")
+
+
+def image_part(table: Table, row: Row) -> ImagePart:
+    """The row's picture with the type its bytes have; a format that models do not take becomes PNG.
+
+    Raises
+    ------
+    InvalidRecord
+        If the cell is blank, points nowhere, or holds no picture.
+    """
+    data, kind = _decoded(table, row)
+    if kind in SENT_AS_THEY_ARE:
+        return ImagePart(data, SENT_AS_THEY_ARE[kind])
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            return ImagePart(png_bytes(rgb_of(picture)), "image/png")
+    except (OSError, ValueError, SyntaxError) as error:
+        raise table.invalid(row, "image", f"the picture cannot be decoded: {error}") from None
+
+
+def picture_problems(
+    table: Table, rows: Sequence[Row], *, tick: Callable[[int], None] | None = None
+) -> dict[int, Problem]:
+    """Why the pictures of some rows cannot be sent, by index. Reads headers only, and each picture once."""
+    found: dict[int, Problem] = {}
+    good: set[int] = set()
+    for done, row in enumerate(rows, 1):
+        try:
+            owner = table.picture_row(row)
+            if owner.index not in good:
+                _decoded(table, row)
+                good.add(owner.index)
+        except InvalidRecord as error:
+            found[row.index] = error.problem
+        if tick is not None:
+            tick(done)
+    return found
+
+
+def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
+    cell = "".join(_DATA_URL.sub("", table.image_cell(row), count=1).split())
+    if not cell:
+        raise table.invalid(row, "image", "blank")
+    try:
+        data = base64.b64decode(cell, validate=True)
+    except (binascii.Error, ValueError) as error:
+        reason = f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
+        raise table.invalid(row, "image", reason) from None
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            return data, str(picture.format)
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        raise table.invalid(row, "image", "the decoded bytes are not a picture") from None

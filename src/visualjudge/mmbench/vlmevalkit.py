@@ -1,0 +1,60 @@
+"""Reading a reply as VLMEvalKit's heuristics do, so that numbers can be laid beside published ones.
+
+The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here from its description): known
+refusals; the one option letter among the tokens; "answer is X"; the one option whose text the reply contains. It
+reads an article as option A and "grandma" as "man"; that is its way, and the report lists where ``strict`` differs.
+What VLMEvalKit does with a reply it cannot read (ask GPT, or draw an option at random) is not done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from visualjudge.mmbench.records import Reading
+
+REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+FAILED_CALL = "Failed to obtain answer via API"
+LAST_TOKENS = 4
+"""A letter counts where it is first seen among this many last tokens."""
+_PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_DECLARED = re.compile(r"(?i)answer\s+is\s+\**([ABCD])\**")
+
+
+def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> Reading:
+    """The letter that VLMEvalKit's heuristics find in ``reply``; None for its Z and for nothing found."""
+    if FAILED_CALL not in reply:
+        reading = _by_letter(reply, options)
+        if reading is not None:
+            return reading
+    return _by_text(reply, options)
+
+
+def _by_letter(reply: str, options: Mapping[str, str]) -> Reading | None:
+    if any(refusal in reply for refusal in REFUSALS):
+        return Reading(None, "refusal (Z)")
+    tokens = reply.translate(_PUNCTUATION).split()
+    there = [letter for letter in options if letter in tokens]
+    if len(there) == 1 and tokens.index(there[0]) >= len(tokens) - LAST_TOKENS:
+        return Reading(there[0], f"one option letter, among the last {LAST_TOKENS} tokens")
+    if not there and "Z" in tokens:
+        return Reading(None, "Z")
+    declared = _DECLARED.search(reply)
+    if declared and declared[1].upper() in options:
+        return Reading(declared[1].upper(), '"answer is"')
+    return None
+
+
+def _by_text(reply: str, options: Mapping[str, str]) -> Reading:
+    lowered = reply.lower()
+    if len(lowered) > 2 * sum(len(text) for text in options.values()):
+        return Reading(None, "longer than twice all options")
+    there = [letter for letter, text in options.items() if text.lower() in lowered]
+    if len(there) == 1:
+        return Reading(there[0], "the only option text contained in it")
+    return Reading(None, "several option texts" if there else "no option letter, no option text")
