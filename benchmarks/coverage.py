@@ -26,7 +26,7 @@ from visualjudge.seeding import rng_for
 
 @dataclass(frozen=True)
 class Judge:
-    """A simulated judge: right with ``base`` (or by margin with scale ``alpha``), images differ by ``spread`` logits."""
+    """A simulated judge: right with ``base``, or by margin with scale ``alpha``; images differ by ``spread`` logits."""
 
     name: str
     base: float = 0.8

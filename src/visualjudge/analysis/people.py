@@ -1,0 +1,205 @@
+"""Judge against people, and people against people: the ceiling that no judge can be asked to pass.
+
+For each dimension, over items: Spearman's ρ per source, averaged over sources by Fisher's z (VIEScore: Ku et al. 2024),
+Kendall's τ-b per source (mean), the share of pairs of sources on an item that are put in the same order, and
+Krippendorff's α. A judge is held against the mean of all people; a person against the mean of the others, on
+the sources that a judge rated too (all, where there is no judge). Intervals by resampling items, with their sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis import correlation
+from visualjudge.analysis.alpha import Level, alpha, alpha_interval
+from visualjudge.analysis.bootstrap import Resampling, fisher_interval, percentile_interval
+from visualjudge.analysis.ratings import as_array
+from visualjudge.errors import UsageError
+from visualjudge.records import FloatArray
+
+REPLICATES = 1000
+LEAST_ITEMS = 3
+Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One dimension: ``scores`` (raters × items × sources, NaN = not rated) and who the raters are."""
+
+    dimension: str
+    raters: list[str]
+    sources: list[str]
+    scores: FloatArray
+    is_judge: Any
+
+    @property
+    def people(self) -> FloatArray:
+        """The people's scores, people × items × sources."""
+        return np.asarray(self.scores[~self.is_judge])
+
+
+def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
+    """One panel a dimension. Raters named in ``judges``, or of ``kind`` "judge", are judges; all others are people.
+
+    Raises
+    ------
+    UsageError
+        If a named judge rated nothing.
+    """
+    known = set(table["rater"].unique().to_list())
+    absent = [name for name in judges if name not in known]
+    if absent:
+        raise UsageError(f"--judge {absent[0]}: no such rater; the ratings have {', '.join(sorted(known))}")
+    marked = set(table.filter(pl.col("kind") == "judge")["rater"]) if "kind" in table.columns else set()
+    out = []
+    for (dimension,), part in sorted(table.group_by(["dimension"])):
+        raters, items, sources = (sorted(part[name].unique().to_list()) for name in ("rater", "item", "source"))
+        is_judge = np.array([name in judges or name in marked for name in raters])
+        out.append(Panel(str(dimension), raters, sources, as_array(part, raters, items, sources), is_judge))
+    return out
+
+
+def _mean(scores: FloatArray) -> FloatArray:
+    """Mean over raters where anyone rated."""
+    known = np.isfinite(scores).sum(0)
+    total = np.where(np.isfinite(scores), scores, 0).sum(0)
+    return np.asarray(np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0))
+
+
+def _per_source(a: FloatArray, b: FloatArray, weights: FloatArray, weighted: Weighted) -> FloatArray:
+    """A weighted correlation for each source (draws × sources) of two items × sources tables."""
+    out = np.full((weights.shape[0], a.shape[1]), np.nan)
+    for s in range(a.shape[1]):
+        both = np.isfinite(a[:, s]) & np.isfinite(b[:, s])
+        if both.sum() >= LEAST_ITEMS:
+            out[:, s] = weighted(a[both, s], b[both, s], weights[:, both])
+    return out
+
+
+def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Per item: pairs of sources that ``b`` tells apart, and how many ``a`` orders alike (a tie of ``a``: ½)."""
+    first, second = np.triu_indices(a.shape[1], 1)
+    da, db = a[:, first] - a[:, second], b[:, first] - b[:, second]
+    told = np.isfinite(da) & np.isfinite(db) & (db != 0)
+    alike = np.where(da == 0, 0.5, (np.sign(da) == np.sign(db)).astype(float))
+    return told.sum(1).astype(float), np.where(told, alike, 0).sum(1)
+
+
+def _row(a: FloatArray, b: FloatArray, resampling: Resampling) -> dict[str, Any]:
+    """All figures of rater ``a`` against ``b``, both items × sources."""
+    weights = np.vstack([np.ones((1, a.shape[0])), resampling.weights[:REPLICATES]])
+    rho = _per_source(a, b, weights, correlation.weighted_spearman)
+    tau = _per_source(a, b, weights, correlation.weighted_kendall)
+    averaged = correlation.fisher_mean(rho, axis=1)
+    mean_tau = np.array([np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in tau])
+    told, alike = pair_order(a, b)
+    items = int((np.isfinite(a) & np.isfinite(b)).any(1).sum())
+    pairs = resampling.ratios(alike[:, None], told[:, None])[:, 0]
+    point = _number(averaged[0])
+    return {
+        "items": items,
+        "spearman": point,
+        "spearman_ci95": fisher_interval(point, averaged[1:], items),
+        "kendall_tau": _number(mean_tau[0]),
+        "kendall_ci95": percentile_interval(mean_tau[1:], items),
+        "pairwise_accuracy": _number(alike.sum() / told.sum()) if told.sum() else None,
+        "pairwise_ci95": percentile_interval(pairs, items) if told.sum() else None,
+        "pairs": int(told.sum()),
+        "by_source": [_number(value) for value in rho[0]],
+    }
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _judged_sources(panel: Panel) -> Any:
+    """Sources that some judge rated, or all where there is no judge: people are held to the judge's own exam."""
+    judged = np.isfinite(panel.scores[panel.is_judge]).any((0, 1))
+    return judged | (not judged.any())
+
+
+def _people_rows(panel: Panel, resampling: Resampling) -> list[dict[str, Any]]:
+    people = np.where(_judged_sources(panel), panel.people, np.nan)
+    names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
+    rows = []
+    for i, name in enumerate(names):
+        others = np.delete(people, i, axis=0)
+        if others.shape[0]:
+            rows.append(
+                {
+                    "rater": name,
+                    "against": "the other people",
+                    "kind": "person",
+                    **_row(people[i], _mean(others), resampling),
+                }
+            )
+    return rows
+
+
+def panel_rows(panel: Panel) -> list[dict[str, Any]]:
+    """Every judge against the people's mean, every person against the others' mean, and the mean over people."""
+    resampling = Resampling(panel.scores.shape[1], 0, REPLICATES)
+    rows = []
+    for i in np.flatnonzero(panel.is_judge):
+        if panel.people.shape[0]:
+            row = _row(panel.scores[i], _mean(panel.people), resampling)
+            rows.append({"rater": panel.raters[i], "against": "the people's mean", "kind": "judge", **row})
+    people = _people_rows(panel, resampling)
+    if len(people) > 1:
+        rows.append(_ceiling(people))
+    shared = {"dimension": panel.dimension}
+    return [{**shared, **row} for row in [*rows, *people]]
+
+
+def _ceiling(people: list[dict[str, Any]]) -> dict[str, Any]:
+    """The mean over people of how each agrees with the others: Fisher's z for ρ, plain means for the rest."""
+
+    def over(name: str) -> list[float]:
+        return [row[name] for row in people if row[name] is not None]
+
+    taus, pairs = over("kendall_tau"), over("pairwise_accuracy")
+    empty = dict.fromkeys(("spearman_ci95", "kendall_ci95", "pairwise_ci95"))
+    return {
+        "rater": "people, mean",
+        "against": "the other people",
+        "kind": "ceiling",
+        "items": max(row["items"] for row in people),
+        "spearman": _number(correlation.fisher_mean(over("spearman"))),
+        "kendall_tau": float(np.mean(taus)) if taus else None,
+        "pairwise_accuracy": float(np.mean(pairs)) if pairs else None,
+        **empty,
+        "pairs": sum(row["pairs"] for row in people),
+        "by_source": [],
+    }
+
+
+def alpha_row(panel: Panel, level: Level = "ordinal") -> dict[str, Any]:
+    """Krippendorff's α among the people of one dimension; a unit is one source's output for one item."""
+    people = panel.people
+    flat = people.reshape(people.shape[0], -1)
+    items = np.repeat(np.arange(people.shape[1]), people.shape[2])
+    enough = people.shape[0] > 1
+    return {
+        "dimension": panel.dimension,
+        "people": people.shape[0],
+        "units": int((np.isfinite(flat).sum(0) > 1).sum()),
+        "level": level,
+        "alpha": alpha(flat, level) if enough else None,
+        "ci95": alpha_interval(flat, level, items) if enough else None,
+    }
+
+
+def agreement(table: pl.DataFrame, judges: Sequence[str] = (), *, level: Level = "ordinal") -> dict[str, Any]:
+    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (among people), ``sources``."""
+    found = panels(table, judges)
+    return {
+        "rows": [row for panel in found for row in panel_rows(panel)],
+        "alpha": [alpha_row(panel, level) for panel in found],
+        "sources": {panel.dimension: panel.sources for panel in found},
+    }

@@ -1,0 +1,192 @@
+"""Ratings by people and by judges in one long table: ``item, source, rater, dimension, score``.
+
+From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind`` ("person" or "judge"). A
+score that is missing stays missing; a score that is no number is a problem, named with its file and line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+
+from visualjudge.errors import DataError, Problem, UsageError
+
+COLUMNS = ("item", "source", "rater", "dimension", "score")
+SCHEMA: dict[str, Any] = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
+RATER_FILE = re.compile(r"^(?P<stem>.+)_rater(?P<number>\d+)\.tsv$")
+Problems = list[Problem]
+
+
+def _read(path: Path) -> pl.DataFrame:
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        ".csv": _read_csv,
+        ".jsonl": _read_jsonl,
+        ".ndjson": _read_jsonl,
+        ".parquet": pl.read_parquet,
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise UsageError(f"{path}: ratings are .csv, .jsonl or .parquet, or a folder in VIEScore's layout")
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    try:
+        return reader(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, infer_schema=False)
+
+
+def _read_jsonl(path: Path) -> pl.DataFrame:
+    rows = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+            rows.append({key: None if row.get(key) is None else str(row[key]) for key in (*COLUMNS, "kind")})
+        except (orjson.JSONDecodeError, AttributeError):
+            raise DataError(f"{path}: line {number}: is not a JSON object") from None
+    return pl.DataFrame(rows, schema=dict.fromkeys((*COLUMNS, "kind"), pl.String))
+
+
+def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
+    """A ratings file or VIEScore folder as a long table (COLUMNS, and ``kind`` where it is given), and its problems.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or lacks a column.
+    UsageError
+        If its name ends in none of .csv, .jsonl, .parquet.
+    """
+    home = Path(path)
+    if home.is_dir():
+        return read_viescore(home)
+    raw = _read(home)
+    missing = [name for name in COLUMNS if name not in raw.columns]
+    if missing:
+        raise DataError(f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(COLUMNS)}")
+    kind = ["kind"] if "kind" in raw.columns else []
+    table = raw.select(*(pl.col(name).cast(pl.String) for name in COLUMNS[:-1]), *kind, __raw=pl.col("score"))
+    number = pl.col("__raw").cast(pl.Float64, strict=False)
+    read = table.with_columns(score=pl.when(number.is_finite()).then(number)).with_row_index("__line", 2)
+    lost = read.filter(
+        pl.col("score").is_null() & (pl.col("__raw").cast(pl.String).str.strip_chars().str.len_chars() > 0)
+    )
+    problems = [
+        Problem(str(path), f"row {line}", "score", f"{value!r} is no number")
+        for line, value in lost.select("__line", "__raw").iter_rows()
+    ]
+    bare = [name for name in COLUMNS[:-1] if read[name].null_count()]
+    if bare:
+        raise DataError(f"{path}: {bare[0]}: is empty in {read[bare[0]].null_count()} rows")
+    return read.drop("__raw", "__line").drop_nulls("score"), problems
+
+
+# ---------------------------------------------------------------- VIEScore's layout
+
+
+def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
+    """Human and judge ratings from the folders that VIEScore published (TIGER-AI-Lab/VIEScore).
+
+    People: ``…/TASK/NAME_raterN.tsv``, columns uid and one a model, cells ``[SC, PQ]``. Judges:
+    ``JUDGE/TASK/MODEL/{SC,PQ}.json``, ``{uid: {"score": [one or two numbers]}}``; as there, the least of the numbers
+    counts. Dimensions are ``TASK/SC``, ``TASK/PQ`` and ``TASK/O`` = √(SC·PQ), all 0..1 for people and 0..10 for judges.
+    """
+    problems: Problems = []
+    rows = [row for path in sorted(folder.rglob("*_rater*.tsv")) for row in _people(path, problems)]
+    judged = sorted([*folder.rglob("SC.json"), *folder.rglob("PQ.json")])
+    answers = [row for path in judged for row in _judged(path, problems)]
+    if not rows and not answers:
+        raise DataError(f"{folder}: holds neither TASK/*_raterN.tsv nor JUDGE/TASK/MODEL/SC.json")
+    table = pl.DataFrame(rows + answers, schema={**SCHEMA, "kind": pl.String}, orient="row")
+    return _with_overall(table), problems
+
+
+def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
+    matched = RATER_FILE.match(path.name)
+    if matched is None:
+        return
+    task, rater = path.parent.name, f"rater{matched['number']}"
+    table = pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None)
+    for row in table.iter_rows(named=True):
+        for source in table.columns[1:]:
+            pair = _pair(row[source])
+            if pair is None:
+                problems.append(Problem(str(path), str(row["uid"]), source, f"{row[source]!r} is no [SC, PQ]"))
+                continue
+            for name, score in zip(("SC", "PQ"), pair, strict=True):
+                yield f"{task}/{row['uid']}", source, rater, f"{task}/{name}", score, "person"
+
+
+def _pair(cell: str | None) -> tuple[float, float] | None:
+    try:
+        values = orjson.loads(cell or "")
+        first, second = (float(value) for value in values)
+    except (orjson.JSONDecodeError, ValueError, TypeError):
+        return None
+    return first, second
+
+
+def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
+    source, task, judge = path.parent.name, path.parent.parent.name, path.parent.parent.parent.name
+    try:
+        answers = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{path}: not JSON: {error}") from None
+    for uid, answer in answers.items():
+        scores = answer.get("score") if isinstance(answer, dict) else None
+        if not isinstance(scores, list) or not scores or not all(type(s) in (int, float) for s in scores):
+            problems.append(Problem(str(path), uid, "score", f"{scores!r} is no list of numbers"))
+            continue
+        yield f"{task}/{uid}", source, judge, f"{task}/{path.stem}", float(min(scores)), "judge"
+
+
+def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
+    """Adds O = √(SC·PQ) where a rater gave both, VIEScore's overall score."""
+    split = table.with_columns(task=pl.col("dimension").str.head(-3), part=pl.col("dimension").str.tail(2))
+    keys = ["item", "source", "rater", "task", "kind"]
+    both = split.filter(pl.col("part") == "SC").join(split.filter(pl.col("part") == "PQ"), on=keys, suffix="_pq")
+    overall = both.select(
+        "item",
+        "source",
+        "rater",
+        dimension=pl.col("task") + "/O",
+        score=(pl.col("score") * pl.col("score_pq")).sqrt(),
+        kind="kind",
+    )
+    return pl.concat([table, overall.select(table.columns)])
+
+
+def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
+    """A run's usable scoring verdicts as ratings: item = image, dimension = task, one a source (encodings averaged)."""
+    scored = joined.filter((pl.col("kind") == "scoring") & pl.col("parsed"))
+    rows = scored.with_columns(source=pl.col("sources").list.first()).drop_nulls("source")
+    return (
+        rows.group_by(item=pl.col("image"), source="source", dimension=pl.col("task"))
+        .agg(score=pl.col("number").mean(), rater=pl.lit(judge).first(), kind=pl.lit("judge").first())
+        .select(*COLUMNS, "kind")
+    )
+
+
+def as_array(table: pl.DataFrame, raters: list[str], items: list[str], sources: list[str]) -> Any:
+    """Raters × items × sources; NaN = not rated; the mean where a rater rated one thing more than once."""
+    shape = (len(raters), len(items), len(sources))
+    sums, counts = np.zeros(shape), np.zeros(shape)
+    places = [{name: i for i, name in enumerate(names)} for names in (raters, items, sources)]
+    where = tuple(
+        table[column].replace_strict(place, return_dtype=pl.Int64).to_numpy()
+        for column, place in zip(("rater", "item", "source"), places, strict=True)
+    )
+    np.add.at(sums, where, table["score"].to_numpy())
+    np.add.at(counts, where, 1)
+    return np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0)

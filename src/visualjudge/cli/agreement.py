@@ -1,0 +1,88 @@
+"""``visualjudge agreement``: judge against people, people against people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def agreement(
+    ratings: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Ratings (.csv, .jsonl, .parquet) with item, source, rater, dimension, score; or a folder in VIEScore's layout.",
+            show_default=False,
+        ),
+    ],
+    judge: Annotated[list[str] | None, typer.Option(help="A rater that is a judge; all others are people.")] = None,
+    run: Annotated[
+        list[Path] | None, typer.Option(help="A run whose scoring verdicts rate too (item = image).")
+    ] = None,
+    level: Annotated[str, typer.Option(help="Krippendorff's alpha: nominal, ordinal or interval.")] = "ordinal",
+    json: Annotated[Path | None, typer.Option("--json", help="Where the figures go as JSON.")] = None,
+) -> None:
+    """How far does a judge agree with people, and people with each other (the ceiling)?
+
+    Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
+    """
+    import polars as pl
+    from rich.console import Console
+
+    from visualjudge.analysis.analyse import plain
+    from visualjudge.analysis.people import agreement as figures
+    from visualjudge.analysis.ratings import read_ratings
+    from visualjudge.atomic import write_json
+    from visualjudge.errors import UsageError
+
+    if level not in ("nominal", "ordinal", "interval"):
+        raise UsageError(f"--level {level}: is nominal, ordinal or interval")
+    tables, problems = [], []
+    for path in ratings:
+        table, found = read_ratings(path)
+        tables.append(table)
+        problems += found
+    tables += [_run_table(folder) for folder in run or []]
+    with Console(stderr=True).status("comparing raters"):
+        result = plain(figures(pl.concat(tables, how="diagonal"), judge or (), level=level))  # type: ignore[arg-type]
+    _show(result, Console())
+    if json is not None:
+        write_json(json, result)
+    for problem in problems:
+        typer.echo(f"visualjudge: {problem}", err=True)
+    if problems:
+        typer.echo(f"visualjudge: {len(problems)} ratings left out", err=True)
+        raise typer.Exit(1)
+
+
+def _run_table(folder: Path) -> Any:
+    from visualjudge.analysis.load import load_study
+    from visualjudge.analysis.ratings import ratings_of_run
+
+    study = load_study([folder])
+    return ratings_of_run(study.joined[0], study.runs[0].name)
+
+
+def _show(result: Mapping[str, Any], console: Any) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from visualjudge.analysis.report.words import number, percent, percents, span
+
+    table = Table("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
+    for row in result["rows"]:
+        name = escape(row["rater"]) if row["kind"] != "ceiling" else "[bold]people, mean[/]"
+        spearman = (number(row["spearman"], 3), span(row["spearman_ci95"]))
+        rest = (number(row["kendall_tau"], 3), percent(row["pairwise_accuracy"]), percents(row["pairwise_ci95"]))
+        table.add_row(escape(row["dimension"]), name, number(row["items"]), *spearman, *rest)
+    console.print(table)
+    for row in result["alpha"]:
+        if row["alpha"] is not None:
+            units = f"{row['people']} people, {number(row['units'])} units, {row['level']}"
+            line = f"{row['dimension']}: Krippendorff's α {number(row['alpha'], 3)} ({span(row['ci95'])}; {units})"
+            console.print(line, markup=False, highlight=False)
