@@ -15,6 +15,7 @@ from visualjudge.data.images import read_gray
 from visualjudge.errors import DataError
 from visualjudge.records import Mask, Size
 
+Runs = NDArray[np.int64]
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 
 
@@ -43,27 +44,11 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
     DataError
         If ``size`` or ``counts`` is missing or malformed, or the counts do not fill the size.
     """
-    return _mask_from_coco(compressed(rle))
-
-
-def compressed(rle: Mapping[str, Any]) -> dict[str, Any]:
-    """``rle`` in compressed form, ``{"size": [height, width], "counts": bytes}``, its counts checked."""
-    height, width = _rle_size(rle)
-    counts = rle.get("counts")
-    if isinstance(counts, list):
-        if not all(isinstance(run, int) and not isinstance(run, bool) and run >= 0 for run in counts):
-            raise DataError("RLE counts are whole numbers of 0 and above")
-        if sum(counts) != height * width:
-            raise DataError(f"RLE counts add up to {sum(counts)}, not to {height}×{width}")
-        packed = coco_mask.frPyObjects({"size": [height, width], "counts": counts}, height, width)
-        return {"size": [height, width], "counts": packed["counts"]}
-    if not isinstance(counts, str | bytes):
-        raise DataError("an RLE's counts are a string or a list of numbers")
-    text = counts.encode() if isinstance(counts, str) else counts
-    covered = _compressed_length(text)
-    if covered != height * width:
-        raise DataError(f"RLE counts add up to {covered}, not to {height}×{width}")
-    return {"size": [height, width], "counts": text}
+    size = _rle_size(rle)
+    runs = _runs(rle.get("counts"))
+    if int(runs.sum()) != size[0] * size[1]:
+        raise DataError(f"RLE counts add up to {int(runs.sum())}, not to {size[0]}×{size[1]}")
+    return _mask_from_runs(runs, size)
 
 
 def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
@@ -126,12 +111,62 @@ def packed_rle(mask: Mask) -> dict[str, Any]:
 
 def _mask_from_coco(rle: Mapping[str, Any]) -> Mask:
     height, width = (int(v) for v in rle["size"])
-    x, y, w, h = (int(v) for v in coco_mask.toBbox(rle))
-    if w <= 0 or h <= 0:
-        return empty_mask((height, width))
-    dense = coco_mask.decode(rle)
-    crop = np.ascontiguousarray(dense[y : y + h, x : x + w]).view(np.bool_)
-    return Mask((height, width), y, x, crop)
+    return _mask_from_runs(_compressed_runs(rle["counts"]), (height, width))
+
+
+def _mask_from_runs(runs: Runs, size: Size) -> Mask:
+    """The mask of alternating run lengths of 0 and 1, column by column; only the columns it touches are filled in."""
+    height = size[0]
+    ends = np.cumsum(runs)
+    filled = runs[1::2] > 0
+    if not filled.any():
+        return empty_mask(size)
+    first = int(ends[0::2][: len(filled)][filled][0]) // height
+    last = (int(ends[1::2][filled][-1]) - 1) // height + 1
+    bounds = np.clip(ends - first * height, 0, (last - first) * height)
+    flat = np.repeat(np.arange(len(runs)) % 2 == 1, np.diff(bounds, prepend=0))
+    columns = flat.reshape(last - first, height)
+    rows = np.flatnonzero(columns.any(axis=0))
+    top, bottom = int(rows[0]), int(rows[-1]) + 1
+    return Mask(size, top, first, np.ascontiguousarray(columns[:, top:bottom].T))
+
+
+def _runs(counts: Any) -> Runs:
+    if isinstance(counts, list):
+        if not all(isinstance(run, int) and not isinstance(run, bool) and run >= 0 for run in counts):
+            raise DataError("RLE counts are whole numbers of 0 and above")
+        return np.array(counts, dtype=np.int64)
+    if not isinstance(counts, str | bytes):
+        raise DataError("an RLE's counts are a string or a list of numbers")
+    return _compressed_runs(counts.encode() if isinstance(counts, str) else counts)
+
+
+def _compressed_runs(counts: bytes) -> Runs:
+    """Run lengths of compressed counts: COCO's LEB128-like code, differences to the run before last from the third on.
+
+    Of our own, because pycocotools reads past its buffer on a malformed string, and decodes the whole frame.
+    """
+    codes = np.frombuffer(counts, dtype=np.uint8).astype(np.int64) - 48
+    if len(codes) == 0:
+        return codes
+    if codes.min() < 0 or codes.max() > 63:
+        raise DataError("RLE counts hold a character outside COCO's code")
+    closing = (codes & 0x20) == 0
+    if not closing[-1]:
+        raise DataError("RLE counts are cut short")
+    ends = np.flatnonzero(closing)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    if (ends - starts).max() > 8:
+        raise DataError("RLE counts hold a number that is too long")
+    shifts = 5 * (np.arange(len(codes)) - np.repeat(starts, ends - starts + 1))
+    values = np.add.reduceat((codes & 0x1F) << shifts, starts)
+    values -= np.where(codes[ends] & 0x10, np.int64(1) << (shifts[ends] + 5), 0)
+    runs = values.copy()
+    runs[1::2] = np.cumsum(values[1::2])
+    runs[2::2] = np.cumsum(values[2::2])
+    if runs.min() < 0:
+        raise DataError("RLE counts hold a negative run")
+    return runs
 
 
 def _rle_size(rle: Mapping[str, Any]) -> Size:
@@ -143,32 +178,6 @@ def _rle_size(rle: Mapping[str, Any]) -> Size:
     ):
         raise DataError(f"an RLE's size is [height, width], not {size!r}")
     return int(size[0]), int(size[1])
-
-
-def _compressed_length(counts: bytes) -> int:
-    """Number of pixels that compressed counts cover (COCO's LEB128-like code, deltas from the third run on).
-
-    pycocotools does not check this and reads past its buffer on a malformed string.
-    """
-    runs: list[int] = []
-    value = shift = 0
-    for byte in counts:
-        code = byte - 48
-        if not 0 <= code < 64:
-            raise DataError("RLE counts hold a character outside COCO's code")
-        value |= (code & 0x1F) << (5 * shift)
-        shift += 1
-        if code & 0x20:
-            continue
-        if code & 0x10:
-            value |= -1 << (5 * shift)
-        runs.append(value + runs[-2] if len(runs) > 2 else value)
-        if runs[-1] < 0:
-            raise DataError("RLE counts hold a negative run")
-        value = shift = 0
-    if shift:
-        raise DataError("RLE counts are cut short")
-    return sum(runs)
 
 
 def _rings(polygons: Sequence[Any]) -> list[list[float]]:

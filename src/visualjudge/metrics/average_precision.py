@@ -1,0 +1,204 @@
+"""Average precision in COCO's definition, over the images of a data set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from visualjudge.errors import DataError, UsageError
+from visualjudge.metrics.detection import corners, iou, wanted
+from visualjudge.metrics.keypoints import person_area
+from visualjudge.metrics.matching import THRESHOLDS
+from visualjudge.metrics.segmentation import mask_ious
+from visualjudge.records import Detections, FloatArray, Masks, People, Person, Prediction
+from visualjudge.skeleton import OKS_SIGMAS
+from visualjudge.tasks import Family, task_named
+
+RECALLS = np.linspace(0, 1, 101)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What differs between boxes, masks and poses."""
+
+    similarity: Callable[[list[Any], list[Any]], FloatArray]
+    most: int
+    """How many detections of an image and class count, the most confident first."""
+
+
+@dataclass
+class _Found:
+    """Detections of one class so far: confidences, and for each threshold whether it was right or is left out."""
+
+    scores: list[float]
+    right: list[list[bool]]
+    ignored: list[list[bool]]
+    truths: int = 0
+
+
+def average_precision(
+    task: str,
+    pairs: Iterable[tuple[Prediction, Prediction]],
+    *,
+    class_of_interest: Collection[str] | None = None,
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> float | None:
+    """COCO's AP: precision interpolated at 101 recalls, mean over classes and IoU (OKS) thresholds. 0..1.
+
+    Parameters
+    ----------
+    task
+        object_detection, instance_segmentation or keypoint.
+    pairs
+        (prediction, truth) of each image, typed; every predicted item bears a confidence ``score``.
+    thresholds
+        .50, .55, … .95 for AP; (0.5,) for AP50.
+
+    Returns
+    -------
+    float or None
+        As pycocotools' ``COCOeval`` gives for area "all" and its largest number of detections (100 an image and
+        class, 20 people). None where no truth is there to be found.
+
+    Raises
+    ------
+    DataError
+        If a predicted item has no confidence.
+    UsageError
+        If the task has no AP.
+    """
+    family = task_named(task).family
+    if family not in _KINDS:
+        raise UsageError(f"{task} has no AP; object_detection, instance_segmentation and keypoint have")
+    kind = _KINDS[family]
+    classes: dict[str, _Found] = defaultdict(lambda: _Found([], [], []))
+    for prediction, truth in pairs:
+        found, real = (_by_class(side, class_of_interest) for side in (prediction, truth))
+        for label in found.keys() | real.keys():
+            _one_image(kind, found.get(label, []), real.get(label, []), classes[label], thresholds)
+    values = [_class_ap(one, len(thresholds)) for one in classes.values() if one.truths]
+    return float(np.mean(values)) if values else None
+
+
+def _by_class(side: Prediction, class_of_interest: Collection[str] | None) -> dict[str, list[Any]]:
+    items: dict[str, list[Any]] = defaultdict(list)
+    if isinstance(side, People):
+        items["person"] = list(side.items)
+    elif isinstance(side, Detections | Masks):
+        for item in side.items:
+            if wanted(item, class_of_interest):
+                items[item.label].append(item)
+    return items
+
+
+def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: _Found, thresholds: Sequence[float]) -> None:
+    """Match one image's items of one class at every threshold, as COCOeval.evaluateImg does."""
+    scores = np.array([_confidence(item) for item in found])
+    best = np.argsort(-scores, kind="mergesort")[: kind.most]
+    found = [found[k] for k in best]
+    ignore = np.array([_ignored(item) for item in real], dtype=bool)
+    order = np.argsort(ignore, kind="mergesort")
+    real, ignore = [real[k] for k in order], ignore[order]
+    into.truths += int(np.count_nonzero(~ignore))
+    similarity = kind.similarity(found, real)
+    taken = [[False] * len(real) for _ in thresholds]
+    for row, item in enumerate(found):
+        near = np.flatnonzero(similarity[row] >= thresholds[0] - 1e-9).tolist() if len(real) else []
+        partners = [
+            _partner(similarity[row], near, real, ignore, taken[k], min(threshold, 1 - 1e-10))
+            for k, threshold in enumerate(thresholds)
+        ]
+        into.scores.append(_confidence(item))
+        into.right.append([partner is not None for partner in partners])
+        into.ignored.append([partner is not None and bool(ignore[partner]) for partner in partners])
+
+
+def _partner(
+    row: FloatArray, near: list[int], real: list[Any], ignore: Any, taken: list[bool], threshold: float
+) -> int | None:
+    """The free truth of highest similarity, one that counts before one that is ignored; marks it taken."""
+    best, chosen = threshold, None
+    for k in near:
+        if taken[k] and not real[k].iscrowd:
+            continue
+        if chosen is not None and not ignore[chosen] and ignore[k]:
+            break
+        if row[k] >= best:
+            best, chosen = float(row[k]), k
+    if chosen is not None:
+        taken[chosen] = True
+    return chosen
+
+
+def _class_ap(one: _Found, thresholds: int) -> float:
+    """AP of one class: COCOeval.accumulate for one area and one number of detections."""
+    if not one.scores:
+        return 0.0
+    order = np.argsort(-np.array(one.scores), kind="mergesort")
+    right = np.array(one.right, dtype=bool)[order]
+    counted = ~np.array(one.ignored, dtype=bool)[order]
+    values = []
+    for k in range(thresholds):
+        hits = np.cumsum(right[:, k] & counted[:, k]).astype(float)
+        misses = np.cumsum(~right[:, k] & counted[:, k]).astype(float)
+        precision = hits / np.maximum(hits + misses, np.spacing(1))
+        envelope = np.maximum.accumulate(precision[::-1])[::-1]
+        places = np.searchsorted(hits / one.truths, RECALLS, side="left")
+        values.append(np.where(places < len(envelope), envelope[np.minimum(places, len(envelope) - 1)], 0.0).mean())
+    return float(np.mean(values))
+
+
+def _confidence(item: Any) -> float:
+    if item.score is None:
+        raise DataError("score: AP needs the confidence of every predicted item, and one has none")
+    return float(item.score)
+
+
+def _ignored(item: Any) -> bool:
+    return bool(item.iscrowd) or (isinstance(item, Person) and not item.present.any())
+
+
+def _by_crowd(similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]) -> FloatArray:
+    crowd = np.array([item.iscrowd for item in real], dtype=bool)
+    plain = similarity(found, real)
+    return np.where(crowd, similarity(found, real, crowd=True), plain) if crowd.any() else plain
+
+
+def _box_similarity(found: list[Any], real: list[Any]) -> FloatArray:
+    return _by_crowd(lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd), found, real)
+
+
+def _mask_similarity(found: list[Any], real: list[Any]) -> FloatArray:
+    return _by_crowd(mask_ious, found, real)
+
+
+def _pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
+    """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box, doubled."""
+    return np.array([[_pose(a, b) for b in real] for a in found], dtype=np.float64).reshape(len(found), len(real))
+
+
+def _pose(found: Person, real: Person) -> float:
+    variances = (2 * np.array(OKS_SIGMAS)) ** 2
+    labelled = real.keypoints[:, 2] > 0
+    if labelled.any():
+        gaps = found.keypoints[:, :2] - real.keypoints[:, :2]
+    else:
+        x1, y1, x2, y2 = real.bbox or (0.0, 0.0, 0.0, 0.0)
+        low = np.array([2 * x1 - x2, 2 * y1 - y2])
+        high = np.array([2 * x2 - x1, 2 * y2 - y1])
+        points = found.keypoints[:, :2]
+        gaps = np.clip(low - points, 0, None) + np.clip(points - high, 0, None)
+        labelled = np.ones(len(points), dtype=bool)
+    exponent = (gaps**2).sum(axis=1) / variances / (person_area(real) + np.spacing(1)) / 2
+    return float(np.exp(-exponent[labelled]).mean())
+
+
+_KINDS: dict[Family, _Kind] = {
+    "detection": _Kind(_box_similarity, 100),
+    "instance": _Kind(_mask_similarity, 100),
+    "keypoint": _Kind(_pose_similarity, 20),
+}
