@@ -1,0 +1,306 @@
+"""Clients that wrap clients: asking again, fewer calls at once, replies on disk, smaller pictures."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from visualjudge.clients import Reply, Request, RetryPolicy, ScriptedClient, TextPart, image_part
+from visualjudge.clients.base import Alternative, ImagePart, Token
+from visualjudge.clients.cache import Cached, cache_key
+from visualjudge.clients.limiter import AdaptiveLimit, Limited
+from visualjudge.clients.parameters import Identity
+from visualjudge.clients.resize import Shrinking
+from visualjudge.clients.retry import Retrying
+from visualjudge.data.images import rgb_of
+from visualjudge.errors import ApiError, TransportError
+
+HELLO = Request((TextPart("hello"),))
+
+
+class Waits:
+    """Takes the place of sleep."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(work)
+
+
+# ---------------------------------------------------------------- asking again
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+def test_what_may_pass_is_asked_again(status: int) -> None:
+    inner = ScriptedClient([ApiError(status, "later"), "A"])
+    client = Retrying(inner, sleep=Waits())
+    assert run(client.ask(HELLO)).text == "A"
+    assert client.failures == {f"HTTP {status}": 1}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_the_callers_mistake_is_never_asked_again(status: int) -> None:
+    inner, waits = ScriptedClient([ApiError(status, "no"), "A"]), Waits()
+    with pytest.raises(ApiError):
+        run(Retrying(inner, sleep=waits).ask(HELLO))
+    assert (len(inner.requests), waits.seconds) == (1, [])
+
+
+@pytest.mark.parametrize("cause", ["timeout", "connection", "not JSON"])
+def test_lost_replies_are_asked_again(cause: str) -> None:
+    inner = ScriptedClient([TransportError("lost", cause=cause), "A"])
+    client = Retrying(inner, sleep=Waits())
+    assert run(client.ask(HELLO)).text == "A"
+    assert client.failures == {cause: 1}
+
+
+def test_waits_double_with_jitter_and_end_with_the_last_failure() -> None:
+    inner, waits = ScriptedClient([ApiError(500, "broken")]), Waits()
+    policy = RetryPolicy(attempts=5, first_wait_s=1, longest_wait_s=4)
+    with pytest.raises(ApiError, match="broken"):
+        run(Retrying(inner, policy, sleep=waits).ask(HELLO))
+    assert len(inner.requests) == 5
+    for wait, full in zip(waits.seconds, (1, 2, 4, 4), strict=True):
+        assert full / 2 <= wait < full
+
+
+def test_two_requests_do_not_wait_alike() -> None:
+    waits = Waits()
+    client = Retrying(ScriptedClient([ApiError(500, "x")]), RetryPolicy(attempts=2), sleep=waits)
+    for _ in range(2):
+        with pytest.raises(ApiError):
+            run(client.ask(HELLO))
+    assert waits.seconds[0] != waits.seconds[1]
+
+
+def test_retry_after_is_waited_for_in_full() -> None:
+    waits = Waits()
+    inner = ScriptedClient([ApiError(429, "slow down", retry_after=20.0), "A"])
+    run(Retrying(inner, RetryPolicy(first_wait_s=0.5), sleep=waits).ask(HELLO))
+    assert 20.0 <= waits.seconds[0] <= 20.5
+
+
+def test_a_retry_after_beyond_patience_is_reported_at_once() -> None:
+    waits = Waits()
+    with pytest.raises(ApiError):
+        run(Retrying(ScriptedClient([ApiError(429, "tomorrow", retry_after=9e4)]), sleep=waits).ask(HELLO))
+    assert waits.seconds == []
+
+
+def test_a_judges_own_attempt_is_passed_on() -> None:
+    inner = ScriptedClient([ApiError(500, "x"), "A"])
+    run(Retrying(inner, sleep=Waits()).ask(HELLO, attempt=3))
+    assert inner.attempts == [3, 3]
+
+
+# ---------------------------------------------------------------- fewer at once
+
+
+class Crowd:
+    """Counts how many are inside at once."""
+
+    model = "crowd"
+
+    def __init__(self, outcome: Callable[[int], Exception | None] = lambda n: None) -> None:
+        self.inside = self.most = self.asked = 0
+        self.outcome = outcome
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        self.inside += 1
+        self.asked += 1
+        self.most = max(self.most, self.inside)
+        failure = self.outcome(self.asked)
+        await asyncio.sleep(0.001)
+        self.inside -= 1
+        if failure:
+            raise failure
+        return Reply("A")
+
+    async def aclose(self) -> None: ...
+
+
+async def _many(client: Limited, number: int) -> None:
+    await asyncio.gather(*(client.ask(HELLO) for _ in range(number)), return_exceptions=True)
+
+
+def test_no_more_are_under_way_than_allowed() -> None:
+    crowd = Crowd()
+    run(_many(Limited(crowd, 4), 50))
+    assert (crowd.asked, crowd.most) == (50, 4)
+
+
+@pytest.mark.parametrize("failure", [ApiError(429, "x"), ApiError(503, "x"), TransportError("x", cause="timeout")])
+def test_push_back_halves_once_for_all_that_had_begun(failure: Exception) -> None:
+    limit = AdaptiveLimit(8)
+    run(_many(Limited(Crowd(lambda n: failure if n <= 8 else None), limit), 8))
+    assert limit.allowed == 4
+
+
+def test_a_wrong_request_says_nothing_about_load() -> None:
+    limit = AdaptiveLimit(8)
+    run(_many(Limited(Crowd(lambda n: ApiError(400, "x")), limit), 8))
+    assert limit.allowed == 8
+
+
+def test_it_rises_again_to_the_ceiling_and_not_beyond() -> None:
+    limit = AdaptiveLimit(8)
+    crowd = Crowd(lambda n: ApiError(429, "x") if n == 1 else None)
+    run(_many(Limited(crowd, limit), 200))
+    assert limit.allowed == 8
+    assert crowd.asked == 200
+
+
+def test_one_place_always_stays() -> None:
+    limit = AdaptiveLimit(4)
+    run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), limit), 60))
+    assert limit.allowed == 1
+    assert limit.in_flight == 0
+
+
+def test_a_cancelled_waiter_gives_its_turn_on() -> None:
+    async def main() -> int:
+        crowd = Crowd()
+        client = Limited(crowd, 1)
+        first = asyncio.create_task(client.ask(HELLO))
+        await asyncio.sleep(0)
+        second, third = (asyncio.create_task(client.ask(HELLO)) for _ in range(2))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.wait_for(asyncio.gather(first, third), 1)
+        return client.limit.in_flight
+
+    assert run(main()) == 0
+
+
+# ---------------------------------------------------------------- replies on disk
+
+
+def test_a_second_asking_costs_nothing_and_says_so(tmp_path: Path) -> None:
+    token = Token("A", -0.1, (Alternative("B", -2.0),))
+    inner = ScriptedClient([Reply("A", "length", {"prompt_tokens": 3}, (token,), ("note",))])
+    first = run(Cached(inner, tmp_path).ask(HELLO))
+    again = run(Cached(inner, tmp_path).ask(HELLO))
+    assert len(inner.requests) == 1
+    assert (first.cached, again.cached) == (False, True)
+    assert (again.text, again.finish_reason, again.usage, again.tokens, again.notes) == (
+        "A",
+        "length",
+        {"prompt_tokens": 3},
+        (token,),
+        ("note",),
+    )
+
+
+def test_each_attempt_has_an_entry_of_its_own(tmp_path: Path) -> None:
+    inner = ScriptedClient(["bad", "good", "never"])
+
+    async def judge() -> list[str]:
+        client = Cached(inner, tmp_path)
+        return [(await client.ask(HELLO, attempt=attempt)).text for attempt in (0, 1)]
+
+    assert run(judge()) == run(judge()) == ["bad", "good"]
+    assert len(inner.requests) == 2
+
+
+WHO = Identity("api", "http://h/v1", "m")
+PICTURE = image_part(np.zeros((2, 2, 3), np.uint8))
+OTHER_WHO = Identity("api", "http://h/v1", "m")
+PICTURE = image_part(np.ones((2, 2, 3), np.uint8))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Request((TextPart("hell"),)),
+        Request((TextPart("hello"), TextPart(""))),
+        Request((TextPart("hello"),), system="x"),
+        Request((TextPart("hello"),), temperature=0.0),
+        Request((TextPart("hello"),), max_tokens=1),
+        Request((TextPart("hello"),), seed=1),
+        Request((TextPart("hello"),), schema={"type": "object"}),
+        Request((TextPart("hello"),), top_logprobs=2),
+        Request((TextPart("hello"),), repeat=1),
+        Request((TextPart("hello"), PICTURE)),
+    ],
+)
+def test_everything_that_decides_a_reply_is_in_its_key(other: Request) -> None:
+    assert cache_key(WHO, other) != cache_key(WHO, HELLO)
+
+
+def test_pictures_are_told_apart_by_their_bytes_and_place() -> None:
+    who, text = WHO, TextPart("x")
+    assert cache_key(who, Request((PICTURE, text))) != cache_key(who, Request((text, PICTURE)))
+    assert cache_key(who, Request((PICTURE,))) != cache_key(who, Request((OTHER_PICTURE,)))
+    assert cache_key(who, Request((PICTURE,))) == cache_key(who, Request((ImagePart(PICTURE.data),)))
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        Identity("vllm", "http://h/v1", "m"),
+        Identity("api", "http://i/v1", "m"),
+        Identity("api", "http://h/v1", "n"),
+        Identity("api", "http://h/v1", "m", {"top_p": 0.5}),
+    ],
+)
+def test_another_client_has_other_keys(who: Identity) -> None:
+    assert cache_key(who, HELLO) != cache_key(Identity("api", "http://h/v1", "m"), HELLO)
+
+
+def test_failures_are_not_kept(tmp_path: Path) -> None:
+    inner = ScriptedClient([ApiError(400, "no"), "A"])
+    with pytest.raises(ApiError):
+        run(Cached(inner, tmp_path).ask(HELLO))
+    assert run(Cached(inner, tmp_path).ask(HELLO)).text == "A"
+
+
+def test_two_equal_requests_at_once_are_asked_once(tmp_path: Path) -> None:
+    crowd = Crowd()
+
+    async def main() -> list[bool]:
+        client = Cached(crowd, tmp_path)
+        return sorted(reply.cached for reply in await asyncio.gather(*(client.ask(HELLO) for _ in range(5))))
+
+    assert run(main()) == [False, True, True, True, True]
+    assert crowd.asked == 1
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"text": "A', b"[]", b'{"text": "A"}'])
+def test_a_foreign_or_torn_entry_is_written_anew(tmp_path: Path, torn: bytes) -> None:
+    client = Cached(ScriptedClient(["A"]), tmp_path)
+    place = client.path(HELLO, 0)
+    place.parent.mkdir(parents=True)
+    place.write_bytes(torn)
+    assert not run(client.ask(HELLO)).cached
+    assert json.loads(place.read_bytes())["text"] == "A"
+
+
+# ---------------------------------------------------------------- smaller pictures
+
+
+def test_pictures_are_shrunk_by_option_and_each_is_noted() -> None:
+    inner = ScriptedClient(["A"])
+    big, small = image_part(np.full((40, 80, 3), 7, np.uint8)), image_part(np.zeros((5, 5, 3), np.uint8))
+    reply = run(Shrinking(inner, 20).ask(Request((small, TextPart("x"), big))))
+    assert reply.notes == ("image 2 resized from 80×40 to 20×10",)
+    first, _, third = inner.requests[0].parts
+    assert first is small
+    assert isinstance(third, ImagePart)
+    import io
+
+    from PIL import Image
+
+    pixels = rgb_of(Image.open(io.BytesIO(third.data)))
+    assert pixels.shape == (10, 20, 3)
+    assert (pixels == 7).all()
