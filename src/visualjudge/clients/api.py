@@ -17,7 +17,7 @@ import orjson
 
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.failures import api_error, embedded_error
-from visualjudge.clients.openai_protocol import body_bytes, reply_of
+from visualjudge.clients.openai_protocol import body_pieces, reply_of
 from visualjudge.clients.parameters import Identity, Sampling
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.secrets import Redactor, Secret, public_url
@@ -125,16 +125,16 @@ class ApiClient:
         """Close the connections of the running loop."""
         await self._sessions.aclose()
 
-    def _body(self, request: Request, full: Request) -> bytes:
+    def _body(self, request: Request, full: Request) -> list[bytes]:
         """The body for what is known of the server now, made once a request."""
         known = (self, self.quirks.learned)
         if known not in request.prepared:
             request.prepared.clear()
-            request.prepared[known] = body_bytes(self.model, full, self.sampling, self.quirks)
-        prepared: bytes = request.prepared[known]
+            request.prepared[known] = body_pieces(self.model, full, self.sampling, self.quirks)
+        prepared: list[bytes] = request.prepared[known]
         return prepared
 
-    async def _post(self, body: bytes) -> Any:
+    async def _post(self, body: list[bytes]) -> Any:
         status, raw, headers = await self._exchange(body)
         if status >= 300:
             raise api_error(status, raw, headers, self._redact)
@@ -149,7 +149,7 @@ class ApiClient:
             raise error
         return parsed
 
-    async def _exchange(self, body: bytes) -> tuple[int, bytes, Mapping[str, str]]:
+    async def _exchange(self, body: list[bytes]) -> tuple[int, bytes, Mapping[str, str]]:
         """Send and read; what sockets raise is told apart, and never carries a header along."""
         try:
             async with self._sessions.get().post(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,16 +34,26 @@ def text_or_image(part: Part) -> str | ImagePart:
     return part if isinstance(part, ImagePart) else part.text
 
 
-def _spliced_url(media: Media) -> orjson.Fragment:
-    """A data URL that is JSON already: orjson copies it once, nothing scans or escapes it."""
-    return orjson.Fragment(b'"data:%b;base64,%b"' % (media.mime.encode(), media.base64))
+_MARK = f"picture-{os.urandom(12).hex()}"
+"""Stands for a picture while the body is put together; drawn anew in each process, so that no prompt can hold it."""
 
 
-def body_bytes(model: str, request: Request, sampling: Sampling, quirks: Quirks) -> bytes:
-    """The request body; ``request`` is complete already."""
+def body_pieces(model: str, request: Request, sampling: Sampling, quirks: Quirks) -> list[bytes]:
+    """The request body, in pieces; ``request`` is complete already.
+
+    JSON is made around the pictures only; their base64 forms are pieces of their own, shared and never copied.
+    """
+    pictures: list[bytes] = []
+
+    def url(media: Media) -> str:
+        pictures.append(media.base64)
+        return f"data:{media.mime};base64,{_MARK}"
+
     content = [text_or_image(part) for part in request.parts]
     body: dict[str, Any] = {"model": model} | _parameters(request, sampling, quirks)
-    return orjson.dumps(body | openai_style(request.system, content, url=_spliced_url))
+    around = orjson.dumps(body | openai_style(request.system, content, url=url)).split(_MARK.encode())
+    pairs = itertools.zip_longest(around, pictures)
+    return [piece for pair in pairs for piece in pair if piece is not None]
 
 
 def _parameters(request: Request, sampling: Sampling, quirks: Quirks) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from visualjudge.errors import DataError
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
 _ORIENTATION = 0x0112
+_PNG_HEAD = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+_PNG_END = b"IEND\xaeB`\x82"
 _DOWNLOAD_TIMEOUT_S = 60.0
 _LARGEST_DOWNLOAD = 64 * 2**20
 
@@ -95,6 +97,8 @@ def _download(url: str) -> bytes:
 
 def _of_bytes(data: bytes, name: str) -> ImagePart:
     """The bytes as they are if a server reads them rightly as they are, else what they show, as PNG."""
+    if _plain_png(data):
+        return ImagePart(data)
     try:
         with Image.open(io.BytesIO(data)) as picture:
             upright = picture.getexif().get(_ORIENTATION, 1) == 1
@@ -103,6 +107,12 @@ def _of_bytes(data: bytes, name: str) -> ImagePart:
             return _of_picture(picture)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataError(f"{name}: not a picture: {error}") from None
+
+
+def _plain_png(data: bytes) -> bool:
+    """Whether these are a whole PNG file of at most 8 bits without an orientation: told without decoding it."""
+    whole = data.startswith(_PNG_HEAD) and data.endswith(_PNG_END)
+    return whole and data[24] <= 8 and b"eXIf" not in data
 
 
 def _of_picture(picture: Image.Image) -> ImagePart:
@@ -132,10 +142,13 @@ class ImageStore:
     ----------
     capacity_bytes
         Of files and their base64 forms together.
+    recheck
+        Look at each asking whether the file has changed; off for folders that do not change while they are read.
     """
 
-    def __init__(self, capacity_bytes: int = 256 * 2**20) -> None:
+    def __init__(self, capacity_bytes: int = 256 * 2**20, *, recheck: bool = True) -> None:
         self._capacity = capacity_bytes
+        self._recheck = recheck
         self._held = 0
         self._parts: OrderedDict[str, tuple[tuple[int, int], ImagePart]] = OrderedDict()
 
@@ -148,6 +161,9 @@ class ImageStore:
             As :func:`image_part`.
         """
         name = os.fspath(path)
+        if not self._recheck and name in self._parts:
+            self._parts.move_to_end(name)
+            return self._parts[name][1]
         try:
             found = Path(name).stat()
         except OSError:

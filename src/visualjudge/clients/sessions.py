@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import weakref
+from collections.abc import Sequence
 
 import aiohttp
-from aiohttp.payload import BytesPayload
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.payload import Payload
 
 _KEPT_ALIVE_S = 30.0
 
 
-class PreparedBody(BytesPayload):
-    """A body that is bytes already, of any size.
+class PreparedBody(Payload):
+    """A body in pieces that are bytes already, of any size; they are written one after the other and never joined.
 
-    aiohttp warns of bytes above 1 MiB, since making them might have blocked the loop; these are made, and are written
-    in one call.
+    A picture's base64 form is one piece and goes from the picture to the socket without a copy. (aiohttp joins what it
+    is given as one, and warns of bytes above 1 MiB, since making them might have blocked the loop.)
     """
 
-    def __init__(self, value: bytes) -> None:
-        super().__init__(b"", content_type="application/json")
-        self._value = value
-        self._size = len(value)
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        super().__init__(pieces, content_type="application/json")
+        self._pieces = pieces
+        self._size = sum(map(len, pieces))
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The whole body as text."""
+        return b"".join(self._pieces).decode(encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """Write all pieces, waiting where the socket is full."""
+        for piece in self._pieces:
+            await writer.write(piece)
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        """The same: the length that is announced is the pieces'."""
+        await self.write(writer)
 
 
 class Sessions:

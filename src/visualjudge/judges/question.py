@@ -93,7 +93,7 @@ class QuestionJudge:
     mode: Mode = "text"
     retries: int = 0
     seed: int | None = None
-    images: ImageStore = field(default_factory=ImageStore)
+    images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
 
     def request(self, ask: Ask) -> Request:

@@ -188,7 +188,10 @@ class Journal:
     async def _sync_once(self) -> None:
         upto = self._written
         if self._file is not None:
-            await asyncio.to_thread(os.fdatasync, self._file)
+            try:
+                await asyncio.to_thread(os.fdatasync, self._file)
+            except OSError as error:
+                raise RunError(f"{self.path}: cannot be synced to the disk: {error.strerror}") from None
         self._synced = upto
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ Result = TypeVar("Result")
 FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404"})
 FATAL_AFTER = 8
 FAILURES_AFTER = 60
+_REPORT_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +123,13 @@ async def run(
     """
     crew = _Crew(iter(jobs), ask, journal, Progress(total=total, budget=budget or Budget()), on_event, stop or Stop())
     workers = [asyncio.create_task(crew.work()) for _ in range(max(1, concurrency))]
+    reporter = asyncio.create_task(crew.keep_reporting())
     try:
         await asyncio.gather(*workers)
     finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        for task in (*workers, reporter):
+            task.cancel()
+        await asyncio.gather(*workers, reporter, return_exceptions=True)
         await crew.report()
     if crew.error:
         raise crew.error
@@ -152,8 +154,11 @@ class _Crew:
         try:
             await self._work()
         except Exception as error:
-            self.error = self.error or error
-            self.stop.request(str(error))
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.error = self.error or error
+        self.stop.request(str(error))
 
     async def _work(self) -> None:
         while self.stop.reason is None:
@@ -166,7 +171,6 @@ class _Crew:
             except StopIteration:
                 return
             await self._do(job)
-            await self.report()
 
     async def _do(self, job: Any) -> None:
         budget = self.progress.budget
@@ -179,11 +183,27 @@ class _Crew:
         budget.settle(outcome.usage, calls=outcome.calls)
         self.journal.write(outcome.record)
         self.unreported.append(outcome)
+        hopeless = self.streak.after(outcome)
+        if hopeless:
+            self.stop.request(hopeless)
+
+    async def keep_reporting(self) -> None:
+        """Sync and report a few times a second: workers need not wait for the disk, whose every sync takes all."""
+        while True:
+            await asyncio.sleep(_REPORT_EVERY_S)
+            try:
+                if self.unreported:
+                    await self.report()
+            except Exception as error:
+                self._fail(error)
+                return
 
     async def report(self) -> None:
         """Tell of what has been written, once it is on the disk."""
+        written = len(self.unreported)
         await self.journal.synced()
-        told, self.unreported = self.unreported, []
+        told = self.unreported[:written]
+        del self.unreported[:written]
         for outcome in told:
             self._count(outcome)
 
@@ -192,9 +212,6 @@ class _Crew:
         self.progress.statuses[outcome.status] += 1
         if outcome.cause:
             self.progress.causes[outcome.cause] += 1
-        hopeless = self.streak.after(outcome)
-        if hopeless:
-            self.stop.request(hopeless)
         if self.on_event:
             self.on_event(self.progress)
 

@@ -1,0 +1,228 @@
+"""How much of a bare HTTP client's rate judging reaches: ours, bare aiohttp, and the openai SDK, on one server.
+
+    python benchmarks/judge.py [--questions 2000] [--memory 20000]
+
+Each question shows two 640×480 PNG photographs. The server, a process of its own, answers at once. All three send to it
+in turn with the same concurrency; bare aiohttp sends bytes that were prepared before the clock started. Ours is the
+whole `judge` core: planning, pictures from disk, base64, parsing, the journal synced to the disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import json
+import multiprocessing
+import resource
+import shutil
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import aiohttp
+import numpy as np
+import openai
+from aiohttp import web
+from skimage import data as photographs
+
+from visualjudge.clients.registry import open_client
+from visualjudge.data.images import write_png
+from visualjudge.dataset.folder import Dataset
+from visualjudge.judges.question import QuestionJudge
+from visualjudge.records import Question
+from visualjudge.runs.judging import Options, run_judge
+
+PICTURES = 50
+CONCURRENCY = 32
+PROMPT = (
+    "You are a judge to decide the quality of answers to an image deblurring task.\n\nOptions:\n\nA. <image>\n\n"
+    "B. <image>\n\nWhich prediction is better? Please answer with A or B."
+)
+REPLY = {
+    "id": "c",
+    "object": "chat.completion",
+    "created": 0,
+    "model": "m",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "A"}}],
+    "usage": {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101},
+}
+
+
+def serve(port: int) -> None:
+    """Reads the whole request and answers."""
+
+    async def chat(request: web.Request) -> web.Response:
+        await request.read()
+        return web.json_response(REPLY)
+
+    app = web.Application(client_max_size=1 << 30)
+    app.router.add_post("/v1/chat/completions", chat)
+    web.run_app(app, host="127.0.0.1", port=port, print=None, access_log=None)
+
+
+def pictures(root: Path) -> list[str]:
+    """640×480 crops of a photograph, each shifted."""
+    photo = np.tile(np.asarray(photographs.astronaut()), (2, 2, 1))
+    names = [f"media/{k}.png" for k in range(PICTURES)]
+    for k, name in enumerate(names):
+        write_png(root / name, np.ascontiguousarray(photo[k : k + 480, 2 * k : 2 * k + 640]))
+    return names
+
+
+def questions(names: list[str], count: int) -> tuple[Question, ...]:
+    """Pairs of the pictures."""
+    return tuple(
+        Question(
+            id=f"q{k}",
+            task="lowlevel-deblur",
+            encoding="pixel",
+            question_type="pairwise",
+            subset=("judge_analysis",),
+            image_id=str(k),
+            class_of_interest=None,
+            error_type=None,
+            annotation_ids=("a", "b"),
+            final_scores=(7.0, 3.0),
+            sources=(None, None),
+            prompt=PROMPT,
+            images=(names[k % len(names)], names[(k * 7 + 1) % len(names)]),
+            answer="A",
+        )
+        for k in range(count)
+    )
+
+
+def messages(root: Path, question: Question) -> list[dict[str, object]]:
+    """As anybody would write them for the SDK."""
+    urls = [
+        f"data:image/png;base64,{base64.b64encode((root / name).read_bytes()).decode()}" for name in question.images
+    ]
+    texts = question.prompt.split("<image>")
+    content: list[dict[str, object]] = [{"type": "text", "text": texts[0]}]
+    for url, text in zip(urls, texts[1:], strict=True):
+        content += [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": text}]
+    return [{"role": "user", "content": content}]
+
+
+async def drained(count: int, send: Callable[[int], Awaitable[None]]) -> None:
+    """``send(k)`` for all k, CONCURRENCY at once."""
+    numbers = iter(range(count))
+
+    async def work() -> None:
+        for number in numbers:
+            await send(number)
+
+    await asyncio.gather(*(work() for _ in range(CONCURRENCY)))
+
+
+async def bare(url: str, bodies: list[bytes], count: int) -> None:
+    """Prepared bytes through aiohttp; replies decoded."""
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=CONCURRENCY)) as session:
+
+        async def send(number: int) -> None:
+            headers = {"Content-Type": "application/json"}
+            async with session.post(f"{url}/chat/completions", data=bodies[number % len(bodies)], headers=headers) as r:
+                json.loads(await r.read())["choices"][0]["message"]["content"]
+
+        await drained(count, send)
+
+
+async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> None:
+    """The openai SDK, called plainly; pictures encoded once a file, which flatters it."""
+    cache = {question.images: messages(root, question) for question in asked[:PICTURES]}
+    async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
+
+        async def send(number: int) -> None:
+            prepared = cache[asked[number % PICTURES].images]
+            reply = await client.chat.completions.create(model="m", messages=prepared)  # type: ignore[call-overload]
+            assert reply.choices[0].message.content == "A"
+
+        await drained(count, send)
+
+
+async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path) -> None:
+    """The judge core, journal and all, without the reply cache."""
+    client = open_client({"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY)
+    dataset = Dataset(root, asked, {"files": {"questions.json": "-"}})
+    report = await run_judge(dataset, QuestionJudge(client, root), out, Options(concurrency=CONCURRENCY))
+    assert report.statuses["ok"] == len(asked), report
+
+
+def timed(work: Callable[[], Awaitable[None]]) -> float:
+    begun = time.perf_counter()
+    asyncio.run(work())  # type: ignore[arg-type]
+    return time.perf_counter() - begun
+
+
+def megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def compare(url: str, root: Path, count: int, rounds: int) -> None:
+    """Several rounds of each in turn; the median is told."""
+    asked = questions(pictures(root), count)
+    bodies = [json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:PICTURES]]
+    rates: dict[str, list[float]] = {"bare aiohttp": [], "visualjudge": [], "openai SDK": []}
+    for number in range(rounds):
+        rates["bare aiohttp"].append(count / timed(lambda: bare(url, bodies, count)))
+        rates["visualjudge"].append(count / timed(lambda n=number: ours(url, root, asked, root / f"run{n}")))
+        few = max(count // 4, 100)
+        rates["openai SDK"].append(few / timed(lambda n=few: sdk(url, root, asked, n)))
+    reference = statistics.median(rates["bare aiohttp"])
+    print(f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a request), {rounds} rounds")
+    for name, seen in rates.items():
+        rate = statistics.median(seen)
+        print(f"  {name:14} {rate:7.0f} questions/s   {rate / reference:5.2f} of bare aiohttp")
+
+
+def memory(url: str, root: Path, count: int) -> None:
+    """The peak after a tenth of the questions, and after all."""
+    names = pictures(root)
+    first = count // 10
+    asyncio.run(ours(url, root, questions(names, first), root / "memory_first"))
+    after_first = megabytes()
+    asked = questions(names, count)
+    begun = megabytes()
+    asyncio.run(ours(url, root, asked, root / "memory_all"))
+    print(f"peak memory: {after_first:.0f} MB after {first} questions, {megabytes():.0f} MB after {count} more")
+    print(f"  (the questions themselves: {begun - after_first:.0f} MB)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--memory", type=int, default=0, help="also: peak memory over so many questions")
+    args = parser.parse_args()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port,), daemon=True)
+    server.start()
+    root = Path(tempfile.mkdtemp(prefix="judge_bench_"))
+    try:
+        url = f"http://127.0.0.1:{port}/v1"
+        _wait(port)
+        compare(url, root, args.questions, args.rounds)
+        if args.memory:
+            memory(url, root, args.memory)
+    finally:
+        server.terminate()
+        shutil.rmtree(root)
+
+
+def _wait(port: int) -> None:
+    for _ in range(200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise SystemExit("the server does not start")
+
+
+if __name__ == "__main__":
+    main()
