@@ -1,0 +1,86 @@
+"""ENCODE: a prediction as a picture or a text, 53 ways, each decodable.
+
+One row of :mod:`~visualjudge.encoding.catalogue` says everything about an encoding: task, stem, the function that
+draws it and a frozen style. Encoders take arrays and records and return an :class:`Encoded`; they read no file but
+the paths inside a prediction, and draw no random number but by a fixed seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.data.predictions import read_prediction
+from visualjudge.encoding.catalogue import Encoding, encoding_named, rows
+from visualjudge.encoding.context import context_image
+from visualjudge.encoding.cost import Cost
+from visualjudge.encoding.encoded import Encoded, Scene
+from visualjudge.errors import DataError
+from visualjudge.records import Masks, Pixels, Prediction
+
+__all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encodings"]
+
+
+def encodings(task: str | None = None) -> list[Encoding]:
+    """The catalogue: 53 final encodings and 2 extended ones, shared rows once a task; of ``task`` alone if given.
+
+    Raises
+    ------
+    UsageError
+        If there is no such task.
+    """
+    return rows(task)
+
+
+def encode(
+    task: str,
+    stem: str,
+    prediction: Mapping[str, Any] | Prediction,
+    image: NDArray[np.uint8],
+    *,
+    classes: Iterable[str] | None = None,
+    expression: str | None = None,
+) -> Encoded:
+    """One prediction in one encoding.
+
+    Parameters
+    ----------
+    task, stem
+        A row of :func:`encodings`.
+    prediction
+        A payload as in a data folder (masks, depth maps and pictures as arrays or absolute paths), or the typed
+        prediction that :func:`visualjudge.data.predictions.read_prediction` makes of it.
+    image
+        The photograph, H×W×3 uint8 RGB. It is not modified.
+    classes
+        Labels in the order that gives them colours; default: the prediction's labels, sorted. Give all options of a
+        question the same.
+    expression
+        The referring expression, for referring segmentation.
+
+    Raises
+    ------
+    UsageError
+        If there is no such task or stem.
+    DataError
+        If the prediction or the image cannot be used; the message names the field.
+    """
+    row = encoding_named(task, stem)
+    pixels = _checked(image)
+    size = pixels.shape[0], pixels.shape[1]
+    typed = read_prediction(task, prediction, size=size, expression=expression)
+    if isinstance(typed, Masks) and typed.items and typed.size != size:
+        raise DataError(f"segmentation: masks are {typed.size}, the image {size} (height, width)")
+    order = None if classes is None else tuple(classes)
+    return row.draw(Scene(typed, pixels, order, expression), row.style)
+
+
+def _checked(image: NDArray[np.uint8]) -> Pixels:
+    if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+        raise DataError("image: is an H×W×3 uint8 RGB array")
+    if image.shape[0] == 0 or image.shape[1] == 0:
+        raise DataError("image: has no pixels")
+    return np.ascontiguousarray(image)

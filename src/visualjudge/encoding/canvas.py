@@ -1,0 +1,138 @@
+"""Drawing on an H×W×3 uint8 array: fills, lines, sizes that grow with the picture. Integer coordinates only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import cv2
+import numpy as np
+
+from visualjudge.records import RGB, Mask, Masks, Pixels, Size, Xyxy
+
+Box = tuple[int, int, int, int]
+"""x1, y1, x2, y2 in whole pixels, x2 and y2 one past the last."""
+
+
+def line_width(size: Size) -> int:
+    """Width of outlines, contours and dashes in pixels: 0.4 % of the longer side, at least 2 (1 below 64 px)."""
+    longer = max(size)
+    return 1 if longer < 64 else max(2, round(0.004 * longer))
+
+
+def pixel_box(box: Xyxy, size: Size) -> Box | None:
+    """``box`` clipped to the picture and rounded, at least one pixel wide and high; None if nothing of it is inside."""
+    height, width = size
+    x1, y1, x2, y2 = max(0.0, box[0]), max(0.0, box[1]), min(float(width), box[2]), min(float(height), box[3])
+    if x2 <= x1 or y2 <= y1:
+        return None
+    left, top = min(round(x1), width - 1), min(round(y1), height - 1)
+    return left, top, max(round(x2), left + 1), max(round(y2), top + 1)
+
+
+def outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
+    """The border of ``box``, ``width`` pixels wide, inside its extent."""
+    x1, y1, x2, y2 = box
+    across, down = min(width, x2 - x1), min(width, y2 - y1)
+    pixels[y1 : y1 + down, x1:x2] = color
+    pixels[y2 - down : y2, x1:x2] = color
+    pixels[y1:y2, x1 : x1 + across] = color
+    pixels[y1:y2, x2 - across : x2] = color
+
+
+def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
+    """A dashed border just outside ``box``, or along the picture's edge where the box reaches it.
+
+    Outside, so that it hides nothing of the mask and shows beside an opaque fill of its own colour.
+    """
+    height, across = pixels.shape[:2]
+    x1, y1 = max(0, box[0] - width), max(0, box[1] - width)
+    x2, y2 = min(across, box[2] + width), min(height, box[3] + width)
+    for start, stop in _dashes(x1, x2, width):
+        pixels[y1 : y1 + width, start:stop] = color
+        pixels[max(y1, y2 - width) : y2, start:stop] = color
+    for start, stop in _dashes(y1, y2, width):
+        pixels[start:stop, x1 : x1 + width] = color
+        pixels[start:stop, max(x1, x2 - width) : x2] = color
+
+
+@lru_cache(maxsize=4096)
+def _dashes(start: int, stop: int, width: int) -> tuple[tuple[int, int], ...]:
+    """Dashes from ``start`` to ``stop``: about 4 widths long, gaps of 3, one at either end so that corners close."""
+    dash, length = 4 * width, stop - start
+    gaps = max(1, round((length - dash) / (7 * width)))
+    if length <= 2 * dash:
+        return ((start, start + max(1, length // 3)), (stop - max(1, length // 3), stop))
+    step = (length - dash) / gaps
+    return tuple((start + round(k * step), start + round(k * step) + dash) for k in range(gaps + 1))
+
+
+def fill(pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float) -> None:
+    """Lay ``color`` over ``base`` at ``opacity`` within ``mask``, and write that to ``pixels``.
+
+    Mixing with ``base``, not with what lies there already, keeps an overlap in one class's colour.
+    """
+    if mask.crop.size == 0:
+        return
+    window = mask.window
+    source = np.ascontiguousarray(mask.crop).view(np.uint8)
+    if opacity == 1.0:
+        mixed = np.empty((*mask.crop.shape, 3), dtype=np.uint8)
+        mixed[:] = color
+    else:
+        mixed = cv2.LUT(base[window], _mixing_table(color, opacity))
+    cv2.copyTo(mixed, source, pixels[window])
+
+
+@lru_cache(maxsize=1024)
+def _mixing_table(color: RGB, opacity: float) -> np.ndarray:
+    """(1, 256, 3) uint8: round(opacity·colour + (1 − opacity)·value) for each value and channel."""
+    values = np.arange(256)[:, None] * (1 - opacity) + np.asarray(color) * opacity
+    return np.asarray(np.rint(values).astype(np.uint8)[None])
+
+
+def largest_first(items: Sequence[Mask]) -> list[int]:
+    """Places of the non-empty masks, by falling area, so that small ones are painted last and stay visible."""
+    areas = [mask.area for mask in items]
+    return [k for k in sorted(range(len(items)), key=lambda k: -areas[k]) if areas[k]]
+
+
+def paint(pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[RGB], opacity: float) -> list[int]:
+    """Fill all ``masks``, largest first; returns the order they were painted in (empty masks left out)."""
+    order = largest_first(masks)
+    for k in order:
+        fill(pixels, base, masks[k], colors[k], opacity)
+    return order
+
+
+def edge_band(mask: Mask, width: int) -> Mask:
+    """The part of ``mask`` within ``width`` pixels (chessboard) of a pixel outside it, or of the picture's edge."""
+    if mask.crop.size == 0:
+        return mask
+    side = 2 * width + 1
+    inner = cv2.erode(
+        mask.crop.view(np.uint8), np.ones((side, side), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=(0,)
+    )
+    return Mask(mask.size, mask.top, mask.left, mask.crop & (inner == 0))
+
+
+def merged_by_label(masks: Masks) -> dict[str, Mask]:
+    """Label → union of its masks, in the order the labels first occur."""
+    groups: dict[str, list[Mask]] = {}
+    for item in masks.items:
+        groups.setdefault(item.label, []).append(item.mask)
+    return {label: parts[0] if len(parts) == 1 else union(parts) for label, parts in groups.items()}
+
+
+def union(parts: Sequence[Mask]) -> Mask:
+    """One mask of all pixels that any of ``parts`` covers."""
+    filled = [part for part in parts if part.crop.size]
+    if not filled:
+        return parts[0]
+    left, top = min(part.xyxy[0] for part in filled), min(part.xyxy[1] for part in filled)
+    right, bottom = max(part.xyxy[2] for part in filled), max(part.xyxy[3] for part in filled)
+    crop = np.zeros((bottom - top, right - left), dtype=np.bool_)
+    for part in filled:
+        x1, y1, x2, y2 = part.xyxy
+        crop[y1 - top : y2 - top, x1 - left : x2 - left] |= part.crop
+    return Mask(parts[0].size, top, left, crop)

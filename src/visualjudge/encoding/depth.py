@@ -1,0 +1,92 @@
+"""A depth map in colours: bright or warm = near, black = no depth."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import cv2
+import matplotlib
+import numpy as np
+
+from visualjudge.encoding.encoded import Encoded, Scene
+from visualjudge.encoding.styles import DepthStyle
+from visualjudge.records import BoolArray, DepthMap, FloatArray, Pixels
+
+_ROWS_AT_ONCE = 1 << 19
+
+
+def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
+    """Nearness between the 2nd and 98th percentile of the valid depths, through a matplotlib colour map.
+
+    A map of another size than the photograph's is brought to it by nearest neighbour, after colouring.
+    """
+    depth: DepthMap = scene.prediction
+    pixels = colored(depth, style.colormap)
+    height, width = scene.size
+    if pixels.shape[:2] != scene.size:
+        pixels = cv2.resize(pixels, (width, height), interpolation=cv2.INTER_NEAREST)
+    return Encoded(pixels)
+
+
+def colored(depth: DepthMap, colormap: str) -> Pixels:
+    """H×W×3 uint8: entry round(255·nearness) of ``colormap``; invalid pixels are black."""
+    valid = depth.valid
+    table = _table(colormap)
+    out = np.zeros((*depth.values.shape, 3), dtype=np.uint8)
+    if not valid.any():
+        return out
+    low, high = _percentiles(depth.values, valid)
+    every = bool(valid.all())
+    rows = max(1, _ROWS_AT_ONCE // depth.values.shape[1])
+    for start in range(0, len(out), rows):
+        part = slice(start, start + rows)
+        entry = _entries(depth.values[part], valid[part], low, high, depth.inverse)
+        out[part] = cv2.LUT(cv2.cvtColor(entry, cv2.COLOR_GRAY2BGR), table)
+        if not every:
+            out[part][~valid[part]] = 0
+    return out
+
+
+def _entries(values: FloatArray, valid: BoolArray, low: float, high: float, inverse: bool) -> np.ndarray:
+    """uint8 entries of the colour map for a few rows."""
+    if high > low:
+        share = (np.where(valid, values, low) - low) / (high - low)
+        np.clip(share, 0, 1, out=share)
+    else:
+        share = np.full(values.shape, 0.5)
+    if not inverse:
+        share = 1 - share
+    share *= 255
+    return np.asarray(np.rint(share, out=share).astype(np.uint8))
+
+
+def _percentiles(values: FloatArray, valid: BoolArray) -> tuple[float, float]:
+    """The 2nd and 98th percentile of the valid values, linearly interpolated as numpy does.
+
+    Depth maps mostly hold 32-bit values; sorting those takes half the memory and time.
+    """
+    chosen = values[valid].astype(np.float32) if _fits_32_bits(values) else values[valid]
+    ranks = [0.02 * (chosen.size - 1), 0.98 * (chosen.size - 1)]
+    kth = sorted({k for rank in ranks for k in (int(rank), min(int(rank) + 1, chosen.size - 1))})
+    chosen.partition(kth)
+    low, high = (
+        float(chosen[int(r)]) + (r - int(r)) * (float(chosen[min(int(r) + 1, chosen.size - 1)]) - float(chosen[int(r)]))
+        for r in ranks
+    )
+    return low, high
+
+
+def _fits_32_bits(values: FloatArray) -> bool:
+    """Whether each value is a 32-bit float exactly; told from rows here and there first, as most maps decide there."""
+    with np.errstate(over="ignore"):
+        for part in (values[:: max(1, len(values) // 8)], values):
+            short = part.astype(np.float32)
+            if not np.array_equal(short, part, equal_nan=True):
+                return False
+    return True
+
+
+@lru_cache(maxsize=8)
+def _table(colormap: str) -> np.ndarray:
+    entries = matplotlib.colormaps[colormap](np.arange(256), bytes=True)[:, :3]
+    return np.ascontiguousarray(entries, dtype=np.uint8)[None]

@@ -1,0 +1,82 @@
+"""What an encoding gives back, and what it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from visualjudge.data.images import png_bytes
+from visualjudge.encoding.cost import Cost, text_tokens, vision_tokens
+from visualjudge.records import RGB, Masks, Pixels, Size
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Encoded:
+    """A prediction as a judge is shown it.
+
+    Attributes
+    ----------
+    image
+        H×W×3 uint8 RGB, or None for a text.
+    text
+        JSON, or None for a picture.
+    legend
+        ``Legend: person = red (#FF0000), …``, or None where colours carry no meaning.
+    colors
+        Label → (r, g, b); keypoint name → (r, g, b) where parts are coloured; else empty.
+    """
+
+    image: Pixels | None = None
+    text: str | None = None
+    legend: str | None = None
+    colors: Mapping[str, RGB] = field(default_factory=dict)
+
+    def cost(self, *, png: int | None = None) -> Cost:
+        """What a judge pays for it: PNG bytes, characters of text and legend, and tokens by each provider's rule.
+
+        Parameters
+        ----------
+        png
+            Size of the PNG in bytes where it is known already; else it is written once in memory.
+
+        The rules and their sources are in :mod:`visualjudge.encoding.cost`.
+        """
+        size = None if self.image is None else (self.image.shape[0], self.image.shape[1])
+        written = (len(png_bytes(self.image)) if png is None else png) if self.image is not None else 0
+        said = (self.text or "") + (self.legend or "")
+        tokens = {provider: count + text_tokens(said, provider) for provider, count in vision_tokens(size).items()}
+        return Cost(written, len(self.text or ""), len(self.legend or ""), tokens)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scene:
+    """One prediction on one photograph, as the drawing functions take it.
+
+    ``image`` is C-contiguous H×W×3 uint8 and must not be written to.
+    """
+
+    prediction: Any
+    image: Pixels
+    classes: tuple[str, ...] | None = None
+    expression: str | None = None
+
+    @property
+    def size(self) -> Size:
+        """(height, width)."""
+        return self.image.shape[0], self.image.shape[1]
+
+    def canvas(self, kind: str) -> Pixels:
+        """A fresh array to draw on: the photograph's copy, or black."""
+        return self.image.copy() if kind == "overlay" else np.zeros_like(self.image)
+
+    @property
+    def masks(self) -> Masks:
+        """The prediction of a segmentation task."""
+        assert isinstance(self.prediction, Masks)
+        return self.prediction
+
+
+Draw = Callable[[Scene, Any], Encoded]

@@ -1,0 +1,203 @@
+"""The sub-sampled grid: which mask covers most of each cell, as numbers and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.encoding.canvas import merged_by_label
+from visualjudge.encoding.encoded import Encoded, Scene
+from visualjudge.encoding.palette import color_at, hex_of, label_colors, label_names, legend_of, name_at
+from visualjudge.encoding.styles import GridStyle
+from visualjudge.encoding.tags import text_bitmap
+from visualjudge.records import RGB, Mask, Pixels, Size
+
+CELLS = 32
+SMALLEST_NUMBERED = 12
+_PIXELS_AT_ONCE = 1 << 19
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Grid:
+    """Cells of ``cell``×``cell`` pixels; ``index`` (rows, cols) int: 0 = background, k = ``labels[k - 1]``."""
+
+    cell: int
+    index: NDArray[np.intp]
+    labels: tuple[str, ...]
+
+
+def grid_of(scene: Scene, *, merged: bool) -> Grid:
+    """The grid of a segmentation; ``merged``: masks of one label count as one (classes, not instances)."""
+    if merged:
+        united = merged_by_label(scene.masks)
+        return Grid(cell_side(scene.size), covering(list(united.values()), scene.size), tuple(united))
+    items = scene.masks.items
+    index = covering([item.mask for item in items], scene.size)
+    return Grid(cell_side(scene.size), index, tuple(item.label for item in items))
+
+
+def cell_side(size: Size) -> int:
+    """ceil(longer side / 32) pixels."""
+    return -(-max(size) // CELLS)
+
+
+def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
+    """For each cell the number (from 1) of the mask that covers most of its pixels, 0 for none.
+
+    Background competes with the pixels that no mask covers; ties go to the lower number. A pixel that several masks
+    cover counts for each.
+    """
+    cell = cell_side(size)
+    rows, cols = -(-size[0] // cell), -(-size[1] // cell)
+    best = np.zeros((rows, cols), dtype=np.intp)
+    covered = np.zeros(size, dtype=np.uint8)
+    for mask in masks:
+        if mask.crop.size:
+            covered[mask.window] |= mask.crop.view(np.uint8)
+    high = np.minimum(cell, size[0] - np.arange(rows) * cell)
+    wide = np.minimum(cell, size[1] - np.arange(cols) * cell)
+    most = np.outer(high, wide) - _counts(covered, 0, 0, cell, rows, cols)
+    for number, mask in enumerate(masks, start=1):
+        if mask.crop.size == 0:
+            continue
+        top, left = mask.top // cell, mask.left // cell
+        bottom, right = -(-mask.xyxy[3] // cell), -(-mask.xyxy[2] // cell)
+        here = np.s_[top:bottom, left:right]
+        offset = mask.top - top * cell, mask.left - left * cell
+        count = _counts(mask.crop.view(np.uint8), *offset, cell, bottom - top, right - left)
+        more = count > most[here]
+        most[here][more] = count[more]
+        best[here][more] = number
+    return best
+
+
+def _counts(crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: int, cols: int) -> NDArray[np.int64]:
+    """Pixels set in each of rows×cols cells, the crop lying (down, across) pixels from the first cell's corner."""
+    height, width = crop.shape
+    ys = np.clip(np.arange(rows + 1) * cell - down, 0, height)
+    xs = np.clip(np.arange(cols + 1) * cell - across, 0, width)
+    counts = np.zeros((rows, cols), dtype=np.int64)
+    band = max(1, _PIXELS_AT_ONCE // max(1, width * cell))
+    for first in range(0, rows, band):  # a few rows of cells at once: an integral image holds 4 bytes a pixel
+        edges = ys[first : first + band + 1]
+        sums = cv2.integral(crop[edges[0] : edges[-1]]) if edges[-1] > edges[0] else None
+        if sums is not None:
+            corners = sums[np.ix_(edges - edges[0], xs)]
+            counts[first : first + band] = np.diff(np.diff(corners, axis=0), axis=1)
+    return counts
+
+
+# ---------------------------------------------------------------- as a picture
+
+
+def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
+    """Cells in their index's colour, half over the photograph or opaque on black, with the index in cells of ≥ 12 px.
+
+    Instances are coloured by index, classes and regions by label, as in the full-resolution encodings.
+    """
+    by_label = style.colors == "class"
+    grid = grid_of(scene, merged=by_label)
+    if by_label:
+        colors, legend = _label_legend(scene, grid)
+        fills = [colors[label] for label in grid.labels]
+    else:
+        colors, legend = {}, _index_legend(grid)
+        fills = [color_at(k) for k in range(len(grid.labels))]
+    pixels = scene.canvas(style.canvas)
+    _paint(pixels, grid, fills, opaque=style.canvas == "black")
+    return Encoded(pixels, None, legend, colors)
+
+
+def _label_legend(scene: Scene, grid: Grid) -> tuple[dict[str, RGB], str | None]:
+    colors = label_colors(scene.classes, grid.labels)
+    legend = legend_of(colors, label_names(scene.classes, grid.labels))
+    if legend is None or grid.cell < SMALLEST_NUMBERED:
+        return colors, legend
+    numbers = ", ".join(f"{k} is {label}" for k, label in enumerate(grid.labels, start=1))
+    return colors, f"{legend}. Numbers: {numbers}"
+
+
+def _index_legend(grid: Grid) -> str | None:
+    if not grid.labels:
+        return None
+    told = (f"{k + 1} {label} = {name_at(k)} ({hex_of(color_at(k))})" for k, label in enumerate(grid.labels))
+    return "Legend: " + ", ".join(told)
+
+
+def _paint(pixels: Pixels, grid: Grid, fills: Sequence[RGB], *, opaque: bool) -> None:
+    """Colour the cells of ``pixels`` in place, a band of rows at a time."""
+    rows, width, cell = len(grid.index), pixels.shape[1], grid.cell
+    table = np.array([(0, 0, 0), *fills], dtype=np.uint8)
+    ink = _Numbers(grid, len(fills)) if cell >= SMALLEST_NUMBERED and fills else None
+    band = max(1, _PIXELS_AT_ONCE // (width * cell))
+    for first in range(0, rows, band):
+        index = grid.index[first : first + band]
+        here = pixels[first * cell : (first + len(index)) * cell]
+        _fill_cells(here, index, table[index], cell, opaque)
+        if ink is not None:
+            ink.write(here, index)
+
+
+def _fill_cells(here: Pixels, index: NDArray[np.intp], colors: NDArray[np.uint8], cell: int, opaque: bool) -> None:
+    full = index.shape[1] * cell, index.shape[0] * cell
+    rows, cols = here.shape[:2]
+    flat = cv2.resize(colors, full, interpolation=cv2.INTER_NEAREST)[:rows, :cols]
+    covered = cv2.resize((index > 0).astype(np.uint8), full, interpolation=cv2.INTER_NEAREST)[:rows, :cols]
+    mixed = flat if opaque else cv2.addWeighted(here, 0.5, flat, 0.5, 0)
+    cv2.copyTo(mixed, np.ascontiguousarray(covered), here)
+
+
+class _Numbers:
+    """The index written in each cell: white with a hard black rim, which stands out on any fill.
+
+    The rim is not anti-aliased: each pixel of a cell is either exactly its fill or a grey of the number.
+    """
+
+    def __init__(self, grid: Grid, count: int) -> None:
+        side = grid.cell
+        self._side = side
+        self._cover = np.zeros((count + 1, side, side), dtype=np.uint8)
+        self._ink = np.zeros((count + 1, side, side), dtype=np.uint8)
+        for k in np.unique(grid.index[grid.index > 0]):
+            self._cover[k], self._ink[k] = _number_tile(str(k), side)
+
+    def write(self, here: Pixels, index: NDArray[np.intp]) -> None:
+        """Write the numbers into a band of cells."""
+        gray = cv2.cvtColor(self._spread(self._ink, index, here), cv2.COLOR_GRAY2BGR)
+        cv2.copyTo(gray, self._spread(self._cover, index, here), here)
+
+    def _spread(self, tiles: NDArray[np.uint8], index: NDArray[np.intp], here: Pixels) -> NDArray[np.uint8]:
+        rows, cols = index.shape
+        whole = tiles[index].transpose(0, 2, 1, 3).reshape(rows * self._side, cols * self._side)
+        return np.ascontiguousarray(whole[: here.shape[0], : here.shape[1]])
+
+
+@lru_cache(maxsize=2048)
+def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """(cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and the grey that takes its place."""
+    ink = _digits(number, side)
+    reach = max(1, round(side / 32))
+    shape = cv2.MORPH_ELLIPSE if reach > 1 else cv2.MORPH_CROSS
+    rim = cv2.dilate(ink, cv2.getStructuringElement(shape, (2 * reach + 1, 2 * reach + 1)))
+    cover = (rim > 96).view(np.uint8)
+    return cover, ink
+
+
+def _digits(number: str, side: int) -> NDArray[np.uint8]:
+    """Coverage of the number's ink in the middle of a side×side tile, as large as leaves a margin."""
+    for font in range(round(0.62 * side), 3, -1):
+        bitmap = text_bitmap(number, font)
+        ys, xs = np.flatnonzero(bitmap.any(axis=1)), np.flatnonzero(bitmap.any(axis=0))
+        ink = bitmap[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1]
+        if ink.shape[1] <= 0.8 * side and ink.shape[0] <= 0.7 * side:
+            break
+    tile = np.zeros((side, side), dtype=np.uint8)
+    top, left = max(0, (side - ink.shape[0]) // 2), max(0, (side - ink.shape[1]) // 2)
+    shown = ink[:side, :side]
+    tile[top : top + shown.shape[0], left : left + shown.shape[1]] = shown
+    return tile

@@ -1,0 +1,96 @@
+"""Human poses as a picture: points and limbs of the 17 COCO keypoints."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from visualjudge.encoding.encoded import Encoded, Scene
+from visualjudge.encoding.palette import GREEN, PALETTE, color_at, legend_of
+from visualjudge.encoding.styles import PoseStyle
+from visualjudge.records import RGB, Person, Pixels, Size
+from visualjudge.skeleton import KEYPOINT_NAMES, LIMBS
+
+PART_COLORS: dict[str, RGB] = {name: PALETTE[k][1] for k, name in enumerate(KEYPOINT_NAMES)}
+_PART_NAMES = {name: PALETTE[k][0] for k, name in enumerate(KEYPOINT_NAMES)}
+_FAR = 8.0
+
+
+def point_radius(size: Size) -> int:
+    """Radius of a keypoint's disc: 0.6 % of the longer side, at least 2 pixels (1 below 64)."""
+    return 1 if max(size) < 64 else max(2, round(0.006 * max(size)))
+
+
+def limb_width(size: Size) -> int:
+    """Thickness of a limb: 0.4 % of the longer side, at least 1 pixel."""
+    return max(1, round(0.004 * max(size)))
+
+
+def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
+    """All limbs, then all points, so that no limb hides a keypoint; the largest person first.
+
+    A limb between parts has the colour of the part farther from the trunk.
+    """
+    people: tuple[Person, ...] = scene.prediction.items
+    pixels = scene.canvas(style.canvas)
+    order = sorted((k for k, person in enumerate(people) if person.present.any()), key=lambda k: -_extent(people[k]))
+    colors = {k: _colors(k, style) for k in order}
+    if style.limbs:
+        for k in order:
+            _limbs(pixels, people[k], colors[k])
+    for k in order:
+        _points(pixels, people[k], colors[k])
+    if style.colors == "part":
+        return Encoded(pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS)
+    return Encoded(pixels)
+
+
+def _colors(person: int, style: PoseStyle) -> list[RGB]:
+    if style.colors == "part":
+        return list(PART_COLORS.values())
+    return [GREEN if style.colors == "single" else color_at(person)] * len(KEYPOINT_NAMES)
+
+
+def _extent(person: Person) -> float:
+    points = person.keypoints[person.present, :2]
+    return float(np.ptp(points, axis=0).sum())
+
+
+def _limbs(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
+    size = pixels.shape[0], pixels.shape[1]
+    width, present = limb_width(size), person.present
+    for a, b in LIMBS:
+        if present[a] and present[b]:
+            ends = _near_picture(person.keypoints[a, :2], person.keypoints[b, :2], size)
+            if ends is not None:
+                cv2.line(pixels, ends[0], ends[1], colors[max(a, b)], width, cv2.LINE_8)
+
+
+def _points(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
+    height, width = pixels.shape[:2]
+    radius = point_radius((height, width))
+    for k in np.flatnonzero(person.present):
+        x, y = person.keypoints[k, :2]
+        if -radius - 1 < x < width + radius + 1 and -radius - 1 < y < height + radius + 1:
+            cv2.circle(pixels, (round(x), round(y)), radius, colors[k], -1, cv2.LINE_8)
+
+
+def _near_picture(a: np.ndarray, b: np.ndarray, size: Size) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Both ends as whole pixels; of a limb that reaches very far out, the part within 8 picture sizes.
+
+    OpenCV counts in 32 bits, and a detector's keypoint can lie anywhere.
+    """
+    limit = _FAR * max(size)
+    if max(np.abs(a).max(), np.abs(b).max()) > limit:
+        first, last = 0.0, 1.0
+        for start, stop in zip(a, b, strict=True):
+            if start == stop:
+                if abs(start) > limit:
+                    return None
+                continue
+            near, far = sorted(((-limit - start) / (stop - start), (limit - start) / (stop - start)))
+            first, last = max(first, near), min(last, far)
+        if first >= last:
+            return None
+        a, b = a + first * (b - a), a + last * (b - a)
+    return (round(a[0]), round(a[1])), (round(b[0]), round(b[1]))
