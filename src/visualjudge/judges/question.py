@@ -17,6 +17,7 @@ from visualjudge.clients.retry import cause_of
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.errors import ClientError, DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.logprobs import expected_score, probability_of_a
 from visualjudge.judges.parsing import read_reply
 from visualjudge.judges.swap import swapped
 from visualjudge.records import Question, Verdict
@@ -165,12 +166,10 @@ class QuestionJudge:
         """With what the log-probabilities add, where they were asked for and came."""
         if self.mode != "logprobs" or reply.tokens is None:
             return verdict
-        from visualjudge.judges.logprobs import expected_score, probability_of_a
-
         if question.question_type == "pairwise":
-            return replace(verdict, probability_a=probability_of_a(reply.tokens))
+            return replace(verdict, probability_a=probability_of_a(reply))
         if question.question_type == "scoring":
-            return replace(verdict, expected_score=expected_score(reply.tokens))
+            return replace(verdict, expected_score=expected_score(reply))
         return verdict
 
     def describe(self) -> Mapping[str, Any]:
