@@ -15,7 +15,7 @@ import numpy as np
 from visualjudge.analysis.bias import binomial_p
 from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_interval, t_test
 from visualjudge.mmbench.scores import cluster_sums
-from visualjudge.mmbench.summary import Model
+from visualjudge.mmbench.summary import Model, has_rotations
 
 Hits = Mapping[int, tuple[int, bool]]
 """Index to (cluster, hit)."""
@@ -28,9 +28,9 @@ def comparisons(models: Sequence[Model], *, seed: int = 0) -> list[dict[str, Any
     ``mcnemar_p`` is exact and left None where a question's rotations are counted one by one.
     """
     rows = []
-    for measure in ("accuracy", "circular_accuracy"):
+    turned = any(has_rotations(model.evaluation) for model in models)
+    for measure in ("accuracy", "circular_accuracy") if turned else ("accuracy",):
         part = [compare(a, b, measure, seed=seed) for a, b in combinations(models, 2)]
-        part = [row for row in part if row["n"] or measure == "accuracy"]
         for row, p in zip(part, holm([row["p"] for row in part]), strict=True):
             row["p_holm"] = p
         rows += part

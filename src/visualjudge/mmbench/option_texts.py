@@ -30,8 +30,15 @@ def mentions(reply: str, options: Mapping[str, str]) -> tuple[Mention, ...]:
 
     A text within a longer option's text is no mention of its own: "oil painting" does not name "painting".
     """
-    found = [mention for letter, text in options.items() for mention in _places(reply, letter, text)]
+    folded = reply.casefold()
+    likely = ((letter, text) for letter, text in options.items() if _first_word(text) in folded)
+    found = [mention for letter, text in likely for mention in _places(reply, letter, text)]
     return tuple(m for m in found if not any(_inside(m, other) for other in found))
+
+
+def _first_word(text: str) -> str:
+    """What must occur in a reply that holds the text; spares most replies a search of their own."""
+    return next(iter(text.casefold().split()), "").rstrip(".。．")
 
 
 def _places(reply: str, letter: str, text: str) -> list[Mention]:

@@ -1,0 +1,113 @@
+"""The report as one HTML file: tables, comparisons, and the wrong answers with their pictures. Needs no network."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from visualjudge.atomic import write_text
+from visualjudge.data.images import rgb_of
+from visualjudge.errors import DataError
+from visualjudge.mmbench.evaluate import Difference, Group
+from visualjudge.mmbench.pictures import image_part
+from visualjudge.mmbench.records import ScoredRow
+from visualjudge.mmbench.summary import Model, column_names, lines, percent
+from visualjudge.mmbench.table import Table
+
+TEMPLATES = Path(__file__).parent / "templates"
+MEASURES = {"accuracy": "vanilla", "circular_accuracy": "circular"}
+PICTURE_SIDE = 480
+REPLY_SHOWN = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswer:
+    """A row answered wrongly with its picture as a data URL, or the reason why there is none."""
+
+    scored: ScoredRow
+    picture: str | None
+    no_picture: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the page shows of one model."""
+
+    name: str
+    wrong: Sequence[ScoredRow]
+    shown: Sequence[WrongAnswer]
+    invalid: Sequence[Group]
+    differences: Sequence[Difference]
+
+
+def write_page(
+    path: str | Path, table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100
+) -> None:
+    """Write the page; ``most`` bounds the wrong answers shown for each model, and so the size of the file."""
+    write_text(path, page(table, models, compared, most=most))
+
+
+def page(table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100) -> str:
+    """The HTML. All text is escaped: questions and replies are what others wrote."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    env = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    env.filters |= {"percent": percent, "points": _points, "p": _p, "clipped": _clipped}
+    return env.get_template("report.html").render(
+        table_name=table.path.name,
+        rules=models[0].evaluation.rules,
+        columns=column_names(models),
+        lines=list(lines(models)),
+        measures=MEASURES,
+        comparisons=compared,
+        models=[_section(table, model, most) for model in models],
+        most=most,
+    )
+
+
+def _section(table: Table, model: Model, most: int) -> Section:
+    wrong = [line for line in model.evaluation.rows if not line.hit]
+    shown = list(islice(_wrong_answers(table, wrong), most))
+    return Section(model.name, wrong, shown, model.evaluation.invalid, model.evaluation.differences)
+
+
+def _wrong_answers(table: Table, wrong: Sequence[ScoredRow]) -> Iterator[WrongAnswer]:
+    for line in wrong:
+        try:
+            yield WrongAnswer(line, _thumbnail(table, line))
+        except DataError as error:
+            yield WrongAnswer(line, None, f"no picture: {error}")
+
+
+def _thumbnail(table: Table, line: ScoredRow) -> str:
+    if "image" not in table.columns:
+        raise DataError("the table has no column image")
+    part = image_part(table, line.row)
+    try:
+        with Image.open(io.BytesIO(part.data)) as picture:
+            small = Image.fromarray(rgb_of(picture))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise DataError(f"it cannot be decoded: {error}") from None
+    small.thumbnail((PICTURE_SIDE, PICTURE_SIDE))
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=85)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _points(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:+.1f}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= REPLY_SHOWN else f"{text[:REPLY_SHOWN]} … [{len(text)} characters]"

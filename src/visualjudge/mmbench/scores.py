@@ -6,6 +6,7 @@ A question's rotations stand or fall together, so each interval is a bootstrap c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,10 +69,17 @@ def interval(values: Sequence[bool], clusters: Sequence[int], seed: int) -> Inte
     if total is None:
         return None
     top, bottom = cluster_sums(np.asarray(values, dtype=float), clusters)
-    resampling = Resampling(len(bottom), seed)
     if total in (0.0, 1.0) or len(bottom) < 2:
         return share_interval(np.empty(0), total, len(bottom))
-    return share_interval(resampling.ratios(top[:, None], bottom[:, None])[:, 0], total, len(bottom))
+    return share_interval(
+        _resampling(len(bottom), seed).ratios(top[:, None], bottom[:, None])[:, 0], total, len(bottom)
+    )
+
+
+@lru_cache(maxsize=4)
+def _resampling(clusters: int, seed: int) -> Resampling:
+    """One set of draws for all shares of the same questions."""
+    return Resampling(clusters, seed)
 
 
 def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[Any, Any]:

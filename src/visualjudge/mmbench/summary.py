@@ -66,15 +66,19 @@ def splits(evaluation: Evaluation) -> dict[str, Slice]:
     return found
 
 
+def has_rotations(evaluation: Evaluation) -> bool:
+    """Whether any question was asked in more than one rotation: else circular accuracy says nothing of its own."""
+    return any(line.row.rotation for line in evaluation.rows)
+
+
 def lines(models: Sequence[Model]) -> Iterator[Line]:
     """The usual table, vanilla accuracy first, circular accuracy where the data has rotations."""
     for model in models:
         for split, part in splits(model.evaluation).items():
             blocks = {name: block(piece) for name, piece in _pieces(part).items()}
-            for measure in ("accuracy", "circular_accuracy"):
+            for measure in ("accuracy", "circular_accuracy") if has_rotations(model.evaluation) else ("accuracy",):
                 cells = {name: _cell(numbers, measure) for name, numbers in blocks.items()}
-                if cells["Overall"]["value"] is not None or measure == "accuracy":
-                    yield Line(model.name, split, measure, cells)
+                yield Line(model.name, split, measure, cells)
 
 
 def _pieces(part: Slice) -> dict[str, Slice]:
@@ -128,7 +132,6 @@ def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
 def _comparison_line(row: dict[str, Any]) -> str:
     if row["difference"] is None:
         return f"{row['a']} − {row['b']}, {row['measure']}: no question in common"
-    low, high = row["ci95"] or (None, None)
-    span = "" if low is None else f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+    span = "" if row["ci95"] is None else " [{:+.1f}, {:+.1f}]".format(*(100 * edge for edge in row["ci95"]))
     p = "" if row["p"] is None else f", p = {row['p']:.3g}"
     return f"{row['a']} − {row['b']}, {row['measure']}: {100 * row['difference']:+.1f} points{span} on {row['n']}{p}"
