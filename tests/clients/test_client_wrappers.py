@@ -215,8 +215,7 @@ def test_each_attempt_has_an_entry_of_its_own(tmp_path: Path) -> None:
 
 WHO = Identity("api", "http://h/v1", "m")
 PICTURE = image_part(np.zeros((2, 2, 3), np.uint8))
-OTHER_WHO = Identity("api", "http://h/v1", "m")
-PICTURE = image_part(np.ones((2, 2, 3), np.uint8))
+OTHER_PICTURE = image_part(np.ones((2, 2, 3), np.uint8))
 
 
 @pytest.mark.parametrize(

@@ -134,12 +134,12 @@ class AnthropicClient:
     async def _create(self, full: Request) -> Any:
         """One call; what the SDK raises is told apart and raised anew without the original, which may hold the key."""
         content = [text_or_image(part) for part in full.parts]
-        body = anthropic_style(full.system, content) | _parameters(full, self.sampling, self.quirks)
+        body = anthropic_style(full.system, content)
+        body["max_tokens"] = full.max_tokens or DEFAULT_MAX_TOKENS
+        more = _parameters(full, self.sampling, self.quirks)
         failure: ClientError
         try:
-            return await self._client().messages.create(
-                model=self.model, extra_body=dict(self.sampling.extra) or None, **body
-            )
+            return await self._client().messages.create(model=self.model, extra_body=more or None, **body)
         except anthropic.APITimeoutError:
             failure = TransportError(f"{self.base_url}: no reply within {self._timeout_s:g} s", cause="timeout")
         except anthropic.APIStatusError as error:
@@ -175,14 +175,14 @@ class AnthropicClient:
 
 
 def _parameters(full: Request, sampling: Sampling, quirks: Quirks) -> dict[str, Any]:
+    """What the SDK's versions take or do not take by name, and so goes into the body as it is."""
     wanted: dict[str, Any] = {
-        "max_tokens": full.max_tokens or DEFAULT_MAX_TOKENS,
         "temperature": None if "no_temperature" in quirks else full.temperature,
         "top_p": sampling.top_p,
     }
     if full.schema is not None and "no_schema" not in quirks:
         wanted["output_config"] = {"format": {"type": "json_schema", "schema": dict(full.schema)}}
-    return {name: value for name, value in wanted.items() if value is not None}
+    return {name: value for name, value in wanted.items() if value is not None} | dict(sampling.extra)
 
 
 def _message(error: Any) -> str:

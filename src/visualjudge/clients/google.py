@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import warnings
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.secrets import Redactor, Secret, public_url
 from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
 from visualjudge.prompts.adapters import google_style
+
+# A picture's data are base64 where the SDK's model says bytes (see _content): pydantic would say so once a run.
+warnings.filterwarnings("ignore", message="(?s)Pydantic serializer warnings:.*field_name='data'", category=UserWarning)
 
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"})

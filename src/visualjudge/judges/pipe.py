@@ -85,7 +85,7 @@ class ClientPipe:
         where = prompt_template.name
         declared = prompt_template.input_schema
         self.input_schema = schema_named(declared, INPUTS, where=where) if declared else self.default_input
-        self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output") or "auto")
+        self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output"))
         self._said: set[str] = set()
 
     def __repr__(self) -> str:
@@ -193,8 +193,7 @@ def _adapter(backend: Any, client: Client | None) -> Adapter:
 
 
 def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
-    if mode is False:  # YAML reads a bare off as false
-        mode = "off"
+    mode = {None: "auto", False: "off"}.get(mode, mode)  # YAML reads a bare off as false
     if mode not in _STRUCTURED:
         raise UsageError(f"structured_output: {' or '.join(_STRUCTURED)} is due, not {mode!r}")
     if not template.output_schema or mode == "off":

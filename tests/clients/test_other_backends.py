@@ -1,0 +1,263 @@
+"""Gemini and Claude through their SDKs, registries and configurations, plain calls, secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clients.loopback import Loopback, refused, serving
+from visualjudge.clients import CLIENT_REGISTRY, Reply, Request, TextPart, build_client, image_part, open_client
+from visualjudge.clients.limiter import Limited
+from visualjudge.clients.registry import Registry
+from visualjudge.clients.resize import Shrinking
+from visualjudge.clients.retry import Retrying
+from visualjudge.clients.secrets import Redactor, Secret, public_url
+from visualjudge.clients.sync import run_sync
+from visualjudge.errors import ApiError, TransportError, UnknownName, UsageError
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings"),
+    pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession"),
+]
+
+KEY = "a-secret-of-some-length"
+PICTURE = image_part(np.full((3, 4, 3), 200, np.uint8))
+SCHEMA = {"type": "object", "properties": {"winner": {"type": "string"}}, "required": ["winner"]}
+FULL = Request(
+    (TextPart("first"), PICTURE, TextPart("last")), system="be brief", temperature=0.0, max_tokens=9, schema=SCHEMA
+)
+
+
+def ask(backend: str, answers: list[Any], request: Request = FULL, **options: Any) -> tuple[Reply, Loopback]:
+    async def main() -> tuple[Reply, Loopback]:
+        async with serving(*answers) as server:
+            client = build_client(backend, model_name="m", base_url=server.url, api_key=KEY, timeout=0.5, **options)
+            try:
+                return await client.ask(request), server
+            finally:
+                await client.aclose()
+
+    return asyncio.run(main())
+
+
+def gemini(text: str | None, finish: str = "STOP", **more: Any) -> tuple[int, Any, dict[str, str]]:
+    parts = [] if text is None else [{"text": "thinking…", "thought": True}, {"text": text}]
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}
+    usage = {"promptTokenCount": 5, "candidatesTokenCount": 2, "thoughtsTokenCount": 4, "totalTokenCount": 11}
+    return 200, {"candidates": [candidate | more], "usageMetadata": usage}, {}
+
+
+def claude(text: str, stop: str = "end_turn") -> tuple[int, Any, dict[str, str]]:
+    usage = {"input_tokens": 5, "output_tokens": 2}
+    message = {"id": "x", "type": "message", "role": "assistant", "model": "m", "stop_reason": stop, "usage": usage}
+    return 200, message | {"content": [{"type": "text", "text": text}]}, {}
+
+
+GOOD = {"google": gemini('{"winner": "A"}'), "anthropic": claude('{"winner": "A"}')}
+SDKS = list(GOOD)
+
+
+def test_gemini_gets_system_pictures_and_schema() -> None:
+    reply, server = ask("google", [GOOD["google"]])
+    body = server.bodies[0]
+    first, picture, last = body["contents"][0]["parts"]
+    assert (first["text"], last["text"]) == ("first", "last")
+    assert base64.urlsafe_b64decode(picture["inlineData"]["data"].replace("+", "-").replace("/", "_")) == PICTURE.data
+    assert body["systemInstruction"]["parts"][0]["text"] == "be brief"
+    how = body["generationConfig"]
+    assert (how["maxOutputTokens"], how["temperature"], how["responseMimeType"]) == (9, 0.0, "application/json")
+    assert server.paths[0].endswith("/models/m:generateContent")
+    assert reply == Reply(
+        '{"winner": "A"}',
+        usage={"prompt_tokens": 5, "completion_tokens": 2, "reasoning_tokens": 4, "total_tokens": 11},
+    )
+
+
+def test_claude_gets_system_pictures_and_schema() -> None:
+    reply, server = ask("anthropic", [GOOD["anthropic"]])
+    body = server.bodies[0]
+    picture = body["messages"][0]["content"][1]
+    assert base64.b64decode(picture["source"]["data"]) == PICTURE.data
+    assert (body["system"], body["max_tokens"], body["temperature"]) == ("be brief", 9, 0.0)
+    assert body["output_config"]["format"]["schema"] == SCHEMA
+    assert reply == Reply('{"winner": "A"}', usage={"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7})
+
+
+@pytest.mark.parametrize(
+    ("backend", "answer", "finish"),
+    [
+        ("google", gemini("cut", "MAX_TOKENS"), "length"),
+        ("google", gemini(None, "SAFETY"), "refusal"),
+        ("google", gemini("x", "OTHER"), "other"),
+        ("google", (200, {"promptFeedback": {"blockReason": "SAFETY"}}, {}), "refusal"),
+        ("anthropic", claude("cut", "max_tokens"), "length"),
+        ("anthropic", claude("", "refusal"), "refusal"),
+    ],
+)
+def test_finish_reasons_are_read(backend: str, answer: Any, finish: str) -> None:
+    reply, _ = ask(backend, [answer])
+    assert reply.finish_reason == finish
+
+
+@pytest.mark.parametrize("backend", SDKS)
+def test_an_sdks_error_keeps_status_words_and_wish_and_loses_the_key(backend: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        ask(backend, [refused(429, f"key {KEY} is too fast", Retry_After="3")])
+    assert (caught.value.status, caught.value.retry_after) == (429, 3.0)
+    assert "is too fast" in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert caught.value.__context__ is None  # the SDK's own error holds the headers that were sent
+
+
+def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
+    error = {"code": 429, "message": "quota", "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}
+    with pytest.raises(ApiError) as caught:
+        ask("google", [(429, {"error": error}, {})])
+    assert caught.value.retry_after == 34.0
+
+
+@pytest.mark.parametrize("backend", SDKS)
+@pytest.mark.parametrize(("answer", "cause"), [(5.0, "timeout"), (None, "connection"), ((200, b"<p>", {}), "not JSON")])
+def test_an_sdks_lost_reply_has_a_cause(backend: str, answer: Any, cause: str) -> None:
+    with pytest.raises(TransportError) as caught:
+        ask(backend, [answer])
+    assert caught.value.cause in (cause, "no reply in body")
+
+
+@pytest.mark.parametrize("backend", SDKS)
+def test_an_sdk_sends_a_failed_call_once(backend: str) -> None:
+    async def main() -> int:
+        async with serving(refused(503, "x")) as server:
+            client = build_client(backend, model_name="m", base_url=server.url, api_key=KEY)
+            with pytest.raises(ApiError):
+                await client.ask(FULL)
+            await client.aclose()
+            return len(server.raw)
+
+    assert asyncio.run(main()) == 1
+
+
+@pytest.mark.parametrize("backend", SDKS)
+def test_a_schema_refused_by_an_sdks_server_is_left_out(backend: str) -> None:
+    name = {"google": "response_schema is not supported", "anthropic": "output_config: unknown"}[backend]
+    reply, server = ask(backend, [refused(400, name), GOOD[backend]])
+    assert len(server.raw) == 2
+    assert any("schema refused" in note for note in reply.notes)
+
+
+def test_what_a_backend_cannot_do_is_noted() -> None:
+    reply, _ = ask("anthropic", [claude("A")], Request((TextPart("x"),), seed=1, top_logprobs=3))
+    assert reply.notes == ("this backend gives no log-probabilities", "this backend takes no seed")
+
+
+@pytest.mark.parametrize("backend", SDKS)
+def test_a_missing_key_is_a_wrong_call(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UsageError, match="_API_KEY"):
+        build_client(backend, model_name="m")
+
+
+@pytest.mark.parametrize("backend", ["api", "vllm", *SDKS])
+def test_no_repr_shows_a_key(backend: str) -> None:
+    client = build_client(backend, model_name="m", base_url="http://h", api_key=KEY)
+    assert KEY not in repr(client) + str(client) + repr(vars(client))
+
+
+# ---------------------------------------------------------------- registry and configuration
+
+
+def test_an_unknown_backend_is_named_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"'nope'; known: api, google, vllm"):
+        build_client("nope", model_name="m")
+    with pytest.raises(UnknownName):
+        open_client({"backend": "nope", "model_name": "m"})
+
+
+def test_a_registry_imports_when_asked_and_takes_ones_own() -> None:
+    registry = Registry("thing", {"path": "pathlib:PurePath"})
+    registry.register("mine", int)
+    assert registry["path"].__name__ == "PurePath"
+    assert (registry.get("mine"), registry.get("other"), sorted(registry)) == (int, None, ["mine", "path"])
+
+
+def test_values_may_be_text_and_null_is_left_out() -> None:
+    client = build_client("vllm", model_name="m", port="8011", timeout="15", max_tokens="7", base_url=None)
+    assert client.base_url == "http://127.0.0.1:8011/v1"
+    assert client.sampling.max_tokens == 7
+
+
+def test_keys_of_judges_and_of_other_backends_may_stand_in_a_configuration() -> None:
+    build_client("api", model_name="m", base_url="http://h", retries=3, prompt_info={}, port=1, ip_address="x")
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"model_name": "m", "max_tokenz": 5}, "max_tokenz"),
+        ({}, "model_name"),
+        ({"model_name": "m", "max_tokens": 0}, "max_tokens"),
+        ({"model_name": "m", "timeout": "soon"}, "timeout"),
+        ({"model_name": "m", "temperature": -1}, "temperature"),
+    ],
+)
+def test_a_wrong_field_is_named_and_its_value_is_not_shown(fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(UsageError, match=named) as caught:
+        build_client("api", base_url="http://h", api_key=KEY, **fields)
+    assert KEY not in str(caught.value)
+
+
+def test_an_opened_client_retries_and_is_limited() -> None:
+    config = {"model_name": "m", "base_url": "http://h", "attempts": 2, "max_image_side": 64}
+    client = open_client(config, concurrency=5)
+    assert isinstance(client, Shrinking)
+    assert isinstance(client.inner, Retrying)
+    assert client.inner.policy.attempts == 2
+    assert isinstance(client.inner.inner, Limited)
+    assert client.inner.inner.limit.ceiling == 5
+    assert isinstance(client.inner.inner.inner, CLIENT_REGISTRY["api"])
+
+
+# ---------------------------------------------------------------- plain calls, secrets
+
+
+def test_plain_calls_work_inside_a_running_loop_too() -> None:
+    async def value() -> int:
+        return 7
+
+    async def notebook() -> int:
+        return run_sync(value())
+
+    assert run_sync(value()) == 7
+    assert asyncio.run(notebook()) == 7
+
+
+def test_a_plain_call_inside_its_own_loop_says_so_and_does_not_hang() -> None:
+    async def inner() -> int:
+        return 1
+
+    async def outer() -> int:
+        return run_sync(inner())
+
+    with pytest.raises(RuntimeError, match="await it"):
+        run_sync(outer())
+
+
+def test_a_secret_is_shown_by_nothing() -> None:
+    secret = Secret(KEY)
+    assert KEY not in f"{secret} {secret!r} {[secret]}"
+    assert KEY.encode() not in pickle.dumps(secret)
+
+
+def test_short_placeholders_are_not_masked() -> None:
+    assert Redactor([Secret("x"), None])("example") == "example"
+    assert Redactor([Secret(KEY)])(f"<{KEY}>") == "<***>"
+
+
+def test_a_public_url_has_no_password_and_no_query() -> None:
+    assert public_url("https://me:word@host:8/v1/?key=1#x") == "https://host:8/v1"

@@ -1,0 +1,296 @@
+"""PairwiseJudge and VIEscorePipe: results exactly as documented, over a scripted client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from visualjudge.clients import ImagePart, Reply, Request, ScriptedClient, TextPart
+from visualjudge.errors import ApiError, DataError, PromptError, UsageError
+from visualjudge.judges import PIPE_REGISTRY, ClientPipe, PairJudgeInput, PairwiseJudge, VIEscorePipe
+from visualjudge.prompts import PromptAssetStore, PromptTemplate
+
+STORE = PromptAssetStore()
+DIMENSIONS = ("visual_consistency", "instruction_following", "visual_quality")
+SOURCE, A, B = (np.full((6, 7, 3), value, np.uint8) for value in (10, 20, 30))
+ROW = {"instruction": "make it blue", "input_image": SOURCE, "edited_images": [A, B]}
+GOOD = '{"winner": "Image B"}'
+
+
+def pair(script: Any, dimension: str = "visual_consistency", **config: Any) -> tuple[PairwiseJudge, ScriptedClient]:
+    client = ScriptedClient(script)
+    template = STORE.get_prompt(f"vlm/assessment/{dimension}/pairwise")
+    return PairwiseJudge(template, {"retries": 1, **config}, client=client), client
+
+
+def vie(script: Any, dimension: str = "visual_consistency", version: str = "v1", **config: Any) -> VIEscorePipe:
+    template = STORE.get_prompt(f"vlm/assessment/{dimension}/viescore", version)
+    return VIEscorePipe(template, {"retries": 1, **config}, client=ScriptedClient(script))
+
+
+def said(score: Any) -> str:
+    return json.dumps({"reasoning": "x", "score": score})
+
+
+# ---------------------------------------------------------------- pairwise
+
+
+@pytest.mark.parametrize(
+    ("alias", "winner"),
+    [
+        *((alias, "Image A") for alias in ("image_a", "image a", "a", "A", "IMAGE_A", "Image A")),
+        *((alias, "Image B") for alias in ("image_b", "image b", "b", "iMaGe B")),
+        *((alias, "Tie") for alias in ("tie", "equal", "both", "none", "TIE", "None")),
+    ],
+)
+def test_aliases_in_any_case_name_a_winner(alias: str, winner: str) -> None:
+    judge, client = pair([json.dumps({"winner": alias})])
+    assert judge(ROW) == {
+        "type": "pairwise_comparison",
+        "value": winner,
+        "meta": {"raw_response": json.dumps({"winner": alias})},
+    }
+    assert len(client.requests) == 1
+
+
+@pytest.mark.parametrize("stranger", ["Image C", " a ", "a.", "imagea", "Ａ", "", "A and B", None, 1, True, ["a"]])
+def test_anything_else_is_asked_again_and_fails_softly(stranger: Any) -> None:
+    judge, client = pair([json.dumps({"winner": stranger}), "last words"])
+    assert judge(ROW) == {"type": "pairwise_comparison", "value": "Failed", "meta": {"raw_response": "last words"}}
+    assert len(client.requests) == 2
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_the_budget_is_one_call_and_the_retries(retries: int) -> None:
+    judge, client = pair(["no"] * retries + [GOOD], retries=retries)
+    assert judge(ROW)["value"] == "Image B"
+    assert client.attempts == list(range(retries + 1))
+    late, client = pair(["no"] * (retries + 1) + [GOOD], retries=retries)
+    assert late(ROW)["value"] == "Failed"
+    assert len(client.requests) == retries + 1
+
+
+def test_a_seed_moves_on_with_each_repeat() -> None:
+    judge, client = pair(["no"], retries=2)
+    request = Request((TextPart("x"),), seed=40)
+    asyncio.run(judge.ask_until(request, lambda text: None))
+    assert [asked.seed for asked in client.requests] == [40, 41, 42]
+
+
+def test_a_model_that_cannot_be_asked_is_an_error_not_a_verdict() -> None:
+    judge, _ = pair([ApiError(401, "who are you")])
+    with pytest.raises(ApiError):
+        judge(ROW)
+
+
+def test_the_prompt_shows_source_and_edits_in_order_and_the_instruction_word_for_word() -> None:
+    judge, client = pair([GOOD])
+    instruction = 'say "<image>" {{instruction}} {x} %s\n$1'
+    judge(ROW | {"instruction": instruction})
+    request = client.requests[0]
+    pictures = [part.data for part in request.parts if isinstance(part, ImagePart)]
+    assert pictures == [part.data for part in _encoded()]
+    text = "".join(part.text for part in request.parts if isinstance(part, TextPart))
+    assert instruction in text
+    assert "<image>" not in text.replace(instruction, "")
+    assert request.system
+    assert "retoucher" in request.system
+
+
+def _encoded() -> list[ImagePart]:
+    from visualjudge.clients import image_part
+
+    return [image_part(picture) for picture in (SOURCE, A, B)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "fields"), [("auto", ["reasoning", "winner"]), ("answer", ["winner"]), ("off", None), (False, None)]
+)
+def test_the_schema_that_is_asked_for_follows_the_option(mode: Any, fields: list[str] | None) -> None:
+    judge, client = pair([GOOD], structured_output=mode)
+    judge(ROW)
+    schema = client.requests[0].schema
+    assert (None if schema is None else list(schema["properties"])) == fields
+    if schema is not None:
+        assert schema["required"] == fields
+        assert schema["additionalProperties"] is False
+        assert schema["properties"]["winner"]["enum"] == ["Image A", "Image B", "Tie"]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"edited_images": [A]}, "edited_images"),
+        ({"edited_images": [A, B, A]}, "edited_images"),
+        ({"edited_images": None}, "edited_images"),
+        ({"instruction": None}, "instruction"),
+        ({"input_image": None}, "input_image"),
+    ],
+)
+def test_an_input_that_does_not_fit_is_named_before_any_call(change: dict[str, Any], named: str) -> None:
+    judge, client = pair([GOOD])
+    with pytest.raises(ValueError, match=named):
+        judge(ROW | change)
+    with pytest.raises(ValueError, match="edited_images"):
+        judge({"instruction": "x", "input_image": A})
+    assert client.requests == []
+
+
+def test_a_picture_that_is_not_there_is_named_before_any_call() -> None:
+    judge, client = pair([GOOD])
+    with pytest.raises(DataError, match="gone-7"):
+        judge(ROW | {"input_image": "/nowhere/gone-7.png"})
+    assert client.requests == []
+
+
+def test_further_keys_and_keywords_are_left_alone() -> None:
+    judge, _ = pair([GOOD])
+    row = ROW | {"key": 1}
+    assert judge(row, request_id=7)["value"] == "Image B"
+    assert list(row) == [*ROW, "key"]
+
+
+def test_schemas_check_their_fields() -> None:
+    PairJudgeInput(**ROW)
+    with pytest.raises(ValueError, match="edited_images"):
+        PairJudgeInput(instruction="x", input_image=A, edited_images=[A])
+
+
+# ---------------------------------------------------------------- viescore
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize(("score", "value"), [(7, 7.0), (0, 0.0), ("8.5", 8.5), (15, 15.0)])
+def test_v1_takes_one_number(dimension: str, score: Any, value: float) -> None:
+    assert vie([said(score)], dimension)(ROW | {"edited_images": [A]}) == {
+        "type": "single_score",
+        "value": value,
+        "meta": {"vie_score": [value], "raw_response": {"edited_image_0": said(score)}},
+    }
+
+
+@pytest.mark.parametrize("score", [[7], [], "8/10", "high", None, True, {"a": 1}, "nan", "inf", ""])
+def test_v1_takes_nothing_else(score: Any) -> None:
+    result = vie([said(score)])(ROW | {"edited_images": [A]})
+    assert (result["value"], result["meta"]["vie_score"]) == ("Failed", [None])
+
+
+@pytest.mark.parametrize(
+    ("dimension", "score", "value"),
+    [
+        ("instruction_following", [20, 5], 20.0),
+        ("visual_quality", [20, 5], 5.0),
+        ("visual_consistency", [20, 5], 5.0),
+        ("visual_consistency", [5, 20], 20.0),
+        ("visual_quality", [9, 4, 2], 2.0),
+        ("instruction_following", [20], 20.0),
+        ("visual_consistency", [20], None),
+        ("visual_quality", [20, "x"], None),
+        ("visual_quality", [], None),
+        ("visual_quality", 7, None),
+        ("instruction_following", "78", None),
+    ],
+)
+def test_v2_picks_by_the_prompts_family(dimension: str, score: Any, value: float | None) -> None:
+    result = vie([said(score)], dimension, "v2")(ROW | {"edited_images": [A]})
+    assert result["meta"]["vie_score"] == [value]
+
+
+def by_picture(for_a: list[str], for_b: list[str]) -> Any:
+    """Replies to A and to B in turn, whichever is asked first."""
+    encoded = _encoded()
+
+    def line(request: Request, attempt: int) -> str:
+        shown = [part.data for part in request.parts if isinstance(part, ImagePart)][-1]
+        return (for_a if shown == encoded[1].data else for_b)[attempt]
+
+    return line
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "value", "scores"),
+    [
+        ([said(8)], [said(3)], "Image A", [8.0, 3.0]),
+        ([said(2)], [said("9")], "Image B", [2.0, 9.0]),
+        ([said(0)], [said("0.0")], "Tie", [0.0, 0.0]),
+        (["?", "?"], [said(5)], "Failed", [None, 5.0]),
+        (["?", said(6)], [said(5)], "Image A", [6.0, 5.0]),
+    ],
+)
+def test_two_edits_are_compared_by_their_scores(a: list[str], b: list[str], value: str, scores: list[Any]) -> None:
+    raw = {"edited_image_0": a[-1], "edited_image_1": b[-1]}
+    assert vie(by_picture(a, b))(ROW) == {
+        "type": "pairwise_comparison",
+        "value": value,
+        "meta": {"vie_score": scores, "raw_response": raw},
+    }
+
+
+@pytest.mark.parametrize("edits", [[], [A, B, A]])
+def test_one_or_two_edits_are_due(edits: list[Any]) -> None:
+    with pytest.raises(ValueError, match="edited_images"):
+        vie([said(1)])(ROW | {"edited_images": edits})
+
+
+def test_one_input_can_be_scored_by_itself() -> None:
+    judge = vie(["?", said(4)])
+    source, edit, _ = _encoded()
+    assert judge.score_single_input(judge.request("x", source, [edit])) == (4.0, said(4))
+
+
+def test_usage_calls_and_notes_count_paid_replies() -> None:
+    replies = [Reply("?", usage={"total_tokens": 5}, notes=("n",)), Reply(GOOD, usage={"total_tokens": 7}, cached=True)]
+    judge, _ = pair(replies)
+    judged = asyncio.run(judge.judge(ROW))
+    assert (judged.usage, judged.calls, judged.notes) == ({"total_tokens": 5}, 1, ("n",))
+
+
+# ---------------------------------------------------------------- prompts and registries
+
+
+def test_pipes_are_registered() -> None:
+    assert PIPE_REGISTRY["pairwise-judge"] is PairwiseJudge
+    assert PIPE_REGISTRY["viescore"] is VIEscorePipe
+    assert issubclass(PairwiseJudge, ClientPipe)
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize(("kind", "version"), [("pairwise", "v1"), ("viescore", "v1"), ("viescore", "v2")])
+def test_prompts_say_what_to_reply_on_which_scale(dimension: str, kind: str, version: str) -> None:
+    prompt = STORE.get_prompt(f"vlm/assessment/{dimension}/{kind}", version)
+    due = {"pairwise": ['"winner"', "Image A", "Image B", "Tie"], "viescore": ['"score"']}[kind]
+    assert all(word in prompt.user for word in due)
+    assert prompt.user.count("<image>") == (3 if kind == "pairwise" else 2)
+    scale = {("viescore", "v1"): "from 0 to 10", ("viescore", "v2"): "from 0 to 25"}.get((kind, version), "")
+    assert scale in prompt.user
+    assert prompt.placeholders == {"instruction"}
+
+
+def test_a_prompt_may_leave_the_source_out() -> None:
+    template = PromptTemplate("mine", "v1", user="<image> or <image>? {{instruction}}")
+    client = ScriptedClient([GOOD])
+    PairwiseJudge(template, {}, client=client)(ROW)
+    assert [part for part in client.requests[0].parts if isinstance(part, ImagePart)] == _encoded()[1:]
+
+
+@pytest.mark.parametrize(
+    ("template", "config", "error"),
+    [
+        (PromptTemplate("mine", "v1", user="<image>"), {}, PromptError),
+        (PromptTemplate("mine", "v1", user="<image><image>{{other}}"), {}, PromptError),
+        (PromptTemplate("mine", "v1", user="x", input_schema="Nope"), {}, PromptError),
+        (PromptTemplate("mine", "v1", user="x", output_schema="Nope"), {}, PromptError),
+        (PromptTemplate("mine", "v1", user="x"), {"retries": -1}, UsageError),
+        (PromptTemplate("mine", "v1", user="x"), {"retries": "some"}, UsageError),
+        (PromptTemplate("mine", "v1", user="x"), {"structured_output": "maybe"}, UsageError),
+    ],
+)
+def test_a_prompt_or_option_that_does_not_fit_is_an_error(
+    template: PromptTemplate, config: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        PairwiseJudge(template, config, client=ScriptedClient([GOOD]))(ROW)
