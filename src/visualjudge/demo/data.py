@@ -108,7 +108,7 @@ def _grade(
                 error_type=error_type,
                 prompt=prompt,
                 final_score=item.final_score,
-                source=f"severity {item.severity}",
+                source=f"{error_type} {item.severity:.2f}",
                 metadata={"severity": item.severity},
             )
 
@@ -185,7 +185,7 @@ def _generation(task: Task, pages: Pages, photos: tuple[Photograph, ...], _seed:
                 error_type=None,
                 prompt=made.prompt,
                 final_score=round(10 * (1 - severity), 4),
-                source=f"severity {severity}",
+                source=f"step {SEVERITIES.index(severity)}",
                 metadata={"severity": severity, "score_from": "set by construction, 10 × (1 − severity)"},
             )
 

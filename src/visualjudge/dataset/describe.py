@@ -1,0 +1,128 @@
+"""What a data folder holds: counts, scores and margins, by task, source and error type."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.dataset.groups import group
+from visualjudge.records import Annotation
+
+MARGINS_A_GROUP = 500
+"""Pairs of one group that are looked at: enough for a median, however large the group."""
+
+
+@dataclass
+class Slice:
+    """Scores of one part of a data folder, and the margins of the pairs that can be asked within it."""
+
+    name: str
+    scores: list[float] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
+    images: set[str] = field(default_factory=set)
+    groups: int = 0
+
+    def row(self) -> dict[str, Any]:
+        """As a record for JSON: counts, quartiles of the scores, median margin; None where there is nothing."""
+        low, middle, high = _quartiles(self.scores)
+        return {
+            "name": self.name,
+            "annotations": len(self.scores),
+            "images": len(self.images),
+            "groups": self.groups,
+            "pairs": len(self.margins),
+            "score_q1": low,
+            "score_median": middle,
+            "score_q3": high,
+            "margin_median": _quartiles(self.margins)[1],
+        }
+
+
+@dataclass
+class Description:
+    """One task: all of it, and by source and error type."""
+
+    task: str
+    whole: Slice
+    by_source: list[Slice]
+    by_error_type: list[Slice]
+
+    def to_json(self) -> dict[str, Any]:
+        """As a record for JSON."""
+        return {
+            "task": self.task,
+            **{key: value for key, value in self.whole.row().items() if key != "name"},
+            "by_source": [part.row() for part in self.by_source],
+            "by_error_type": [part.row() for part in self.by_error_type],
+        }
+
+
+def describe(task: str, annotations: Sequence[Annotation]) -> Description:
+    """Counts, scores and margins of one task's annotations. A margin is the difference of two scores of one group."""
+    return Description(
+        task,
+        _slice(task, annotations, "all"),
+        _parts(task, annotations, lambda note: note.source),
+        _parts(task, annotations, lambda note: note.error_type),
+    )
+
+
+def plot(descriptions: Sequence[Description], path: Path) -> None:
+    """Histograms of scores and margins, a row a task, as a PNG or whatever the suffix of ``path`` says."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(
+        len(descriptions), 2, figsize=(9, 1.1 + 1.3 * len(descriptions)), squeeze=False, sharex=True
+    )
+    bins = np.linspace(0, 10, 21)
+    for (left, right), one in zip(axes, descriptions, strict=True):
+        left.hist(one.whole.scores, bins=bins, color="#4363d8")
+        right.hist(one.whole.margins, bins=bins, color="#f58231")
+        left.set_ylabel(one.task, rotation=0, ha="right", va="center", fontsize=8)
+        for axis in (left, right):
+            axis.spines[["top", "right"]].set_visible(False)
+            axis.tick_params(labelsize=7)
+    axes[0][0].set_title("final_score", fontsize=9)
+    axes[0][1].set_title("margin of the pairs in a group", fontsize=9)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _parts(task: str, annotations: Sequence[Annotation], name_of: Any) -> list[Slice]:
+    parts: dict[str, list[Annotation]] = defaultdict(list)
+    for note in annotations:
+        parts[name_of(note) or "(none)"].append(note)
+    return [_slice(task, parts[name], name) for name in sorted(parts)]
+
+
+def _slice(task: str, annotations: Sequence[Annotation], name: str) -> Slice:
+    part = Slice(name, [note.final_score for note in annotations], images={note.image_id for note in annotations})
+    for one in group(task, annotations):
+        part.groups += 1
+        part.margins += _margins([note.final_score for note in one.members])
+    return part
+
+
+def _margins(scores: Iterable[float]) -> list[float]:
+    pairs = combinations(scores, 2)
+    margins = [
+        abs(first - second) for first, second in (pair for _, pair in zip(range(MARGINS_A_GROUP), pairs, strict=False))
+    ]
+    return [margin for margin in margins if margin > 0]
+
+
+def _quartiles(values: list[float]) -> tuple[float | None, float | None, float | None]:
+    if not values:
+        return None, None, None
+    low, middle, high = (round(float(v), 4) for v in np.percentile(values, [25, 50, 75]))
+    return low, middle, high

@@ -1,0 +1,36 @@
+"""Counts, quartiles and margins of a handful of annotations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from visualjudge.dataset.describe import describe, plot
+from visualjudge.records import Annotation
+
+
+def note(number: int, image: str, score: float, source: str | None = "a") -> Annotation:
+    return Annotation(str(number), image, "keypoint", {}, score, error_type="jitter", source=source)
+
+
+NOTES = [note(0, "x", 2), note(1, "x", 5, "b"), note(2, "x", 5, None), note(3, "y", 10)]
+
+
+def test_margins_are_of_pairs_within_a_group_that_differ() -> None:
+    whole = describe("keypoint", NOTES).to_json()
+    assert (whole["annotations"], whole["images"], whole["groups"], whole["pairs"]) == (4, 2, 2, 2)
+    assert whole["margin_median"] == 3
+    assert whole["score_median"] == 5
+
+
+def test_sources_are_told_apart_and_a_missing_one_is_named() -> None:
+    parts = describe("keypoint", NOTES).to_json()["by_source"]
+    assert [(part["name"], part["annotations"]) for part in parts] == [("(none)", 1), ("a", 2), ("b", 1)]
+
+
+def test_nothing_to_compute_is_null() -> None:
+    assert describe("keypoint", [note(0, "x", 1)]).to_json()["margin_median"] is None
+
+
+def test_picture_is_written(tmp_path: Path) -> None:
+    plot([describe("keypoint", NOTES)], tmp_path / "scores.png")
+    assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
