@@ -46,6 +46,8 @@ def davidson(wins: FloatArray, ties: FloatArray | None = None, *, ridge: float |
     """
     tied = np.zeros_like(wins, dtype=float) if ties is None else np.asarray(ties, float)
     groups, finite = components(wins, tied)
+    if not np.any(wins):  # nothing but ties: equal strengths, and no finite tie parameter
+        return Strengths(np.zeros(len(wins)), groups, None, True)
     penalty = (0.0 if finite else RIDGE) if ridge is None else ridge
     theta, log_tie = _newton(np.asarray(wins, float), tied, groups, penalty)
     for group in np.unique(groups):
