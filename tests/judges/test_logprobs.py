@@ -46,7 +46,9 @@ def test_a_winner_is_summed_over_its_tokens() -> None:
     found = winner_probabilities(
         reply(token('{"winner', 1.0), token('": "', 1.0), token("Image", 0.6, Tie=0.3), token(" A", 0.75, _B=0.25))
     )
-    assert found == {
+    assert found is not None
+    assert found.unresolved == 0
+    assert found.probabilities == {
         "Image A": pytest.approx(0.5),
         "Image B": pytest.approx(0.15 / 0.9),
         "Tie": pytest.approx(0.3 / 0.9),
@@ -75,11 +77,19 @@ def test_a_last_one_is_a_one() -> None:
     assert expected_score(reply(token("1", 1.0))) == 1.0
 
 
-def test_what_cannot_be_told_apart_is_left_out_and_seen_says_so() -> None:
+def test_what_cannot_be_told_apart_is_not_shared_out() -> None:
     found = distribution((token("7", 0.5, _1=0.3),), SCORES)
     assert found is not None
-    assert found.probabilities["7"] == 1.0
-    assert found.seen == pytest.approx(0.5)
+    assert found.probabilities["7"] == pytest.approx(0.625)
+    assert (found.unresolved, found.seen) == (pytest.approx(0.375), pytest.approx(0.8))
+    assert expected_score(reply(token("7", 0.5, _1=0.3))) is None
+
+
+def test_the_images_mass_is_not_the_ties() -> None:
+    found = winner_probabilities(reply(token("Tie", 0.6, Image=0.4)))
+    assert found is not None
+    assert found.probabilities == {"Image A": 0, "Image B": 0, "Tie": pytest.approx(0.6)}
+    assert found.unresolved == pytest.approx(0.4)
 
 
 def test_nothing_is_said_without_log_probabilities_or_about_something_else() -> None:

@@ -3,7 +3,7 @@
 An answer may be one token or several ("Tie", "Image" + " A"), and one token may begin several answers ("1" begins 1 and
 10). So the tokens are followed from where the answer begins; each alternative that fits exactly one answer adds its
 probability to that answer's, and the token that was said is followed further. What fits none, or several without having
-been followed, is not shared out: ``seen`` tells how much was.
+been followed ("Image", when "Tie" was said), is not shared out: ``unresolved`` tells how much that is.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ MASKED = -9990.0
 """vLLM gives tokens that a grammar forbids a log-probability of -9999: they count as impossible."""
 LEAST_SEEN = 0.1
 """With less of the probability than this on any answer, the model was about to say something else."""
+MOST_UNRESOLVED = 0.1
 
 Options = Mapping[str, Sequence[str]]
 """Answer -> the ways to write it, in lower case."""
@@ -34,9 +35,14 @@ _BEFORE_ANSWER = " \t\n\r*_(\"'`"
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Probability of each answer, summing to 1, and the share of the model's probability that they had together."""
+    """Probability of each answer; they and ``unresolved`` sum to 1.
+
+    ``unresolved`` went to beginnings of several answers; ``seen`` is the share of the model's whole probability that
+    went to answers at all.
+    """
 
     probabilities: Mapping[str, float]
+    unresolved: float
     seen: float
 
 
@@ -56,37 +62,42 @@ def distribution(tokens: Sequence[Token], options: Options) -> Distribution | No
     Distribution or None
         None if no answer had any probability.
     """
-    mass: defaultdict[str, float] = defaultdict(float)
+    mass: defaultdict[str | None, float] = defaultdict(float)
     for option, probability in _paths(list(_from_answer(tokens)), options):
         mass[option] += probability
-    seen = sum(mass.values())
+    seen = math.fsum(mass.values())
     if seen <= 0:
         return None
-    return Distribution({option: mass[option] / seen for option in options}, min(seen, 1.0))
+    return Distribution({option: mass[option] / seen for option in options}, mass[None] / seen, min(seen, 1.0))
 
 
 def probability_of_a(reply: Reply) -> float | None:
     """P(A) / (P(A) + P(B)); None without log-probabilities, or where the reply was about something else."""
     found = _trusted(reply, PAIR)
-    return None if found is None else found.probabilities["A"]
+    if found is None:
+        return None
+    a, b = found.probabilities["A"], found.probabilities["B"]
+    return a / (a + b) if a + b > 0 else None
 
 
-def winner_probabilities(reply: Reply) -> dict[str, float] | None:
+def winner_probabilities(reply: Reply) -> Distribution | None:
     """Probabilities of Image A, Image B and Tie in the reply to a pairwise judge, or None likewise."""
-    found = _trusted(reply, WINNER)
-    return None if found is None else dict(found.probabilities)
+    return _trusted(reply, WINNER)
 
 
 def expected_score(reply: Reply) -> float | None:
     """Mean of the whole scores 0 to 10, weighted by their probability (G-Eval, Liu et al. 2023), or None likewise.
 
-    Also None where the reply's score has a fraction: the alternatives then tell the digits before it only.
+    Also None where the reply's score has a fraction (the alternatives then tell the digits before it only), or where
+    more than a tenth is unresolved (a 1 that may have become a 10).
     """
     said = "".join(text for text, _, _ in _from_answer(reply.tokens or ()))
     if re.match(r"\s*\d+\.\d", said):
         return None
     found = _trusted(reply, SCORES)
-    return None if found is None else math.fsum(int(score) * p for score, p in found.probabilities.items())
+    if found is None or found.unresolved > MOST_UNRESOLVED:
+        return None
+    return math.fsum(int(score) * p for score, p in found.probabilities.items()) / (1 - found.unresolved)
 
 
 def _trusted(reply: Reply, options: Options) -> Distribution | None:
@@ -114,14 +125,17 @@ def _from_answer(tokens: Sequence[Token]) -> Iterator[tuple[str, float, list[tup
 
 def _paths(
     steps: Sequence[tuple[str, float, list[tuple[str, float]]]], options: Options
-) -> Iterator[tuple[str, float]]:
-    """Each way in which the tokens lead to exactly one answer, with its probability."""
+) -> Iterator[tuple[str | None, float]]:
+    """Each way in which the tokens lead to exactly one answer, or (None) to the beginning of several; its probability.
+
+    An alternative that says nothing yet (a space, an opening quote) is neither.
+    """
     said, reached = "", 1.0
     for number, (text, probability, others) in enumerate(steps):
         for other, p in others:
             fits = _fits(said + other, options) if other != text else ()
-            if len(fits) == 1:
-                yield fits[0], reached * p
+            if fits and (said + other).strip(_BEFORE_ANSWER):
+                yield (fits[0] if len(fits) == 1 else None), reached * p
         said, reached = said + text, reached * probability
         fits = _fits(said, options)
         ahead = steps[number + 1][0] if number + 1 < len(steps) else ""
