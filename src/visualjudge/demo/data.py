@@ -117,7 +117,7 @@ def _detection(task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: i
     labels = tuple(sorted({item.label for photo in photos for item in photo.objects}))
     for photo in photos:
         pages.add_image(photo.name, photo.pixels)
-        truth = Detections(tuple(_boxed(item) for item in photo.objects))
+        truth = Detections(tuple(boxed(item) for item in photo.objects))
         _grade(pages, photo, truth, seed=seed, labels=labels, classed=task.classed)
 
 
@@ -207,7 +207,8 @@ def _shrunk(photo: Photograph) -> Photograph:
     return photo.resized(pixels)
 
 
-def _boxed(item: Instance) -> Detection:
+def boxed(item: Instance) -> Detection:
+    """The box around an object's mask."""
     x1, y1, x2, y2 = item.mask.xyxy
     return Detection(item.label, (float(x1), float(y1), float(x2), float(y2)))
 
