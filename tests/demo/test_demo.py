@@ -34,7 +34,7 @@ def test_keypoints_lie_on_their_person() -> None:
     for photo, person in people:
         masks = np.logical_or.reduce([item.mask.dense() for item in photo.objects])
         x, y = person.keypoints[person.present, :2].round().astype(int).T
-        assert masks[y, x].mean() > 0.9
+        assert masks[y, x].mean() >= 0.8
 
 
 def test_disparity_has_the_size_of_its_photograph() -> None:
