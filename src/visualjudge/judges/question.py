@@ -33,20 +33,22 @@ def n_options(question: Question) -> int:
     return len(question.annotation_ids)
 
 
-def answer_schema(question: Question) -> dict[str, Any]:
-    """JSON schema of a reply that holds nothing but the answer."""
+def answer_schema(question: Question, *, whole: bool = False) -> dict[str, Any]:
+    """JSON schema of a reply that holds nothing but the answer; a score in tenths, or ``whole``."""
     return {
         "title": f"{question.question_type}_answer",
         "type": "object",
-        "properties": {"answer": _answer_rule(question)},
+        "properties": {"answer": _answer_rule(question, whole)},
         "required": ["answer"],
         "additionalProperties": False,
     }
 
 
-def _answer_rule(question: Question) -> dict[str, Any]:
+def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
+    # Enumerated, since a grammar that allows any number lets a small model write digits until its tokens run out.
     if question.question_type == "scoring":
-        return {"type": "number", "minimum": 0, "maximum": 10}
+        tenths = [tenth / 10 if tenth % 10 else tenth // 10 for tenth in range(101)]
+        return {"type": "number", "enum": list(range(11)) if whole else tenths}
     letters = LETTERS[: n_options(question)]
     if question.question_type == "pairwise":
         return {"type": "string", "enum": list(letters)}
@@ -81,7 +83,8 @@ class QuestionJudge:
         The dataset's folder.
     mode
         ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema is asked for beside it.
-        ``"logprobs"``: log-probabilities too, from which the probability of A and the expected score follow.
+        ``"logprobs"``: log-probabilities too, from which the probability of A and the expected score follow (the
+        schema tells where the answer stands; scores are whole).
     retries
         How often an unreadable reply is asked for again. 0, the default, keeps what the model says first; more makes
         the judge look better than it is.
@@ -115,7 +118,7 @@ class QuestionJudge:
         return Request(
             tuple(parts),
             seed=None if self.seed is None else self.seed + ask.repeat,
-            schema=answer_schema(ask.question) if self.mode == "json" else None,
+            schema=None if self.mode == "text" else answer_schema(ask.question, whole=self.mode == "logprobs"),
             top_logprobs=TOP_LOGPROBS if self.mode == "logprobs" else None,
             repeat=ask.repeat,
         )

@@ -48,16 +48,21 @@ class PairJudgeOutput(_Output):
     winner: Literal["Image A", "Image B", "Tie"]
 
 
-class VIEScoreOutput(_Output):
-    """One number from 0 to 10."""
+# Enumerated, since a grammar that allows any number lets a small model write digits until its tokens run out.
+_UP_TO_10 = {"enum": [half / 2 if half % 2 else half // 2 for half in range(21)]}
+_UP_TO_25 = {"enum": list(range(26))}
 
-    score: float
+
+class VIEScoreOutput(_Output):
+    """One number from 0 to 10, in halves."""
+
+    score: Annotated[float, Field(json_schema_extra=_UP_TO_10)]
 
 
 class VIEScoreListOutput(_Output):
-    """Two numbers from 0 to 25."""
+    """Two whole numbers from 0 to 25."""
 
-    score: list[float] = Field(min_length=2, max_length=2)
+    score: list[Annotated[int, Field(json_schema_extra=_UP_TO_25)]] = Field(min_length=2, max_length=2)
 
 
 INPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeInput, VIEScoreInput)}
