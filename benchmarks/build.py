@@ -1,0 +1,133 @@
+"""What a full-size build costs: time, peak memory, speed-up by workers, cost per question as the data grow.
+
+usage: python benchmarks/build.py [--images N] [--workers 1 2] [--grow 10] [--keep DIR]
+
+Makes a data folder of all 15 tasks from 640×480 photographs (groups of 5 annotations, 10 objects each), builds it by the
+command in a process of its own, and prints one line a build. Peak memory is the sum over all processes, sampled
+every 50 ms (proportional set size where the kernel tells it, so that shared pages count once).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from making import make_folder
+
+RUN = "from visualjudge.cli.main import run; run()"
+
+
+def main() -> None:
+    """Print the table."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--images", type=int, default=20, help="images a task; 20 fill every cap")
+    arguments.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    arguments.add_argument("--grow", type=int, default=0, help="also build N times the data with N times the caps")
+    arguments.add_argument("--keep", type=Path, help="work here and leave everything")
+    options = arguments.parse_args()
+    work = options.keep or Path(tempfile.mkdtemp(prefix="bench-build-"))
+    try:
+        _table(work, options.images, options.workers, options.grow)
+    finally:
+        if not options.keep:
+            shutil.rmtree(work)
+
+
+def _table(work: Path, images: int, workers: Sequence[int], grow: int) -> None:
+    print(
+        f"{'data':>6} {'workers':>7} {'questions':>9} {'pictures':>8} {'seconds':>8} {'ms/question':>11} {'peak MB':>8}"
+    )
+    data = make_folder(work / "data", images=images, annotations=5, size=(480, 640), objects=10)
+    seconds = {count: _line(data, work / f"out{count}", "1x", count, []) for count in workers}
+    if 1 in seconds and 2 in seconds:
+        print(f"speed-up of 2 workers over 1: {seconds[1][0] / seconds[2][0]:.2f}")
+    if grow:
+        shutil.rmtree(data)
+        large = make_folder(work / "large", images=images * grow, annotations=5, size=(480, 640), objects=10)
+        most = max(workers)
+        cost = _line(large, work / "large-out", f"{grow}x", most, _caps(grow))
+        print(f"cost per question at {grow}x the data: {cost[1] / seconds[most][1] - 1:+.1%}")
+
+
+def _caps(grow: int) -> list[str]:
+    wide = {"judge-groups": 20, "judge-pairs": 50, "scoring-groups": 20, "ranking-groups": 20}
+    wide |= {"encoding-groups": 10, "encoding-pairs": 10}
+    return [word for name, count in wide.items() for word in (f"--{name}", str(count * grow))]
+
+
+def _line(data: Path, out: Path, name: str, workers: int, more: Sequence[str]) -> tuple[float, float]:
+    """One build: seconds, and seconds per question."""
+    words = [sys.executable, "-c", RUN, "build", str(data), "--out", str(out), "--workers", str(workers), *more]
+    started = time.perf_counter()
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    peak = _Peak(process.pid)
+    status = process.wait()
+    seconds = time.perf_counter() - started
+    highest = peak.stop()
+    if status:
+        raise SystemExit(f"build ended with status {status}")
+    meta = json.loads((out / "dataset.json").read_text())
+    questions, pictures = meta["counts"]["questions"], len(meta["files"]) - 1
+    per = seconds / questions
+    print(
+        f"{name:>6} {workers:>7} {questions:>9} {pictures:>8} {seconds:>8.1f} {per * 1e3:>11.2f} {highest:>8.0f}",
+        flush=True,
+    )
+    shutil.rmtree(out)
+    return seconds, per
+
+
+class _Peak:
+    """Samples the memory of a process and its descendants."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._highest = 0.0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> float:
+        """Megabytes at the highest."""
+        self._done.set()
+        self._thread.join()
+        return self._highest
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.05):
+            self._highest = max(self._highest, sum(map(_megabytes, _family(self._pid))))
+
+
+def _family(pid: int) -> list[int]:
+    found, ahead = [], [pid]
+    while ahead:
+        one = ahead.pop()
+        found.append(one)
+        for path in Path(f"/proc/{one}/task").glob("*/children"):
+            try:
+                ahead += [int(word) for word in path.read_text().split()]
+            except OSError:
+                continue
+    return found
+
+
+def _megabytes(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+
+
+if __name__ == "__main__":
+    main()
