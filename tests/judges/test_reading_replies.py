@@ -44,10 +44,11 @@ def test_a_filtered_reply_is_a_refusal_whatever_it_says() -> None:
     assert read_reply("B", "pairwise", finish_reason="refusal") == Reading("Failed", "refusal")
 
 
-ALPHABET = st.sampled_from(
-    ["A", "B", "C", "a", "answer", "is", "better", "than", "not", "option", ":", ".", "\n", ">", "7", "10", "/", "{", "}", '"', "(", ")",
-     "the", "or", "score", "ranking", "\\boxed{", "<think>", "</think>", "cannot", "help", "**", "更好", "答案", "より", "?", ",", "-3", "if"]
-)  # fmt: skip
+WORDS = (
+    'A B C a answer is better than not option : . > 7 10 / { } " ( ) the or score ranking \\boxed{ <think> </think> '
+    "cannot help ** 更好 答案 より ? , -3 if"
+)
+ALPHABET = st.sampled_from([*WORDS.split(), "\n"])
 
 
 @given(st.lists(ALPHABET, max_size=25).map(" ".join), st.sampled_from(["pairwise", "scoring", "ranking"]))

@@ -25,7 +25,9 @@ def completion(text: str) -> dict[str, object]:
 class ChaoticServer:
     """``did`` counts requests by what became of them, under the names that clients give to causes."""
 
-    def __init__(self, rates: Mapping[str, float] = RATES, *, seed: int = 0, text: str = "A", delay_s: float = 0) -> None:
+    def __init__(
+        self, rates: Mapping[str, float] = RATES, *, seed: int = 0, text: str = "A", delay_s: float = 0
+    ) -> None:
         self.rates = dict(rates)
         self.seed = seed
         self.text = text

@@ -41,7 +41,10 @@ def _questions(root: Path, *counts: Any) -> Iterator[dict[str, Any]]:
 
 def _question(root: Path, kind: str, number: int, scores: tuple[float, ...], size: tuple[int, int]) -> dict[str, Any]:
     name = f"{kind}{number}"
-    images = [_picture(root, f"original_{name}", size), *(_picture(root, f"{name}_{k}", size) for k in range(len(scores)))]
+    images = [
+        _picture(root, f"original_{name}", size),
+        *(_picture(root, f"{name}_{k}", size) for k in range(len(scores))),
+    ]
     order = sorted(range(len(scores)), key=lambda k: -scores[k])
     answers = {"pairwise": "AB"[order[0]], "ranking": "".join("ABC"[k] for k in order), "scoring": scores[0]}
     return {

@@ -1,4 +1,4 @@
-"""A judge that looks: the restored picture with the stronger edges for its noise is the better one.
+"""A judge that looks: the restored picture with the stronger edges and the less noise is the better one.
 
 It needs no reference and no network, and is a real baseline: a model that does not beat it has not looked.
 """
@@ -27,9 +27,11 @@ from visualjudge.tasks import task_named
 LETTERS = "ABCDE"
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32)
 _FLOOR = 0.5
-"""Noise below half a grey level is not told apart."""
+"""Edges below half a grey level are not told apart."""
+_TEXTURE = 10.0
+"""Grey levels. Fine texture of a clean photograph measures 2 to 6; what lies well above is noise, rain or snow."""
 _POINTS_PER_E = 2.5
-"""Points of the 0..10 scale for a factor e in sharpness over noise, compared with the degraded picture."""
+"""Points of the 0..10 scale for a factor e in quality, compared with the degraded picture."""
 
 
 def noise_sigma(gray: NDArray[np.float32]) -> float:
@@ -46,9 +48,9 @@ def edge_strength(gray: NDArray[np.float32]) -> float:
 
 
 def quality(pixels: Pixels) -> float:
-    """log(edge strength / noise) of an H×W×3 uint8 picture; higher is better."""
+    """log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 picture; higher is better."""
     gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    return float(np.log(edge_strength(gray) + _FLOOR) - np.log(noise_sigma(gray) + _FLOOR))
+    return float(np.log(edge_strength(gray) + _FLOOR) - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2))
 
 
 @dataclass
@@ -89,7 +91,7 @@ class SharpnessJudge:
         order = sorted(range(n), key=lambda k: -shown[k])
         said = LETTERS[order[0]] if question.question_type == "pairwise" else "".join(LETTERS[k] for k in order)
         qualities = ", ".join(f"{value:.3f}" for value in shown)
-        return f"Edge strength over noise (log): {qualities}.\nAnswer: {said}"
+        return f"Edge strength less noise: {qualities}.\nAnswer: {said}"
 
     def describe(self) -> Mapping[str, Any]:
         """Backend and model."""

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from visualjudge.clients import ScriptedClient
+from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
+from visualjudge.data.images import write_png
+from visualjudge.errors import DataError, TransportError
+from visualjudge.judges.asks import Ask, plan, verdict_line, verdict_of
+from visualjudge.judges.question import QuestionJudge, answer_schema, interleaved
+from visualjudge.judges.swap import swapped
+from visualjudge.records import Question, Verdict
+
+PROMPT = (
+    "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"
+    'A. <image>\n{"label":"left"}\nLegend: dog = red\n\nB. <image>\n{"label":"right"}\nLegend: cat = blue\n\n'
+    "Which of the two is the better result? Please answer with A or B."
+)
+TURNED = (
+    "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"
+    'A. <image>\n{"label":"right"}\nLegend: cat = blue\n\nB. <image>\n{"label":"left"}\nLegend: dog = red\n\n'
+    "Which of the two is the better result? Please answer with A or B."
+)
+
+
+def question(
+    kind: str = "pairwise", prompt: str = PROMPT, images: tuple[str, ...] = ("o", "a", "b"), n: int = 2
+) -> Question:
+    return Question(
+        id="q",
+        task="object_detection",
+        encoding="0305",
+        question_type=kind,  # type: ignore[arg-type]
+        subset=("judge_analysis",),
+        image_id="i",
+        class_of_interest=("dog",),
+        error_type=None,
+        annotation_ids=tuple(map(str, range(n))),
+        final_scores=tuple(map(float, range(n))),
+        sources=(None,) * n,
+        prompt=prompt,
+        images=images,
+        answer="B",
+    )
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for level, name in enumerate("oab"):
+        write_png(tmp_path / f"{name}.png", np.full((4, 6, 3), 40 * level, np.uint8))
+        (tmp_path / f"{name}.png").rename(tmp_path / name)
+    return tmp_path
+
+
+def ask(judge: QuestionJudge, asked: Ask) -> Verdict:
+    return asyncio.run(judge(asked)).verdict
+
+
+def shown(judge: QuestionJudge, asked: Ask) -> list[str]:
+    """Texts, and the level of each flat picture as a name."""
+    names = {judge.images.get(judge.root / name).data: name for name in "oab"}
+    parts = judge.request(asked).parts
+    return [names[part.data] if isinstance(part, ImagePart) else part.text for part in parts]
+
+
+def test_texts_and_pictures_alternate_at_the_marks(root: Path) -> None:
+    parts = shown(QuestionJudge(ScriptedClient(["A"]), root), Ask(question()))
+    assert [part for part in parts if part in "oab"] == ["o", "a", "b"]
+    assert parts[0] == "o"
+    assert parts[2] == "a"
+    assert "".join(part for part in parts if part not in "oab") == PROMPT.replace("<image>", "")
+
+
+def test_white_space_between_pictures_is_no_part_of_its_own() -> None:
+    assert interleaved("<image>\n<image>\n\nText", ("o", "c")) == [("o", True), ("c", True), ("\n\nText", False)]
+
+
+def test_marks_must_be_as_many_as_pictures() -> None:
+    with pytest.raises(DataError, match="2 <image> marks for 1 pictures"):
+        interleaved("<image> <image>", ("o",))
+
+
+def test_swapping_exchanges_text_legend_and_picture_and_nothing_else(root: Path) -> None:
+    assert swapped(PROMPT, ("o", "a", "b")) == (TURNED, ("o", "b", "a"))
+    parts = shown(QuestionJudge(ScriptedClient(["A"]), root), Ask(question(), "BA"))
+    assert [part for part in parts if part in "oab"] == ["o", "b", "a"]
+
+
+def test_swapping_twice_gives_the_question_back() -> None:
+    assert swapped(*swapped(PROMPT, ("o", "a", "b"))) == (PROMPT, ("o", "a", "b"))
+
+
+def test_options_without_pictures_keep_the_original_first() -> None:
+    prompt = "<image>\n\nOptions:\n\nA. [1]\n\nB. [2]\n\nWhich prediction is better? Please answer with A or B."
+    turned, images = swapped(prompt, ("o",))
+    assert "A. [2]\n\nB. [1]\n\nWhich" in turned
+    assert images == ("o",)
+
+
+@pytest.mark.parametrize("prompt", ["Which prediction is better?", "Options:\n\nA. x\n\nWhich prediction is better?"])
+def test_a_prompt_without_two_options_cannot_be_swapped(prompt: str) -> None:
+    with pytest.raises(DataError, match="Options:"):
+        swapped(prompt, ())
+
+
+def test_the_letter_of_a_swapped_question_is_turned_back(root: Path) -> None:
+    judge = QuestionJudge(ScriptedClient(["A"]), root)
+    assert ask(judge, Ask(question())).value == "A"
+    verdict = ask(judge, Ask(question(), "BA"))
+    assert (verdict.value, verdict.raw_response, verdict.order) == ("B", "A", "BA")
+
+
+def test_failures_keep_the_raw_reply_and_their_reason(root: Path) -> None:
+    for reply, status in (
+        (Reply("Hm."), "unparseable"),
+        (Reply("A", "length"), "truncated"),
+        (Reply("", "refusal"), "refusal"),
+    ):
+        verdict = ask(QuestionJudge(ScriptedClient([reply]), root), Ask(question(), "BA"))
+        assert (verdict.value, verdict.status, verdict.raw_response) == ("Failed", status, reply.text)
+
+
+def test_a_question_that_could_not_be_asked_is_an_api_error_with_its_cause(root: Path) -> None:
+    error = TransportError("no reply within 3 s", cause="timeout")
+    verdict = ask(QuestionJudge(ScriptedClient([error]), root), Ask(question()))
+    assert (verdict.status, verdict.cause, verdict.raw_response) == ("api_error", "timeout", None)
+
+
+def test_an_unreadable_reply_is_asked_for_again_only_where_told(root: Path) -> None:
+    client = ScriptedClient(["Hm.", "B"])
+    assert ask(QuestionJudge(client, root), Ask(question())).status == "unparseable"
+    client = ScriptedClient(["Hm.", "B"])
+    verdict = ask(QuestionJudge(client, root, retries=2), Ask(question()))
+    assert (verdict.value, client.attempts, verdict.extra) == ("B", [0, 1], {"attempts": 2})
+
+
+def test_the_schema_allows_the_possible_answers_and_no_others(root: Path) -> None:
+    rule = answer_schema(question())["properties"]["answer"]
+    assert rule == {"type": "string", "enum": ["A", "B"]}
+    ranks = answer_schema(question("ranking", n=3))["properties"]["answer"]["enum"]
+    assert sorted(ranks) == ["ABC", "ACB", "BAC", "BCA", "CAB", "CBA"]
+    scores = answer_schema(question("scoring", n=1))["properties"]["answer"]["enum"]
+    assert (scores[0], scores[-1], 7.5 in scores, len(scores)) == (0, 10, True, 101)
+    client = ScriptedClient(['{"answer": "B"}'])
+    assert ask(QuestionJudge(client, root, "json"), Ask(question())).value == "B"
+    assert client.requests[0].schema == answer_schema(question())
+
+
+def token(text: str, **others: float) -> Token:
+    top = tuple(Alternative(name, float(np.log(p))) for name, p in others.items())
+    return Token(text, float(np.log(others[text])), top)
+
+
+def test_log_probabilities_weigh_a_against_b_in_the_letters_stored(root: Path) -> None:
+    reply = Reply("A", tokens=(token("A", A=0.75, B=0.25),))
+    client = ScriptedClient([reply])
+    judge = QuestionJudge(client, root, "logprobs")
+    first, second = ask(judge, Ask(question())), ask(judge, Ask(question(), "BA"))
+    assert first.probability_a == pytest.approx(0.75)
+    assert second.probability_a == pytest.approx(0.25)
+    assert client.requests[0].top_logprobs == 20
+
+
+def test_parts_are_shared_between_questions(root: Path) -> None:
+    judge = QuestionJudge(ScriptedClient(["A"]), root)
+    one, two = judge.request(Ask(question())), judge.request(Ask(replace(question(), id="r")))
+    assert [a is b for a, b in zip(one.parts, two.parts, strict=True) if not isinstance(a, TextPart)] == [True] * 3
+
+
+def test_the_plan_holds_each_order_and_repeat_once() -> None:
+    asked = [a.key for a in plan([question(), replace(question("scoring"), id="s")], swap=True, repeats=2)]
+    assert asked == [("q", "AB", 0), ("q", "AB", 1), ("q", "BA", 0), ("q", "BA", 1), ("s", "AB", 0), ("s", "AB", 1)]
+
+
+def test_a_verdict_survives_its_line() -> None:
+    verdict = Verdict("q", "BA", 7.5, "ok", "7.5", {"prompt_tokens": 3}, 0.5, 2, None, 7.2, None, {"notes": ["x"]})
+    assert verdict_of(verdict_line(verdict)) == verdict
+
+
+def test_what_is_told_of_the_judge_names_mode_and_parameters(root: Path) -> None:
+    told: Any = QuestionJudge(ScriptedClient(["A"]), root, "json", retries=1, seed=3).describe()
+    assert told["parameters"] == {"mode": "json", "retries": 1, "seed": 3}
+    assert (told["backend"], told["model"]) == ("scripted", "scripted")

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runs.chaotic_server import RATES, ChaoticServer, completion, serving
+from runs.made_dataset import make_dataset
+from visualjudge.clients import RetryPolicy, ScriptedClient, open_client
+from visualjudge.clients.base import Reply
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.errors import ApiError, DataError, UsageError
+from visualjudge.judges.baseline import baseline_judge
+from visualjudge.judges.panel import PanelJudge
+from visualjudge.judges.question import QuestionJudge
+from visualjudge.runs.judging import (
+    Options,
+    RunReport,
+    check_pictures,
+    read_manifest,
+    read_verdicts,
+    run_judge,
+    total_asks,
+)
+
+FIELDS = ["id", "order", "value", "status", "raw_response", "usage", "latency_s"]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    return load_dataset(make_dataset(tmp_path / "ds"))
+
+
+def judged(dataset: Dataset, judge: Any, out: Path, **options: Any) -> RunReport:
+    return asyncio.run(run_judge(dataset, judge, out, Options(**options)))
+
+
+def lines(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+
+
+def test_one_line_a_question_with_the_fields_of_the_contract(dataset: Dataset, tmp_path: Path) -> None:
+    client = ScriptedClient([Reply("A", usage={"prompt_tokens": 100, "completion_tokens": 3})])
+    report = judged(dataset, QuestionJudge(client, dataset.root), tmp_path / "run")
+    written = lines(tmp_path / "run")
+    assert [line["id"] for line in written] == [question.id for question in dataset.questions]
+    assert all(list(line)[:7] == FIELDS for line in written)
+    assert report.statuses == {"ok": 8, "unparseable": 5}
+    assert written[0]["usage"] == {"prompt_tokens": 100, "completion_tokens": 3}
+
+
+def test_swap_asks_pairwise_questions_in_both_orders_and_turns_the_answers_back(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", swap=True)
+    orders = Counter((line["order"], line["value"]) for line in lines(tmp_path / "run") if line["status"] == "ok")
+    assert orders == {("AB", "A"): 8, ("BA", "B"): 8}
+    assert total_asks(dataset.questions, Options(swap=True)) == 21
+
+
+def test_repeats_are_told_apart(dataset: Dataset, tmp_path: Path) -> None:
+    client = ScriptedClient(lambda request, attempt: "AB"[request.repeat % 2])
+    judged(dataset, QuestionJudge(client, dataset.root, seed=7), tmp_path / "run", repeats=3, limit=1)
+    assert [(line.get("repeat", 0), line["value"]) for line in lines(tmp_path / "run")] == [
+        (0, "A"),
+        (1, "B"),
+        (2, "A"),
+    ]
+    assert [request.seed for request in client.requests] == [7, 8, 9]
+
+
+def test_resume_asks_only_what_is_missing(dataset: Dataset, tmp_path: Path) -> None:
+    judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", limit=5)
+    before = lines(tmp_path / "run")
+    client = ScriptedClient(["B"])
+    report = judged(dataset, QuestionJudge(client, dataset.root), tmp_path / "run", resume=True)
+    assert len(client.requests) == len(dataset.questions) - 5
+    assert lines(tmp_path / "run")[:5] == before
+    assert report.statuses.total() == len(dataset.questions)
+
+
+def test_a_run_is_not_resumed_by_another_judge_or_dataset(dataset: Dataset, tmp_path: Path) -> None:
+    judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", limit=1)
+    other = QuestionJudge(ScriptedClient(["A"], model_name="other"), dataset.root)
+    with pytest.raises(UsageError, match="model 'scripted'"):
+        judged(dataset, other, tmp_path / "run", resume=True)
+    elsewhere = load_dataset(make_dataset(tmp_path / "ds2", pairwise=3))
+    with pytest.raises(UsageError, match=r"another questions\.json"):
+        judged(elsewhere, QuestionJudge(ScriptedClient(["A"]), elsewhere.root), tmp_path / "run", resume=True)
+    with pytest.raises(UsageError, match="--resume"):
+        judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run")
+
+
+def test_errors_are_verdicts_and_are_asked_again_only_when_told(dataset: Dataset, tmp_path: Path) -> None:
+    failing = ScriptedClient([ApiError(400, "no")])
+    report = judged(dataset, QuestionJudge(failing, dataset.root), tmp_path / "run")
+    assert report.statuses == {"api_error": 13}
+    assert report.causes == {"HTTP 400": 13}
+    assert {line["value"] for line in lines(tmp_path / "run")} == {"Failed"}
+    good = ScriptedClient(["A"])
+    judged(dataset, QuestionJudge(good, dataset.root), tmp_path / "run", resume=True)
+    assert good.requests == []
+    report = judged(dataset, QuestionJudge(good, dataset.root), tmp_path / "run", resume=True, retry_errors=True)
+    assert report.statuses == {"ok": 8, "unparseable": 5}
+    assert len(lines(tmp_path / "run")) == 13
+
+
+def test_run_json_says_who_judged_what_and_how_it_ended(dataset: Dataset, tmp_path: Path) -> None:
+    judged(dataset, baseline_judge("oracle:0.9", dataset.root), tmp_path / "run", swap=True, name="chance")
+    told = read_manifest(tmp_path / "run")
+    assert (told["judge"], told["backend"], told["model"]) == ("chance", "baseline", "oracle:0.9")
+    assert told["simulated"] is True
+    assert told["dataset"] == {"path": str(dataset.root), "checksum": dataset.checksum}
+    assert told["statuses"] == {"ok": 21}
+    assert (told["swap"], told["missing"], told["stopped"]) == (True, 0, None)
+
+
+def test_no_key_is_in_any_file_of_a_run(dataset: Dataset, tmp_path: Path) -> None:
+    key = "sk-secret-0123456789abcdef"
+
+    async def main() -> None:
+        async with serving(ChaoticServer({"HTTP 500": 0.3})) as server:
+            config = {"backend": "api", "model_name": "m", "base_url": server.url, "api_key": key, "attempts": 1}
+            judge = QuestionJudge(open_client(config), dataset.root)
+            await run_judge(dataset, judge, tmp_path / "run", Options())
+
+    asyncio.run(main())
+    assert all(key.encode() not in path.read_bytes() for path in (tmp_path / "run").iterdir())
+
+
+def test_missing_pictures_are_told_before_anything_is_asked(dataset: Dataset) -> None:
+    (dataset.root / dataset.questions[2].images[1]).unlink()
+    with pytest.raises(DataError, match=dataset.questions[2].images[1]):
+        check_pictures(dataset, dataset.questions)
+
+
+def test_a_picture_that_cannot_be_read_fails_its_question_alone(dataset: Dataset, tmp_path: Path) -> None:
+    (dataset.root / dataset.questions[2].images[1]).write_bytes(b"no picture")
+    report = judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run")
+    assert report.causes == {"unreadable question": 1}
+    assert report.statuses.total() == 13
+
+
+def test_a_panel_gives_the_majority_of_finished_runs(dataset: Dataset, tmp_path: Path) -> None:
+    for name, reply in (("one", "A"), ("two", "B"), ("three", "B")):
+        judged(dataset, QuestionJudge(ScriptedClient([reply]), dataset.root), tmp_path / name)
+    members = {name: read_verdicts(tmp_path / name) for name in ("one", "two", "three")}
+    judged(dataset, PanelJudge(members), tmp_path / "panel")
+    verdicts = lines(tmp_path / "panel")
+    assert {line["value"] for line in verdicts if line["id"].startswith("pairwise")} == {"B"}
+    assert {line["value"] for line in verdicts if line["id"].startswith("ranking")} == {"Failed"}
+    assert verdicts[0]["raw_response"] == "one: A; two: B; three: B"
+
+
+def test_chaos_loses_nothing_doubles_nothing_and_counts_as_the_server_does(tmp_path: Path) -> None:
+    """A tenth of the full size, which is benchmarks/chaos.py."""
+    dataset = load_dataset(make_dataset(tmp_path / "ds", pairwise=200, ranking=0, scoring=0, size=(8, 8)))
+    server = ChaoticServer(RATES, seed=3)
+
+    async def main() -> RunReport:
+        async with serving(server):
+            config = {"backend": "api", "model_name": "m", "base_url": server.url, "timeout": 1.5}
+            client = open_client(config, retry=RetryPolicy(first_wait_s=0.01, longest_wait_s=0.1), concurrency=16)
+            judge = QuestionJudge(client, dataset.root)
+            return await run_judge(dataset, judge, tmp_path / "run", Options(concurrency=16))
+
+    report = asyncio.run(main())
+    assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(q.id for q in dataset.questions)
+    assert report.failures == Counter({cause: n for cause, n in server.did.items() if cause != "ok"})
+    assert report.statuses["ok"] == server.did["ok"]
+    assert report.statuses.total() == 200
+    assert len(report.failures) == len(RATES)
+
+
+def test_completions_of_the_test_server_are_what_clients_read() -> None:
+    assert completion("x")["choices"][0]["message"]["content"] == "x"  # type: ignore[index]
