@@ -1,0 +1,74 @@
+"""``visualjudge mmbench``: exit status and one clear line, from the table to the report."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEADER = "index\tquestion\tA\tB\tanswer\tcategory\timage\n"
+
+
+def call(*words):
+    code = "from visualjudge.cli.main import run; run()"
+    done = subprocess.run([sys.executable, "-c", code, "mmbench", *map(str, words)], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.tsv"
+    path.write_text(HEADER + "1\tWhat?\tcat\tdog\tA\tx\tpicture\n2\tWho?\tcat\tdog\tB\ty\tpicture\n")
+    return path
+
+
+@pytest.fixture
+def replies(tmp_path):
+    path = tmp_path / "pred.jsonl"
+    path.write_text('{"index":1,"prediction":"A"}\n{"index":2,"prediction":"It is the cat."}\n')
+    return path
+
+
+def test_scores_are_written_and_summed_up(data, replies, tmp_path):
+    done = call("eval", replies, "--data", data, "--json", tmp_path / "s.json")
+    assert done.returncode == 0
+    assert "accuracy 50.0 %" in done.stdout
+    assert json.loads((tmp_path / "s.json").read_text())["accuracy"] == 0.5
+
+
+def test_report_of_two_models_names_both(data, replies, tmp_path):
+    done = call(
+        "report", replies, replies, "--name", "one", "--name", "two", "--data", data, "--out", tmp_path / "r.html"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "one − two" in done.stdout
+    assert (tmp_path / "r.html").exists()
+
+
+def test_wrong_usage_is_exit_2(data, replies):
+    assert call("report", replies, replies, "--data", data).returncode == 2
+    assert call("infer", data, "--model", "m").returncode == 2
+    assert call("infer", data, "--model", "m", "--out", "x.csv").returncode == 2
+
+
+def test_picture_that_is_none_stops_before_asking(data, tmp_path):
+    done = call("infer", data, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "p.xlsx")
+    assert done.returncode == 1
+    assert "index 1: image: neither base64 nor the index of a row" in done.stderr
+    assert not (tmp_path / "p.jsonl").exists()
+
+
+def test_unusable_record_stops_unless_skipped(data, replies, tmp_path):
+    data.write_text(data.read_text() + "3\tWhere?\tcat\tdog\tE\tx\tpicture\n")
+    stopped = call("eval", replies, "--data", data)
+    assert stopped.returncode == 1
+    assert "data.tsv:4: index 3: answer: 'E'" in stopped.stderr
+    assert call("eval", replies, "--data", data, "--skip-invalid").returncode == 0
+
+
+def test_every_sub_command_shows_an_example():
+    for name in ("infer", "eval", "circular", "report"):
+        assert f"visualjudge mmbench {name}" in call(name, "--help").stdout

@@ -1,0 +1,132 @@
+"""Asking: journalled, resumable, failures left out of the workbook and named."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from tables import row, write
+
+from visualjudge.clients.base import ImagePart, Reply, TextPart
+from visualjudge.clients.scripted import ScriptedClient
+from visualjudge.errors import ApiError, UsageError
+from visualjudge.mmbench.evaluate import evaluate
+from visualjudge.mmbench.infer import Places, infer
+from visualjudge.mmbench.matcher import match, unread
+from visualjudge.mmbench.prompt import choice_template, prompt_text
+from visualjudge.mmbench.results import read_predictions
+from visualjudge.mmbench.table import read_table
+
+
+def answer(request):
+    """The index in the question, as the reply."""
+    return request.parts[1].text.split("(")[1].split(")")[0]
+
+
+def ask(tmp_path, client, rows=3, **options):
+    table = read_table(write(tmp_path / "t.tsv", [row(i) for i in range(1, rows + 1)]))
+    places = Places(tmp_path / "p.xlsx")
+    report = asyncio.run(infer(table, table.rows, client, choice_template(), places, **options))
+    return table, places, report
+
+
+def test_each_row_is_one_user_message_of_picture_and_prompt(tmp_path):
+    client = ScriptedClient(["A"])
+    table, _, _ = ask(tmp_path, client)
+    assert sorted(r.parts[1].text for r in client.requests) == [prompt_text(r, choice_template()) for r in table.rows]
+    assert all(isinstance(r.parts[0], ImagePart) and isinstance(r.parts[1], TextPart) for r in client.requests)
+    assert not any(r.system for r in client.requests)
+    assert client.closed
+
+
+def test_workbook_and_journal_hold_the_same_replies(tmp_path):
+    _, places, report = ask(tmp_path, ScriptedClient(lambda request, _: answer(request)))
+    assert (report.replied, report.missing) == (3, 0)
+    assert (
+        read_predictions(places.workbook).replies
+        == read_predictions(places.journal).replies
+        == {1: "1", 2: "2", 3: "3"}
+    )
+
+
+def test_failed_row_is_left_out_of_the_workbook_and_asked_again_on_resume(tmp_path):
+    def flaky(request, _):
+        return ApiError(500, "no") if answer(request) == "2" else answer(request)
+
+    _, places, report = ask(tmp_path, ScriptedClient(flaky))
+    assert (report.replied, report.missing, dict(report.causes)) == (2, 1, {"HTTP 500": 1})
+    assert sorted(read_predictions(places.workbook).replies) == [1, 3]
+    second = ScriptedClient(lambda request, _: answer(request))
+    _, _, report = ask(tmp_path, second, resume=True)
+    assert [answer(request) for request in second.requests] == ["2"]
+    assert (report.replied, report.missing) == (3, 0)
+
+
+def test_second_run_without_resume_is_refused(tmp_path):
+    ask(tmp_path, ScriptedClient(["A"]))
+    with pytest.raises(UsageError, match="--resume"):
+        ask(tmp_path, ScriptedClient(["A"]))
+
+
+def test_resume_with_another_model_is_refused(tmp_path):
+    ask(tmp_path, ScriptedClient(["A"]))
+    with pytest.raises(UsageError, match="client"):
+        ask(tmp_path, ScriptedClient(["A"], model_name="other"), resume=True)
+
+
+def test_resume_with_another_table_is_refused(tmp_path):
+    ask(tmp_path, ScriptedClient(["A"]))
+    with pytest.raises(UsageError, match="questions"):
+        ask(tmp_path, ScriptedClient(["A"]), rows=4, resume=True)
+
+
+def test_cut_reply_is_whole_in_the_journal(tmp_path):
+    _, places, report = ask(tmp_path, ScriptedClient(["y" * 40_000]), rows=1)
+    assert report.cut == 1
+    assert json.loads(places.journal.read_text())["prediction"] == "y" * 40_000
+
+
+def test_half_a_surrogate_pair_does_not_end_the_run(tmp_path):
+    _, places, _ = ask(tmp_path, ScriptedClient(["A \ud83d"]), rows=1)
+    assert read_predictions(places.journal).replies == {1: "A \ufffd"}
+
+
+def test_reply_cut_by_the_token_limit_says_so(tmp_path):
+    _, places, _ = ask(tmp_path, ScriptedClient([Reply("The answer", finish_reason="length")]), rows=1)
+    assert json.loads(places.journal.read_text())["status"] == "truncated"
+
+
+# ---------------------------------------------------------------- matcher
+
+
+def matched(tmp_path, client, replies):
+    table = read_table(write(tmp_path / "t.tsv", [row(i) for i in replies]))
+    before = evaluate(table, replies)
+    letters, _ = asyncio.run(match(unread(before), client, tmp_path / "m.jsonl"))
+    return table, letters
+
+
+def test_matcher_is_asked_only_about_replies_that_could_not_be_read(tmp_path):
+    client = ScriptedClient(["B"])
+    table, letters = matched(tmp_path, client, {1: "A", 2: "the barking one", 3: ""})
+    assert letters == {2: "B"}
+    assert "the barking one" in client.requests[0].parts[0].text
+    after = evaluate(table, {1: "A", 2: "the barking one"}, matched=letters)
+    assert [(line.extracted, line.why) for line in after.rows[:2]] == [
+        ("A", "a letter alone"),
+        ("B", "read by the matcher"),
+    ]
+    assert after.matched == 1
+
+
+@pytest.mark.parametrize("said", ["Z", "none of them", "E", "A or B"])
+def test_matcher_that_chooses_nothing_reads_nothing(tmp_path, said):
+    assert matched(tmp_path, ScriptedClient([said]), {1: "the barking one"})[1] == {1: None}
+
+
+def test_matcher_is_not_asked_twice_about_the_same_reply(tmp_path):
+    matched(tmp_path, ScriptedClient(["B"]), {1: "the barking one"})
+    again = ScriptedClient(["C"])
+    assert matched(tmp_path, again, {1: "the barking one"})[1] == {1: "B"}
+    assert not again.requests
