@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +102,8 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
-    """A question as the file has it: lists for tuples; ``features`` last, and only where there are any."""
-    wire = asdict(question)
+    """A question as the file has it; ``features`` last, and only where there are any."""
+    wire = {item.name: getattr(question, item.name) for item in fields(Question)}
     if question.features is None:
         del wire["features"]
     return wire

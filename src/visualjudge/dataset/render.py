@@ -171,6 +171,7 @@ def _options(member: Member, stems: set[str], context: _Context, root: Path, med
     size = None if family in ("restoration", "generation") else context.size
     prediction = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
     blank = context.pixels if context.pixels is not None else np.zeros((1, 1, 3), dtype=np.uint8)
+    area = None if size is None else covered(prediction, size)
     made = []
     for stem in sorted(stems):
         encoded = encode(
@@ -179,7 +180,7 @@ def _options(member: Member, stems: set[str], context: _Context, root: Path, med
         path = length = None
         if encoded.image is not None:
             path, length = media.write(file_name(note.task, note.annotation_id, stem), encoded.image)
-        made.append((stem, _Option(_shown(note, encoded), path, _features(note, prediction, encoded, length, size))))
+        made.append((stem, _Option(_shown(note, encoded), path, _features(note, prediction, encoded, length, area))))
     return made
 
 
@@ -188,14 +189,14 @@ def _shown(note: Annotation, encoded: Encoded) -> Shown:
 
 
 def _features(
-    note: Annotation, prediction: Prediction, encoded: Encoded, png_length: int | None, size: Size | None
+    note: Annotation, prediction: Prediction, encoded: Encoded, png_length: int | None, area: float | None
 ) -> OptionFeatures:
     return OptionFeatures(
         severity=_severity(note),
         text_chars=None if encoded.text is None else len(encoded.text),
         png_bytes=png_length,
         count=len(prediction.items) if isinstance(prediction, Detections | Masks | People) else None,
-        area=None if size is None else covered(prediction, size),
+        area=area,
     )
 
 
