@@ -6,6 +6,7 @@ AutoProcessor does pictures and chat template. Requests that wait while the mode
 from __future__ import annotations
 
 import asyncio
+import inspect
 import io
 import threading
 from collections.abc import Mapping, Sequence
@@ -166,13 +167,14 @@ class TransformersClient:
                 tokenize=True,
                 return_dict=True,
                 return_tensors="pt",
-                padding=True,
+                **_padded(processor),
             ).to(model.device)
             with torch.inference_mode():
                 torch.manual_seed(requests[0].seed or 0)
                 output = model.generate(**inputs, **self._how(requests[0], processor))
             new = output.sequences[:, inputs["input_ids"].shape[1] :]
-            return [self._reply(request, place, new[place], output) for place, request in enumerate(requests)]
+            prompts = inputs["attention_mask"].sum(dim=1).tolist()
+            return [self._reply(r, i, new[i], output, prompts[i]) for i, r in enumerate(requests)]
 
     def _how(self, request: Request, processor: Any) -> dict[str, Any]:
         hot = bool(request.temperature)
@@ -186,7 +188,7 @@ class TransformersClient:
             **sampled,
         }
 
-    def _reply(self, request: Request, place: int, new: Any, output: Any) -> Reply:
+    def _reply(self, request: Request, place: int, new: Any, output: Any, prompt: int) -> Reply:
         """One row of the batch: cut at the end mark, decoded; "length" where no end mark came."""
         _, processor, model = self._loaded
         ends = np.atleast_1d(model.generation_config.eos_token_id or processor.tokenizer.eos_token_id)
@@ -199,7 +201,6 @@ class TransformersClient:
             tokens = tuple(
                 self._token(output.logits[i][place], token, request.top_logprobs) for i, token in enumerate(kept)
             )
-        prompt = int((output.sequences[place] != processor.tokenizer.pad_token_id).sum()) - len(kept)
         usage = {"prompt_tokens": prompt, "completion_tokens": len(kept), "total_tokens": prompt + len(kept)}
         notes = (NO_SCHEMA, *notes_of(text, request, self.quirks)) if request.schema is not None else ()
         return Reply(text, "length" if stop is None else "stop", usage, tokens, notes)
@@ -214,6 +215,12 @@ class TransformersClient:
 
         others = tuple(Alternative(name(int(i)), float(p)) for p, i in zip(best.values, best.indices, strict=True))
         return Token(name(token), float(logprobs[token]), others if top else ())
+
+
+def _padded(processor: Any) -> dict[str, Any]:
+    """Since version 5 what is meant for the processor goes into a dict of its own."""
+    named = inspect.signature(processor.apply_chat_template).parameters
+    return {"processor_kwargs": {"padding": True}} if "processor_kwargs" in named else {"padding": True}
 
 
 def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
