@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test test-vllm check bench docs clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.runtime: pyproject.toml requirements.lock
@@ -31,6 +31,11 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+
+# Needs a running vLLM server with any vision-language model: make test-vllm VLLM_URL=http://host:8000/v1
+VLLM_URL ?= http://127.0.0.1:8000/v1
+test-vllm: $(VENV)/.test
+	@VISUALJUDGE_VLLM_URL=$(VLLM_URL) $(BIN)/python -m pytest -m vllm tests/vllm
 
 check: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -1,0 +1,332 @@
+"""YAML pipelines: configuration, rows, results, errors row by row, going on after an end of any kind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clients.loopback import Loopback, refused, serving
+from visualjudge.cli.pipeline import app
+from visualjudge.clients import ScriptedClient
+from visualjudge.clients.sync import run_sync
+from visualjudge.data.images import write_png
+from visualjudge.errors import ApiError, DataError, UsageError
+from visualjudge.judges import PairwiseJudge, VIEscorePipe
+from visualjudge.pipelines import PipelineReport, Row, build_pipes, read_config, read_rows, run_pipeline
+from visualjudge.prompts import PromptAssetStore
+
+KEY = "a-key-of-some-length"
+GOOD = '{"winner": "Image A"}'
+CONFIG = """\
+pipes_default:
+  pairwise-judge: {retries: 2, max_tokens: 222, prompt_info: {version: v1}}
+client_config: {api_key: "${oc.env:VJ_TEST_KEY}", base_url: "${oc.env:VJ_TEST_URL,http://127.0.0.1:9/v1}"}
+metric_configs:
+  pair-judge:
+    pipe_name: pairwise-judge
+    default_config: ${pipes_default.pairwise-judge}
+    init_config:
+      backend: api
+      model_name: m
+      retries: 1
+      attempts: 1
+      api_key: ${client_config.api_key}
+      base_url: ${client_config.base_url}
+      prompt_info: {prompt_id: vlm/assessment/visual_consistency/pairwise}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("VJ_TEST_KEY", KEY)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def make_rows(folder: Path, number: int = 3, **change: Any) -> list[dict[str, Any]]:
+    for name in ("in", "a", "b"):
+        write_png(folder / f"{name}.png", np.full((8, 8, 3), ord(name[0]), np.uint8))
+    rows = [
+        {"key": f"r{i}", "instruction": f"do {i}", "input_image": "in.png", "edited_images": ["a.png", "b.png"]}
+        | change
+        for i in range(number)
+    ]
+    write(folder / "rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    return rows
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# ---------------------------------------------------------------- configuration
+
+
+def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path) -> None:
+    metric = read_config(write(tmp_path / "c.yaml", CONFIG))["pair-judge"]
+    assert metric.merged == {
+        "retries": 1,
+        "attempts": 1,
+        "max_tokens": 222,
+        "backend": "api",
+        "model_name": "m",
+        "api_key": KEY,
+        "base_url": "http://127.0.0.1:9/v1",
+        "prompt_info": {"prompt_id": "vlm/assessment/visual_consistency/pairwise", "version": "v1"},
+    }
+    pipe = build_pipes({"pair-judge": metric})["pair-judge"]
+    assert isinstance(pipe, PairwiseJudge)
+    assert pipe.retries == 1
+    assert KEY not in repr(pipe)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("pipe_name: pairwise-judge", "pipe_name: no-such-pipe", "no-such-pipe"),
+        ("backend: api", "backend: no-such-backend", "no-such-backend"),
+        ("VJ_TEST_KEY", "VJ_NOT_SET", "VJ_NOT_SET"),
+        ("visual_consistency", "no_such_prompt", "no_such_prompt"),
+        ("version: v1", "version: v77", "v77"),
+        ("metric_configs:", "metrics:", "metric_configs"),
+        ("init_config:", "init_confg:", "init_confg"),
+        ("model_name: m", "model_nam: m", "model_name"),
+        ("max_tokens: 222", "max_tokens: many", "max_tokens"),
+        ("retries: 1", "retries: -1", "retries"),
+        ("backend: api", "backend: [1, 2", "c.yaml"),
+        ("${client_config.base_url}", "${client_config.nope}", "nope"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, old: str, new: str, named: str) -> None:
+    assert old in CONFIG
+    with pytest.raises((UsageError, DataError, LookupError), match=named) as caught:
+        build_pipes(read_config(write(tmp_path / "c.yaml", CONFIG.replace(old, new, 1))))
+    assert KEY not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"gone\.yaml"):
+        read_config(tmp_path / "gone.yaml")
+
+
+# ---------------------------------------------------------------- rows
+
+
+def test_pictures_are_found_beside_the_rows(tmp_path: Path) -> None:
+    make_rows(tmp_path, 1, input_image="http://h/x.png")
+    rows, problems = read_rows(tmp_path / "rows.jsonl")
+    assert problems == []
+    assert rows == [Row("r0", "do 0", "http://h/x.png", (str(tmp_path / "a.png"), str(tmp_path / "b.png")))]
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("{not json", "row"),
+        ("[1]", "row"),
+        ('{"key": "x", "instruction": "i", "input_image": "a"}', "edited_images"),
+        ('{"key": "x", "instruction": 7, "input_image": "a", "edited_images": ["b"]}', "instruction"),
+        ('{"key": "x", "instruction": "i", "input_image": "a", "edited_images": [1]}', "edited_images.0"),
+        ('{"key": "x", "instruction": "i", "input_image": "a", "edited_images": []}', "edited_images"),
+        ('{"instruction": "i", "input_image": "a", "edited_images": ["b"]}', "key"),
+        ('{"key": "r0", "instruction": "i", "input_image": "a", "edited_images": ["b"]}', "key"),
+    ],
+)
+def test_a_bad_row_is_reported_by_line_and_field_and_costs_no_other(tmp_path: Path, line: str, field: str) -> None:
+    make_rows(tmp_path, 2)
+    file = tmp_path / "rows.jsonl"
+    file.write_text(file.read_text() + "\n" + line + "\n")
+    rows, problems = read_rows(file)
+    assert [row.key for row in rows] == ["r0", "r1"]
+    (problem,) = problems
+    assert problem.record.startswith("line 4")
+    assert problem.field == field
+
+
+# ---------------------------------------------------------------- runs
+
+
+def pipes(script: Any) -> dict[str, Any]:
+    store = PromptAssetStore()
+    pair = store.get_prompt("vlm/assessment/visual_quality/pairwise")
+    score = store.get_prompt("vlm/assessment/visual_quality/viescore", "v2")
+    return {
+        "pair": PairwiseJudge(pair, {"retries": 0}, client=ScriptedClient(script)),
+        "vie": VIEscorePipe(score, {"retries": 0}, client=ScriptedClient(['{"score": [10, 20]}'])),
+    }
+
+
+def go(folder: Path, script: Any, **options: Any) -> PipelineReport:
+    rows, _ = read_rows(folder / "rows.jsonl")
+    return asyncio.run(run_pipeline(pipes(script), rows, folder / "out.jsonl", concurrency=1, **options))
+
+
+def test_each_row_has_a_line_with_each_metrics_result(tmp_path: Path) -> None:
+    make_rows(tmp_path, 2)
+    report = go(tmp_path, [GOOD, "nothing"])
+    first, second = lines(tmp_path / "out.jsonl")
+    assert first["key"] == "r0"
+    assert first["results"]["pair"] == {
+        "type": "pairwise_comparison",
+        "value": "Image A",
+        "meta": {"raw_response": GOOD},
+    }
+    assert first["results"]["vie"]["meta"]["vie_score"] == [10.0, 10.0]
+    assert second["results"]["pair"]["value"] == "Failed"
+    assert report.statuses == {"ok": 1, "failed": 1}
+    assert (report.errors, report.missing) == ({}, 0)
+
+
+def test_an_error_of_one_metric_leaves_the_others_result_and_is_asked_again(tmp_path: Path) -> None:
+    make_rows(tmp_path, 3)
+    report = go(tmp_path, [GOOD, ApiError(400, "too large"), GOOD])
+    second = lines(tmp_path / "out.jsonl")[1]
+    assert list(second["results"]) == ["vie"]
+    assert second["errors"] == {"pair": "HTTP 400: too large"}
+    assert report.errors == {"r1": "pair: HTTP 400: too large"}
+    again = go(tmp_path, [GOOD], resume=True)
+    assert again.progress.done == 1
+    assert again.statuses == {"ok": 3}
+    assert sorted(line["key"] for line in lines(tmp_path / "out.jsonl")) == ["r0", "r1", "r2"]
+
+
+def test_a_torn_last_line_is_judged_again(tmp_path: Path) -> None:
+    make_rows(tmp_path, 3)
+    go(tmp_path, [GOOD])
+    out = tmp_path / "out.jsonl"
+    out.write_bytes(out.read_bytes()[:-30])
+    assert go(tmp_path, [GOOD], resume=True).progress.done == 1
+    assert [line["key"] for line in lines(out)] == ["r0", "r1", "r2"]
+
+
+def test_results_are_not_overwritten_and_not_mixed(tmp_path: Path) -> None:
+    make_rows(tmp_path, 1)
+    go(tmp_path, [GOOD])
+    with pytest.raises(UsageError, match="--resume"):
+        go(tmp_path, [GOOD])
+    rows, _ = read_rows(tmp_path / "rows.jsonl")
+    other = {"pair": pipes([GOOD])["pair"]}
+    with pytest.raises(UsageError, match="'vie'"):
+        asyncio.run(run_pipeline(other, rows, tmp_path / "out.jsonl", resume=True))
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Starts a loopback server in the background loop; the command runs in this thread."""
+    opened: list[Any] = []
+
+    def start(*answers: Any) -> Loopback:
+        context = serving(*answers)
+        opened.append(context)
+        started: Loopback = run_sync(context.__aenter__())
+        monkeypatch.setenv("VJ_TEST_URL", f"{started.url}/v1")
+        return started
+
+    yield start
+    for context in opened:
+        run_sync(context.__aexit__(None, None, None))
+
+
+def command(folder: Path, *more: str) -> Any:
+    write(folder / "c.yaml", CONFIG)
+    arguments = [str(folder / "c.yaml"), "--input", str(folder / "rows.jsonl"), "--out", str(folder / "out.jsonl")]
+    return CliRunner().invoke(app, [*arguments, *more])
+
+
+def test_the_command_judges_rows_and_a_second_run_is_free(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 3)
+    started = server(GOOD)
+    result = command(tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "3 rows: ok 3" in result.output
+    assert len(started.raw) == 3
+    assert started.bodies[0]["max_tokens"] == 222
+    (tmp_path / "out.jsonl").unlink()
+    assert command(tmp_path).exit_code == 0
+    assert len(started.raw) == 3
+    assert "usage" not in lines(tmp_path / "out.jsonl")[0]  # nothing was paid
+
+
+def test_a_refused_key_is_said_once_a_row_and_written_nowhere(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 2)
+    server(refused(401, f"Incorrect API key: {KEY}"))
+    result = command(tmp_path)
+    assert result.exit_code == 1
+    assert "r0: pair-judge: HTTP 401: Incorrect API key: ***" in result.output
+    assert KEY not in result.output
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or KEY not in path.read_text(errors="replace")
+
+
+def test_a_picture_that_is_missing_fails_its_row_alone(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 2)
+    file = tmp_path / "rows.jsonl"
+    file.write_text(file.read_text().replace('"a.png"', '"gone.png"', 1))
+    server(GOOD)
+    result = command(tmp_path)
+    assert result.exit_code == 1
+    assert "gone.png: no such file" in result.output
+    assert [bool(line["results"]) for line in sorted(lines(tmp_path / "out.jsonl"), key=lambda line: line["key"])] == [
+        False,
+        True,
+    ]
+
+
+def test_a_limit_and_a_budget_stop_cleanly(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 6)
+    started = server(GOOD)
+    assert command(tmp_path, "--limit", "2").exit_code == 0
+    assert len(started.raw) == 2
+    result = command(tmp_path, "--resume", "--max-calls", "1")
+    assert result.exit_code == 1
+    assert "3 rows are missing" in result.output
+    assert command(tmp_path, "--resume").exit_code == 0
+    assert len(started.raw) == 6
+
+
+def test_a_killed_run_goes_on_and_asks_only_what_is_missing(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 30)
+    started = server(0.03)
+    started.answers = [0.03] * 10_000
+    config = write(tmp_path / "c.yaml", CONFIG.replace("retries: 1", "retries: 0"))
+    arguments = ["pipeline", str(config), "--input", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "out.jsonl")]
+    start = "from visualjudge.cli.main import run; run()"
+    call = [sys.executable, "-c", start, *arguments, "--concurrency", "2", "--no-cache"]
+    with subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while len(started.raw) < 10 and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+    before = {line["key"]: line for line in _whole_lines(tmp_path / "out.jsonl")}
+    asked = len(started.raw)
+    assert 0 < len(before) < 30
+    assert len(before) >= asked - 3
+    result = command(tmp_path, "--resume", "--no-cache")
+    after = {line["key"]: line for line in lines(tmp_path / "out.jsonl")}
+    assert len(after) == 30, result.output
+    assert {key: after[key] for key in before} == before
+
+
+def _whole_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def test_help_shows_an_example() -> None:
+    assert "visualjudge pipeline judges.yaml" in CliRunner().invoke(app, ["--help"]).output
