@@ -21,6 +21,7 @@ class Loopback:
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.url = ""
+        self.late = "late"
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -37,7 +38,7 @@ class Loopback:
             return web.Response()
         if isinstance(answer, float):
             await asyncio.sleep(answer)
-            answer = "late"
+            answer = self.late
         if isinstance(answer, str):
             answer = (200, completion(answer), {})
         status, body, headers = answer

@@ -304,8 +304,8 @@ def test_a_limit_and_a_budget_stop_cleanly(tmp_path: Path, server: Any) -> None:
 def test_a_killed_run_goes_on_and_asks_only_what_is_missing(tmp_path: Path, server: Any) -> None:
     make_rows(tmp_path, 30)
     started = server(0.03)
-    started.answers = [0.03] * 10_000
-    config = write(tmp_path / "c.yaml", CONFIG.replace("retries: 1", "retries: 0"))
+    started.late = GOOD
+    config = write(tmp_path / "c.yaml", CONFIG)
     arguments = ["pipeline", str(config), "--input", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "out.jsonl")]
     start = "from visualjudge.cli.main import run; run()"
     call = [sys.executable, "-c", start, *arguments, "--concurrency", "2", "--no-cache"]
@@ -322,6 +322,7 @@ def test_a_killed_run_goes_on_and_asks_only_what_is_missing(tmp_path: Path, serv
     after = {line["key"]: line for line in lines(tmp_path / "out.jsonl")}
     assert len(after) == 30, result.output
     assert {key: after[key] for key in before} == before
+    assert len(started.raw) == asked + 30 - len(before)
 
 
 def _whole_lines(path: Path) -> list[dict[str, Any]]:
