@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.bias import preference
+from visualjudge.analysis.bias import PREFERRED, preferences
 from visualjudge.analysis.bootstrap import Resampling
 from visualjudge.analysis.cells import pairwise_cells
 from visualjudge.analysis.psychometric import sensitivity
@@ -71,9 +71,14 @@ def verdicts(judge: Judge, images: int, rng: np.random.Generator) -> pl.DataFram
     table = pl.DataFrame(
         {"cluster": cluster, "margin": margin, "first_right": a_right, "says_a": says_a, "parsed": parsed}
     )
+    noise = [pl.Series(name, rng.random((cluster.size, 2))).cast(pl.List(pl.Float64)) for name in PREFERRED][1:]
+    letters = {"text": pl.col("says_a"), "answer": pl.col("first_right")}
     return table.with_columns(
-        said_first=said, right=(pl.col("parsed") & (pl.col("says_a") == pl.col("first_right")))
-    ).drop("says_a")
+        *noise,
+        *(pl.when(side).then(pl.lit("A")).otherwise(pl.lit("B")).alias(name) for name, side in letters.items()),
+        said_first=said,
+        right=(pl.col("parsed") & (pl.col("says_a") == pl.col("first_right"))),
+    )
 
 
 def truth(judge: Judge) -> tuple[float, float | None]:
@@ -99,19 +104,20 @@ def covers(ends: object, value: float) -> bool:
 def one_judge(judge: Judge, simulations: int, images: int) -> dict[str, float | str]:
     """Coverage and flags of one judge."""
     accuracy, jnd = truth(judge)
-    held = flagged = found = bounded = 0
+    held = flagged = alarms = found = bounded = 0
     for s in range(simulations):
         table = verdicts(judge, images, rng_for(1, judge.name, s, images))
         resampling = Resampling(images, s)
         held += covers(pairwise_cells(table, [], resampling)[0]["ci95"], accuracy)
-        p = preference(table, "position", resampling)["p"]
-        flagged += p is not None and p < 0.05
+        found_bias = [row["feature"] for row in preferences(table, resampling) if row["flagged"]]
+        flagged += "position" in found_bias
+        alarms += any(feature != "position" for feature in found_bias)
         if jnd is not None:
             fitted = sensitivity(table, "margin", resampling)
             found += covers(fitted["ci95"], jnd)
             bounded += fitted["jnd"] is not None
     row: dict[str, float | str] = {"judge": judge.name, "truth": round(accuracy, 4), "covered": held / simulations}
-    row |= {"flagged": flagged / simulations}
+    row |= {"place flagged": flagged / simulations, "other flagged": alarms / simulations}
     if jnd is not None:
         row |= {"jnd": round(jnd, 3), "jnd covered": found / simulations, "jnd found": bounded / simulations}
     return row

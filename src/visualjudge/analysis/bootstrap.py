@@ -87,17 +87,20 @@ def percentile_interval(draws: FloatArray, clusters: int) -> Interval | None:
 
 
 def share_interval(draws: FloatArray, share: float, clusters: int) -> Interval | None:
-    """95 % interval of a share.
+    """95 % interval of a share: logit ± Student's t × the bootstrap's standard error on that scale.
 
-    Where every image agrees (a share of exactly 0 or 1) there is nothing to resample and the bootstrap would claim
-    certainty: the interval is then Clopper and Pearson's with each image counted once.
+    Of this interval, the percentile and BCa, this one came nearest 95 % with few images that differ. Where every image
+    agrees (a share of exactly 0 or 1) there is nothing to resample and the bootstrap would claim certainty: the
+    interval is then Clopper and Pearson's with each image counted once.
     """
     if clusters < 2:
         return None
     if share in (0.0, 1.0):
         edge = 0.025 ** (1 / clusters)
         return (0.0, 1 - edge) if share == 0 else (edge, 1.0)
-    return percentile_interval(draws, clusters)
+    spread = standard_error(draws) / (share * (1 - share))
+    ends = t_interval(float(np.log(share / (1 - share))), spread, clusters)
+    return None if ends is None else (float(1 / (1 + np.exp(-ends[0]))), float(1 / (1 + np.exp(-ends[1]))))
 
 
 def standard_error(draws: FloatArray) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from visualjudge.records import Question, Verdict
@@ -86,10 +87,18 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
 
 
-def _feature(question: Question, name: str) -> list[float | None] | None:
-    if question.features is None:
-        return None
-    return [None if (x := getattr(f, name)) is None else float(x) for f in question.features]
+def _lists(values: list[Any], lengths: list[int], kind: Any) -> pl.Series:
+    """A list column from its flat values: many times quicker than from nested lists."""
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    flat = pl.Series(values, dtype=kind).to_arrow()
+    return pl.Series(pa.LargeListArray.from_arrays(pa.array(ends), flat))
+
+
+def _feature(questions: Sequence[Question], name: str) -> pl.Series:
+    """One value an option; an empty list where a question has no features."""
+    rows = [q.features or () for q in questions]
+    values = [getattr(option, name) for row in rows for option in row]
+    return _lists([None if v is None else float(v) for v in values], [len(row) for row in rows], pl.Float64)
 
 
 def _answer_columns(questions: Sequence[Question]) -> dict[str, Any]:
@@ -103,7 +112,10 @@ def _answer_columns(questions: Sequence[Question]) -> dict[str, Any]:
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
     """One row a question: its cell, its options' scores, sources and features as lists in option order."""
-    features = {name: pl.Series([_feature(q, name) for q in questions], dtype=pl.List(pl.Float64)) for name in FEATURES}
+    features = {name: _feature(questions, name) for name in FEATURES}
+    lengths = [len(q.final_scores) for q in questions]
+    scores = _lists([float(s) for q in questions for s in q.final_scores], lengths, pl.Float64)
+    sources = _lists([s for q in questions for s in q.sources], [len(q.sources) for q in questions], pl.String)
     table = pl.DataFrame(
         {
             "id": [q.id for q in questions],
@@ -114,8 +126,8 @@ def question_table(questions: Sequence[Question]) -> pl.DataFrame:
             "classes": [None if q.class_of_interest is None else "+".join(q.class_of_interest) for q in questions],
             "error_type": [q.error_type or NO_TYPE for q in questions],
             "item": ["|".join(q.annotation_ids) for q in questions],
-            "scores": pl.Series([list(map(float, q.final_scores)) for q in questions], dtype=pl.List(pl.Float64)),
-            "sources": pl.Series([list(q.sources) for q in questions], dtype=pl.List(pl.String)),
+            "scores": scores,
+            "sources": sources,
             **_answer_columns(questions),
             **features,
         },

@@ -20,12 +20,12 @@ from visualjudge.analysis.join import clusters_of
 from visualjudge.records import FloatArray, IntArray
 
 TARGET = 0.75
-BINS = 48
+BINS = 40
 LEAST_VERDICTS = 30
 LEAST_IMAGES = 5
 LEAST_BELOW = 20
 LEAST_SHARE_BELOW = 0.05
-REPLICATES = 500
+REPLICATES = 400
 STEPS = 60
 SHAPE = (np.log(1.5), 0.8)
 LAPSE = (-3.0, 1.2)
@@ -42,7 +42,7 @@ class Binned:
 
 
 def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: int) -> Binned:
-    """At most 48 bins of about equal size, by quantiles of the distance."""
+    """At most 40 bins of about equal size, by quantiles of the distance."""
     edges = np.unique(np.quantile(distance, np.linspace(0, 1, BINS + 1)))
     which = np.clip(np.searchsorted(edges, distance, side="left") - 1, 0, max(0, edges.size - 2))
     _, which = np.unique(which, return_inverse=True)
@@ -82,11 +82,14 @@ def _objective(theta: FloatArray, logx: FloatArray, n: FloatArray, k: FloatArray
     return np.asarray((k * np.log(psi) + (n - k) * np.log1p(-psi)).sum(1) + _prior(theta, centre)[0])
 
 
-def fit(x: FloatArray, n: FloatArray, k: FloatArray) -> FloatArray:
-    """θ = (log α, log β, logit 2λ) of each row of ``n`` and ``k`` (draws × bins) at distances ``x`` > 0."""
+def fit(x: FloatArray, n: FloatArray, k: FloatArray, start: FloatArray | None = None) -> FloatArray:
+    """θ = (log α, log β, logit 2λ) of each row of ``n`` and ``k`` (draws × bins) at distances ``x`` > 0.
+
+    ``start`` (3,) is where every row begins; by default the prior's centre.
+    """
     logx = np.log(x)
     centre = float(np.average(logx, weights=n.sum(0)))
-    theta = np.tile([centre, SHAPE[0], LAPSE[0]], (n.shape[0], 1))
+    theta = np.tile([centre, SHAPE[0], LAPSE[0]] if start is None else start, (n.shape[0], 1))
     damping = np.full(n.shape[0], 1e-3)
     value = _objective(theta, logx, n, k, centre)
     for _ in range(STEPS):
@@ -98,7 +101,7 @@ def fit(x: FloatArray, n: FloatArray, k: FloatArray) -> FloatArray:
         gain = np.where(better, new - value, 0)
         value = np.where(better, new, value)
         damping = np.where(better, damping * 0.3, damping * 8)
-        if np.all((better & (gain < 1e-9)) | (damping > 1e8)):
+        if np.all((better & (gain < 1e-6)) | (damping > 1e8)):
             break
     return theta
 
@@ -109,8 +112,8 @@ def _scoring_step(
     psi, gradient = _parts(theta, logx)
     variance = psi * (1 - psi)
     _, slope, precision = _prior(theta, centre)
-    score = np.einsum("db,dbp->dp", (k - n * psi) / variance, gradient) + slope
-    information = np.einsum("db,dbp,dbq->dpq", n / variance, gradient, gradient) + np.diag(precision)
+    score = (((k - n * psi) / variance)[:, None, :] @ gradient)[:, 0, :] + slope
+    information = np.swapaxes(gradient * (n / variance)[:, :, None], 1, 2) @ gradient + np.diag(precision)
     information += damping[:, None, None] * np.eye(3) * np.einsum("dpp->dp", information)[:, :, None]
     return np.clip(np.linalg.solve(information, score[:, :, None])[:, :, 0], -1.5, 1.5)
 
@@ -145,7 +148,7 @@ def _figures(theta: FloatArray, data: Binned, resampling: Resampling, most: floa
     some = Resampling(resampling.clusters, resampling.seed, REPLICATES)
     n, k = some.sums(data.n), some.sums(data.k)
     held = n.sum(1) > 0
-    draws = threshold(fit(data.x, n[held], k[held]))
+    draws = threshold(fit(data.x, n[held], k[held], theta[0]))
     jnd, tail = float(threshold(theta)[0]), widened_tail(images)
     low, high = np.quantile(draws, [tail, 1 - tail], method="nearest")
     reason = _why_none(jnd, data.x, np.asarray(data.n.sum(0)).ravel(), most)

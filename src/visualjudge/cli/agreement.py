@@ -16,7 +16,7 @@ def agreement(
     ratings: Annotated[
         list[Path],
         typer.Argument(
-            help="Ratings (.csv, .jsonl, .parquet) with item, source, rater, dimension, score; or a folder in VIEScore's layout.",
+            help="Ratings (.csv, .jsonl, .parquet), or a folder in VIEScore's layout.",
             show_default=False,
         ),
     ],
@@ -28,6 +28,8 @@ def agreement(
     json: Annotated[Path | None, typer.Option("--json", help="Where the figures go as JSON.")] = None,
 ) -> None:
     """How far does a judge agree with people, and people with each other (the ceiling)?
+
+    Ratings have the columns item, source, rater, dimension, score, one rating a row.
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
     """
