@@ -4,7 +4,7 @@ usage: python benchmarks/build.py [--images N] [--workers 1 2] [--grow 10] [--ke
 
 Makes a data folder of all 15 tasks from 640×480 photographs (groups of 5 annotations, 10 objects each), builds it by
 the command, in a process of its own, and prints one line a build. Peak memory is the sum over all processes, sampled
-every 50 ms (proportional set size, so that shared pages count once). CPU seconds tell the cost where others use the machine.
+every 50 ms (proportional set size, so that shared pages count once). CPU seconds tell the cost on a busy machine.
 """
 
 from __future__ import annotations

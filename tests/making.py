@@ -1,12 +1,14 @@
 """Small data folders for tests and benchmarks: real photographs, seeded predictions, all 15 tasks.
 
 ``make_folder(root)`` is enough for most; ``detection_folder(root, scores)`` makes the smallest one there is.
+``python tests/making.py FOLDER`` makes the data that docs/prompts are built from.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -220,3 +222,7 @@ _MAKERS: dict[str, Callable[[Path, Rng, Task, int, int, tuple[int, int], int], J
     "restoration": _picture,
     "generation": _picture,
 }
+
+
+if __name__ == "__main__":
+    make_folder(Path(sys.argv[1]), images=1, annotations=3, size=(240, 320))

@@ -20,6 +20,7 @@ COMMANDS = {
     "encode": "Show one prediction in one encoding",
     "gallery": "Write the page that shows every encoding",
     "build": "A data folder into a judge dataset",
+    "prompts": "Write the pages that show every prompt",
     "validate": "Recompute every checksum and rule of a dataset",
     "judge": "Put a dataset's questions to a judge",
     "pipeline": "Judge modules over JSONL rows",

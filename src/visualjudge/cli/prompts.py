@@ -1,0 +1,25 @@
+"""``visualjudge prompts``: pages that show every kind of question as the judge reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command(epilog="Example:\n\nvisualjudge prompts dataset --out docs/prompts")
+def prompts(
+    dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the pages")],
+) -> None:
+    """Write a page a task with one question of each encoding and type, its pictures beside it."""
+    from visualjudge.cli.progress import stages
+    from visualjudge.dataset.folder import load_dataset
+    from visualjudge.dataset.prompt_pages import write_pages
+
+    with stages() as progress:
+        pages = write_pages(load_dataset(dataset), out, lambda done, total: progress("writing pages", done, total))
+    print(f"{len(pages)} pages in {out}")

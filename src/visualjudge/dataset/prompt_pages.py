@@ -1,0 +1,115 @@
+"""Pages that show one question of each task, encoding and type as the judge reads it, its pictures beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import cv2
+
+from visualjudge.atomic import write_bytes, write_text
+from visualjudge.data.images import read_rgb
+from visualjudge.data.wire import IMAGE_MARK
+from visualjudge.dataset.exports.media import answer_text
+from visualjudge.dataset.folder import Dataset
+from visualjudge.errors import DataError
+from visualjudge.records import Question
+from visualjudge.tasks import TASKS
+
+LONGEST_SIDE = 240
+JPEG_QUALITY = 72
+LONGEST_LINES, LONGEST_LINE = 12, 400
+"""An option's text may have thousands of numbers; the page shows its beginning and says what it left out."""
+
+
+def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], None]) -> list[Path]:
+    """Write ``out/README.md``, a page a task and thumbnails; the pages.
+
+    Parameters
+    ----------
+    dataset
+        Any dataset; the first question of each (task, encoding, type) is shown.
+    out
+        A folder.
+    """
+    home = Path(out)
+    chosen = _first_of_each(dataset.questions)
+    if not chosen:
+        raise DataError(f"{dataset.root}: has no question to show")
+    pages = []
+    for done, task in enumerate(dict.fromkeys(question.task for question in chosen), start=1):
+        mine = [question for question in chosen if question.task == task]
+        for path in dict.fromkeys(path for question in mine for path in question.images):
+            _thumbnail(dataset.image_path(path), home / _thumb(path))
+        write_text(home / f"{task}.md", _page(task, mine))
+        pages.append(home / f"{task}.md")
+        tick(done, len(TASKS))
+    write_text(home / "README.md", _index(chosen))
+    return [home / "README.md", *pages]
+
+
+def heading(question: Question) -> str:
+    """The line that a page has for the question's encoding and type; the check for completeness looks for it."""
+    return f"### {question.encoding} · {question.question_type}"
+
+
+def _first_of_each(questions: Sequence[Question]) -> list[Question]:
+    first: dict[tuple[str, str, str], Question] = {}
+    for question in questions:
+        first.setdefault((question.task, question.encoding, question.question_type), question)
+    return list(first.values())
+
+
+def _page(task: str, questions: Sequence[Question]) -> str:
+    note = "Made by `visualjudge prompts`; do not edit. Long texts are cut here, not in the dataset."
+    head = f"# {TASKS[task].prose}\n\n{note}\n"
+    return "\n".join([head, *(_section(question) for question in questions)])
+
+
+def _section(question: Question) -> str:
+    pictures = " ".join(f'<img src="{_thumb(path)}" alt="image {k}">' for k, path in enumerate(question.images, 1))
+    return (
+        f"{heading(question)}\n\n{pictures}\n\n```text\n{_cut(question.prompt)}\n```\n\n"
+        f"Answer: `{answer_text(question.answer)}` (scores {', '.join(map(answer_text, question.final_scores))})\n"
+    )
+
+
+def _cut(prompt: str) -> str:
+    """``prompt`` with numbered marks, and with runs of lines that begin like JSON shortened."""
+    numbered = prompt.split(IMAGE_MARK)
+    text = numbered[0] + "".join(f"<image>({k}){part}" for k, part in enumerate(numbered[1:], 1))
+    lines: list[str] = []
+    run = 0
+    for line in text.splitlines():
+        run = run + 1 if line.startswith(("{", "[")) else 0
+        if run <= LONGEST_LINES:
+            lines.append(line if len(line) <= LONGEST_LINE or run == 0 else f"{line[:LONGEST_LINE]} …")
+        elif run == LONGEST_LINES + 1:
+            lines.append("… (further lines)")
+    return "\n".join(lines)
+
+
+def _index(questions: Sequence[Question]) -> str:
+    rows = [
+        "# Prompts, as the judge reads them",
+        "",
+        "One question of each task, encoding and type, with its pictures in the order of its `<image>` marks. Made by "
+        "`visualjudge prompts DATASET --out docs/prompts`.",
+        "",
+    ]
+    for task in dict.fromkeys(question.task for question in questions):
+        stems = dict.fromkeys(question.encoding for question in questions if question.task == task)
+        rows.append(f"- [{TASKS[task].prose}]({task}.md): {', '.join(f'`{stem}`' for stem in stems)}")
+    return "\n".join(rows) + "\n"
+
+
+def _thumb(path: str) -> str:
+    return f"media/{Path(path).stem}.jpg"
+
+
+def _thumbnail(source: Path, target: Path) -> None:
+    pixels = read_rgb(source)
+    scale = min(1.0, LONGEST_SIDE / max(pixels.shape[:2]))
+    small = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    _, encoded = cv2.imencode(".jpg", small[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    write_bytes(target, encoded.tobytes())

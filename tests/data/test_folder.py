@@ -1,0 +1,255 @@
+"""Every rule of a data folder has a bad record here, and the line that its owner reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+
+from making import detection, detection_folder, make_folder, photograph, write_records
+from visualjudge.data.folder import open_folder
+from visualjudge.data.images import write_png
+from visualjudge.errors import DataError, UsageError
+
+KEYPOINTS = [3.0] * 50
+RLE = {"size": [48, 64], "counts": [40, 25, 3]}
+FULL_RLE = {"size": [48, 64], "counts": [48 * 64]}
+
+
+def _record(place: str, prediction: Any, /, **fields: Any) -> dict[str, Any]:
+    return detection(0, 5.0) | {"task": place, "prediction": prediction, "prompt": "the dog"} | fields
+
+
+def _box(box: Any, label: Any = "dog") -> dict[str, Any]:
+    return {"detections": [{"label": label, "bbox": box}]}
+
+
+GOOD_BOX = [1, 1, 5, 5]
+DET = "object_detection"
+BAD: list[tuple[str, dict[str, Any], str, str]] = [
+    (DET, _record(DET, _box(GOOD_BOX), final_score=11), "final_score", "less than or equal to 10"),
+    (DET, _record(DET, _box(GOOD_BOX), final_score=-0.5), "final_score", "greater than or equal to 0"),
+    (DET, _record(DET, _box(GOOD_BOX), final_score="7"), "final_score", "valid number, not '7'"),
+    (DET, _record(DET, _box(GOOD_BOX), final_score=True), "final_score", "valid number"),
+    (DET, _record(DET, _box(GOOD_BOX), final_score=float("nan")), "final_score", "finite number"),
+    (DET, _record(DET, _box(GOOD_BOX), final_score=None), "final_score", "valid number"),
+    (DET, _record(DET, _box(GOOD_BOX), image_id="nowhere"), "image_id", "there is no image 'nowhere'"),
+    (DET, _record(DET, _box(GOOD_BOX), image_id=12), "image_id", "valid string, not 12"),
+    (DET, _record(DET, _box(GOOD_BOX), annotation_id=""), "annotation_id", "at least 1 character"),
+    (DET, _record(DET, _box(GOOD_BOX), task="flying_carpets"), "task", "there is no such task"),
+    (DET, _record(DET, _box(GOOD_BOX), task="keypoint"), "task", "another task's file"),
+    (DET, _record(DET, _box(GOOD_BOX), class_of_interest="dog"), "class_of_interest", "valid list, not 'dog'"),
+    (DET, _record(DET, _box(GOOD_BOX), error_type=3), "error_type", "valid string"),
+    (DET, _record(DET, _box(GOOD_BOX), prompt="see <image>"), "prompt", "marks a picture"),
+    (DET, _record(DET, _box(GOOD_BOX), metadata=[]), "metadata", "valid dictionary"),
+    (DET, _record(DET, None), "prediction", "valid dictionary"),
+    (DET, _record(DET, {}), "prediction.detections", "list of objects"),
+    (DET, _record(DET, _box([1, float("nan"), 5, 5])), "prediction.detections[0].bbox", "not a finite number"),
+    (DET, _record(DET, _box([1, 1, float("inf"), 5])), "prediction.detections[0].bbox", "not a finite number"),
+    (DET, _record(DET, _box([9, 9, 5, 5])), "prediction.detections[0].bbox", "x2 < x1"),
+    (DET, _record(DET, _box([1, 1, 5])), "prediction.detections[0].bbox", "is [x1, y1, x2, y2]"),
+    (DET, _record(DET, _box(GOOD_BOX, label=" ")), "prediction.detections[0].label", "not empty"),
+    (DET, _record(DET, _box(GOOD_BOX, label="a <image>")), "prediction.label", "one line of text"),
+    (DET, _record(DET, _box(GOOD_BOX, label="a\nB. b")), "prediction.label", "one line of text"),
+    ("keypoint", _record("keypoint", {"persons": [{"keypoints": KEYPOINTS}]}), "prediction.persons[0].keypoints", "51"),
+    (
+        "instance_segmentation",
+        _record("instance_segmentation", {"instances": [{"label": "dog", "segmentation": RLE}]}),
+        "prediction.instances[0].segmentation",
+        "add up to 68, not to 48×64",
+    ),
+    (
+        "instance_segmentation",
+        _record(
+            "instance_segmentation",
+            {"instances": [{"label": "dog", "segmentation": {"size": [4, 4], "counts": [16]}}]},
+        ),
+        "prediction.instances[0].segmentation",
+        "mask is 4×4, the image 48×64",
+    ),
+    (
+        "instance_segmentation",
+        _record("instance_segmentation", {"instances": [{"label": "dog", "segmentation": [[1, 2, 3, 4]]}]}),
+        "prediction.instances[0].segmentation",
+        "at least 3 points",
+    ),
+    (
+        "semantic_segmentation",
+        _record("semantic_segmentation", {"label_map": "../outside.png", "classes": {}}),
+        "prediction.label_map",
+        "leads out of the data folder",
+    ),
+    (
+        "referring_segmentation",
+        _record("referring_segmentation", {"segmentation": FULL_RLE}, prompt=None),
+        "prompt",
+        "referring expression",
+    ),
+    (
+        "depth_estimation",
+        _record("depth_estimation", {"depth": "small.npy"}),
+        "prediction.depth",
+        "is 4×4, the image 48×64",
+    ),
+    ("depth_estimation", _record("depth_estimation", {"depth": "empty.npy"}), "prediction.depth", "no valid value"),
+    (
+        "depth_estimation",
+        _record("depth_estimation", {"depth": "good.npy", "scale": -1}),
+        "prediction.scale",
+        "above 0",
+    ),
+    (
+        "lowlevel-deblur",
+        _record("lowlevel-deblur", {"image": "nowhere.png"}),
+        "prediction.image",
+        "there is no file 'nowhere.png'",
+    ),
+    ("lowlevel-deblur", _record("lowlevel-deblur", {"image": "cut.png"}), "prediction.image", "cannot be decoded"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    detection_folder(tmp_path, [1.0])
+    for task in ("keypoint", "instance_segmentation", "semantic_segmentation", "referring_segmentation"):
+        (tmp_path / f"images/{task}.json").write_text('{"photo": {"file": "photo.png"}}')
+    (tmp_path / "images/depth_estimation.json").write_text('{"photo": {"file": "photo.png"}}')
+    np.save(tmp_path / "small.npy", np.ones((4, 4)))
+    np.save(tmp_path / "empty.npy", np.zeros((48, 64)))
+    np.save(tmp_path / "good.npy", np.ones((48, 64)))
+    (tmp_path / "cut.png").write_bytes((tmp_path / "photo.png").read_bytes()[:3000])
+    return tmp_path
+
+
+@pytest.mark.parametrize(("task", "record", "field", "reason"), BAD, ids=lambda v: v[:40] if isinstance(v, str) else "")
+def test_bad_record_is_told_with_file_record_field_and_reason_and_left_out(
+    folder: Path, task: str, record: dict[str, Any], field: str, reason: str
+) -> None:
+    write_records(folder, task, [record])
+    opened = open_folder(folder)
+    assert list(opened.annotations(task)) == []
+    [problem] = opened.problems
+    assert problem.file == f"{task}_annotations.json"
+    assert problem.record == (record["annotation_id"] or "record 1")
+    assert problem.field == field
+    assert reason in problem.reason
+    assert str(folder) not in str(problem)
+
+
+@pytest.mark.parametrize("field", ["annotation_id", "image_id", "task", "prediction", "final_score"])
+def test_missing_field_is_told(folder: Path, field: str) -> None:
+    record = detection(0, 5.0)
+    del record[field]
+    write_records(folder, "object_detection", [record])
+    opened = open_folder(folder)
+    assert opened.entries("object_detection") == []
+    assert [(problem.field, problem.reason) for problem in opened.problems] == [(field, "the field is missing")]
+
+
+def test_bad_record_does_not_stop_the_good_ones(folder: Path) -> None:
+    write_records(folder, "object_detection", [detection(0, 5.0), detection(1, 99.0), detection(2, 6.0)])
+    opened = open_folder(folder)
+    assert [note.annotation_id for note in opened.annotations("object_detection")] == ["a00", "a02"]
+    assert len(opened.problems) == 1
+
+
+def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
+    write_records(folder, "object_detection", [detection(0, 5.0), detection(0, 6.0), detection(1, 6.0)])
+    opened = open_folder(folder)
+    assert [note.annotation_id for note in opened.annotations("object_detection")] == ["a01"]
+    assert "occurs 2 times" in opened.problems[0].reason
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"url": "https://example.org/a.png"}, "a url is not fetched"),
+        ({"file": "nowhere.png"}, "there is no file 'nowhere.png'"),
+        ({"file": "/etc/passwd"}, "leads out of the data folder"),
+        ({"file": "photo.png", "width": 7}, "width: says 7, the picture photo.png has 64"),
+        ({"file": "photo.png", "height": "48"}, "height: input should be a valid integer"),
+        ({"file": "photo.png", "mask": "small.png"}, "mask: is 4×4"),
+        ({"file": "cut.txt"}, "not a picture"),
+        ([], "is an object"),
+    ],
+)
+def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path, record: Any, reason: str) -> None:
+    write_png(folder / "small.png", photograph(0, (4, 4)))
+    (folder / "cut.txt").write_text("no picture")
+    (folder / "images/object_detection.json").write_text(json.dumps({"photo": record}))
+    opened = open_folder(folder)
+    assert opened.entries("object_detection") == []
+    [problem] = opened.problems
+    assert (problem.record, problem.field) == ("a00", "image_id")
+    assert reason in problem.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("this is {not json", "is not a JSON array"),
+        ('{"a": 1}', "is not a JSON array"),
+        ('[{"a": 1}', "is not a JSON array"),
+        ('[{"a": {"b": 1}', "cut short"),
+        ('[{"a": 1} {"b": 2}]', "unexpected text at byte"),
+        ("[1, 2]", "not a JSON array of objects"),
+        ('[{"a": tru}]', "is not JSON"),
+        ("", "is empty"),
+    ],
+)
+def test_file_that_is_no_array_is_an_error_that_names_it(folder: Path, text: str, reason: str) -> None:
+    (folder / "annotations/object_detection_annotations.json").write_text(text)
+    with pytest.raises(DataError, match=r"object_detection_annotations\.json") as raised:
+        open_folder(folder).entries("object_detection")
+    assert reason in str(raised.value)
+
+
+def test_brackets_and_quotes_in_strings_are_no_structure(folder: Path) -> None:
+    record = detection(0, 5.0, source='a "}{\\" b', error_type="[{]")
+    write_records(folder, "object_detection", [record, detection(1, 6.0)])
+    notes = list(open_folder(folder).annotations("object_detection"))
+    assert [note.source for note in notes] == ['a "}{\\" b', None]
+
+
+def test_json_lines_and_parquet_read_like_json(tmp_path: Path) -> None:
+    make_folder(tmp_path, tasks=["object_detection"])
+    path = tmp_path / "annotations/object_detection_annotations.json"
+    records = json.loads(path.read_text())
+    expected = list(open_folder(tmp_path).annotations("object_detection"))
+    path.unlink()
+    path.with_suffix(".jsonl").write_text("\n".join(map(json.dumps, records)) + "\n\n")
+    assert list(open_folder(tmp_path).annotations("object_detection")) == expected
+    path.with_suffix(".jsonl").unlink()
+    polars.DataFrame(records).write_parquet(path.with_suffix(".parquet"))
+    with open_folder(tmp_path) as opened:
+        assert list(opened.annotations("object_detection")) == expected
+
+
+def test_order_of_records_does_not_matter(tmp_path: Path) -> None:
+    make_folder(tmp_path, tasks=["keypoint"])
+    before = list(open_folder(tmp_path).annotations("keypoint"))
+    path = tmp_path / "annotations/keypoint_annotations.json"
+    path.write_text(json.dumps(json.loads(path.read_text())[::-1]))
+    assert list(open_folder(tmp_path).annotations("keypoint")) == before
+
+
+def test_restored_picture_may_come_without_its_source(tmp_path: Path) -> None:
+    make_folder(tmp_path, tasks=["lowlevel-deblur"])
+    (tmp_path / "images/lowlevel-deblur.json").write_text("{}")
+    assert len(list(open_folder(tmp_path).annotations("lowlevel-deblur"))) == 6
+
+
+def test_two_files_of_one_task_are_an_error(folder: Path) -> None:
+    (folder / "annotations/object_detection_annotations.jsonl").write_text("")
+    with pytest.raises(DataError, match="keep one"):
+        _ = open_folder(folder).tasks
+
+
+@pytest.mark.parametrize("name", ["nowhere", "."])
+def test_folder_without_annotations_is_wrong_usage(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"no such folder|no data folder"):
+        open_folder(tmp_path / name)
