@@ -3,8 +3,8 @@
     python benchmarks/chaos.py [--questions 2000] [--seed 0]
 
 The server answers 10 % of the requests with 429, 5 % with 500, lets 2 % hang until the client gives up, sends 2 % that
-are not JSON and closes the connection on 1 %. Exit status 1 if a verdict is missing or doubled, or if the causes that the
-client counted differ from what the server did.
+are not JSON and closes the connection on 1 %. Exit status 1 if a verdict is missing or doubled, or if the causes that
+the client counted differ from what the server did.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ _AFTER_THE_REFERENCE = (
     "보다",
 )  # the thing compared with stands before these, in other languages after "than"
 _COMPARE_WORDS = 8
+FIRST_CJK = 0x3000
 
 
 class Letters(Grammar):
@@ -54,6 +55,20 @@ class Letters(Grammar):
             Term.WORSE,
         )
         return after.term in verbs or not after.text[0].isascii()
+
+    def _chosen(self, at: int) -> Claim | None:
+        """``B を選びます``: where the verb stands last."""
+        found = self.value(at, stated=False)
+        verb = self.peek(self.skip(found.end, Term.FILL, Term.IS)) if found else None
+        if found is None or found.value is None or verb is None or verb.term is not Term.CHOOSE:
+            return None
+        return Claim(found.value, STATED, at) if ord(verb.text[0]) >= FIRST_CJK else None
+
+    def _at(self, at: int) -> Iterator[Claim]:
+        yield from super()._at(at)
+        chosen = self._chosen(at)
+        if chosen:
+            yield chosen
 
     def joined(self, at: int, *links: str) -> bool:
         """Whether another option is joined here by "or", "and" or one of ``links``."""
@@ -108,6 +123,8 @@ class Pairwise(Letters):
 
     def _is_reference(self, start: int, end: int) -> bool:
         """Whether the option is what the other is compared with: "than A", and in Japanese and Korean "A than"."""
+        while start and self.tokens[start - 1].term is Term.NOUN:
+            start -= 1
         before, token = self.tokens[start - 1] if start else None, self.peek(end)
         if before is not None and before.term is Term.THAN and before.text not in _AFTER_THE_REFERENCE:
             return True
@@ -144,7 +161,7 @@ class Pairwise(Letters):
         if token.term is Term.ASPECT:
             after = self.peek(self.skip(at + 1, Term.FILL))
             return after is None or after.term not in (Term.WHOLE, Term.CONCLUDE, Term.TIE)
-        return token.term is None and token.text[0].isalpha() and ord(token.text[0]) < 0x3000
+        return token.term is None and token.text[0].isalpha() and ord(token.text[0]) < FIRST_CJK
 
 
 class Scoring(Grammar):

@@ -28,6 +28,7 @@ _ANSWER_TAGS = (
     "answer",
     "final_answer",
     "final",
+    "final",
     "verdict",
     "choice",
     "output",
