@@ -28,7 +28,6 @@ _ANSWER_TAGS = (
     "answer",
     "final_answer",
     "final",
-    "final",
     "verdict",
     "choice",
     "output",
@@ -47,6 +46,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.M)
 _DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
 ANSWER_KEYS = (
     "final_answer",
+    "final",
     "answer",
     "verdict",
     "winner",
