@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import time
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,31 @@ def test_whatever_is_read_is_the_letter_of_an_option(reply, texts):
 )
 def test_declared_letter_is_read_whatever_the_letter(letter, form):
     assert read_strict(form.format(letter), lettered(WORDS)).letter == letter
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer:" + "\n" * 40_000 + "x",
+        "Answer:" + " " * 40_000 + "x",
+        "(" * 40_000,
+        "A" + "*" * 40_000 + "x",
+        "option A is not it, " * 5_000,
+        "<think>" * 5_000,
+        "- " * 20_000,
+    ],
+    ids=["lines", "blanks", "brackets", "stars", "letters", "thoughts", "bullets"],
+)
+def test_runaway_reply_is_read_in_a_moment(reply):
+    started = time.process_time()
+    read_strict(reply, lettered(WORDS))
+    assert time.process_time() - started < 2
+
+
+def test_place_to_the_right_is_no_praise():
+    assert read_strict("A is right of B.", lettered(WORDS)).letter is None
+
+
+def test_article_within_an_answer_tag_is_no_letter():
+    assert read_strict("<answer>A tractor</answer>", lettered(WORDS)).letter == "B"
+    assert read_strict("<answer>C</answer>", lettered(WORDS)).letter == "C"

@@ -34,7 +34,7 @@ _WHOLE = re.compile(
 )
 _BOXED = re.compile(
     r"\\boxed\s*\{+\s*(?:\\(?:text|mathrm|textbf)\s*\{)?\s*\(?([A-Za-z])\)?\s*\}"
-    r"|<answer>\s*\(?\**([A-Za-z])\b[^<]{0,200}</answer>",
+    r"|<answer>\s*[(*\[]*([A-Za-z])(?:[)\]*.:,][^<]{0,200}|\s*)</answer>",
     re.I,
 )
 _MARKED = rf"(?:option\s+|choice\s+|选项\s*)?{_OPEN}{{0,4}}(?-i:([A-Z])){_TAIL}"
@@ -48,7 +48,7 @@ _CUES = (
     rf"\b(?:choose|chose|pick|select|go\s+with|go\s+for|opt\s+for)\s+(?:the\s+)?{_MARKED}",
     rf"(?:antwort|réponse|respuesta|resposta|risposta|ответ|答案|正解|答え)\s*(?:(?:ist|lautet|est|es|é|è|是|为|為|は)\b)?\s*[:：]?\s*(?:是|为)?\s*{_MARKED}",
     rf"(?:选择?|選択?)\s*(?:项|選項)?\s*[:：]?\s*{_MARKED}",
-    rf"{_HEAD}(?-i:([A-Z])){_CLOSE}{{0,3}}\s+(?:is|seems|looks|would\s+be|must\s+be)\s+(?:clearly\s+|probably\s+|the\s+)*(?:correct|right|best|answer|most\s+\w+)\b",
+    rf"{_HEAD}(?-i:([A-Z])){_CLOSE}{{0,3}}\s+(?:is|seems|looks|would\s+be|must\s+be)\s+(?:clearly\s+|probably\s+|the\s+)*(?:correct\b|right\b(?!\s+(?:of|to|next|side|hand|above|below|behind))|best\b|answer\b|most\s+\w+)",
 )
 _CUE = tuple(re.compile(cue, re.I) for cue in _CUES)
 _LOWER_CUE = re.compile(
@@ -58,7 +58,7 @@ _FURTHER = re.compile(
     rf"{_CLOSE}{{0,3}}\s*(?:,|/|&|\bor\b|\band\b|或|和|、)\s*(?:option\s+|choice\s+)?{_OPEN}{{0,3}}([A-Z]){_TAIL}"
 )
 _LEAD = re.compile(rf"\s*(?:{_OPEN}+([A-Z]){_CLOSE}+|([A-Z])\s*[.．。:：)）,、;]|([A-Z])\s*(?:\n|[-–—]\s))", re.ASCII)
-_LABEL = re.compile(rf"(?:^|\n)[\s>*+-]*{_OPEN}*([A-Z])(?:{_CLOSE}+|[.．:：)）]|\s*(?:\n|$))")
+_LABEL = re.compile(rf"(?:^|\n)[ >*+-]*{_OPEN}*([A-Z])(?:{_CLOSE}+|[.．:：)）]|\s*(?:\n|$))")
 _ARTICLE = re.compile(r"\s+[a-zà-ÿ]")
 _AS_LETTER = re.compile(
     r"\s+(?:is|was|be|are|as|because|since|for|due|given|seems?|looks?|appears?|fits?|matches|matched|would|should|must|can|"
@@ -86,8 +86,16 @@ _REFUSAL = re.compile(
     re.I,
 )
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S | re.I)
+_THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(r"<think(?:ing)?>", re.I), re.compile(r"</think(?:ing)?>", re.I)
 _SENTENCE = re.compile(r"[.!?。！？]\s+|\n+|[。！？]")
+_BLANKS, _EMPTY_LINES = re.compile(r"[^\S\n]+"), re.compile(r"\n\s*\n")
 _FULL_WIDTH = {code: chr(code - 0xFEE0) for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+
+
+LONGEST_LETTER = 60
+"""Characters of a reply that is a letter with its decoration."""
+LONGEST_SENTENCE = 400
+"""How far back a sentence is looked for, so that time grows with a reply's length and not with its square."""
 
 
 def read_strict(reply: str, options: Mapping[str, str]) -> Reading:
@@ -128,7 +136,8 @@ class _View:
 
     def sentence(self, at: int) -> tuple[int, int]:
         """Where the sentence that holds the character begins and ends."""
-        start = max((stop.end() for stop in _SENTENCE.finditer(self.text, 0, at)), default=0)
+        begin = max(0, at - LONGEST_SENTENCE)
+        start = max((stop.end() for stop in _SENTENCE.finditer(self.text, begin, at)), default=begin)
         stop = _SENTENCE.search(self.text, at)
         return start, stop.start() if stop else len(self.text)
 
@@ -140,20 +149,22 @@ class _View:
 
 def _spoken(reply: str) -> str:
     """What is said aloud: without the thoughts of a reasoning model; a thought that never ends leaves nothing."""
-    text = _THOUGHT.sub(" ", unicodedata.normalize("NFC", reply))
-    closed = re.split(r"</think(?:ing)?>", text, flags=re.I)[-1]
-    opened = re.split(r"<think(?:ing)?>", closed, flags=re.I)[0]
-    return opened.translate(_FULL_WIDTH).strip()
+    text = unicodedata.normalize("NFC", reply)
+    if _THOUGHT_ENDS.search(text):
+        text = _THOUGHT_ENDS.split(_THOUGHT.sub(" ", text))[-1]
+    opened = _THOUGHT_BEGINS.split(text)[0]
+    narrow = _BLANKS.sub(" ", _EMPTY_LINES.sub("\n\n", opened))
+    return narrow.translate(_FULL_WIDTH).strip()
 
 
 def _whole(text: str, options: Mapping[str, str]) -> Reading | None:
-    alone = _WHOLE.fullmatch(text)
+    alone = _WHOLE.fullmatch(text) if len(text) <= LONGEST_LETTER else None
     if alone:
         letter = alone[1] if alone[1] in options else alone[1].upper()
         if letter in options:
             return Reading(letter, "a letter alone")
     for form in (str.strip, bare):
-        same = [letter for letter, option in options.items() if form(option) == form(text)]
+        same = [letter for letter, option in options.items() if form(text) and form(option) == form(text)]
         if len(same) == 1:
             return Reading(same[0], "an option's text alone")
         if same:

@@ -39,9 +39,7 @@ def write_workbook(path: str | Path, rows: Iterable[tuple[Row, str]], letters: I
     names = columns(letters)
     cut = 0
     with atomic_path(path) as scratch:
-        # what a cell may not be: a formula, a link, a number
-        options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-        book = xlsxwriter.Workbook(str(scratch), options)
+        book = xlsxwriter.Workbook(str(scratch), {"constant_memory": True})
         sheet = book.add_worksheet("predictions")
         sheet.freeze_panes(1, 0)
         for place, name in enumerate(names):
