@@ -1,0 +1,115 @@
+"""What other tools read out of an export is what the dataset says."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from making import make_folder
+from visualjudge.dataset.build import Options, build
+from visualjudge.dataset.exports import export
+from visualjudge.dataset.exports.vlmevalkit import numbered
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.sampling import Caps
+from visualjudge.errors import DataError, UsageError
+
+TASKS = ("object_detection", "generation_t2i")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    home = tmp_path_factory.mktemp("exports")
+    data = make_folder(home / "data", tasks=TASKS, images=2, annotations=4)
+    build(data, home / "mine", Options(caps=Caps(2, 2, 2, 2, 1, 1, 4)))
+    return load_dataset(home / "mine")
+
+
+def test_parquet_loads_offline_with_typed_features_and_pictures(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets")
+    export(dataset, "parquet", tmp_path / "hub")
+    loaded = datasets.load_dataset(str(tmp_path / "hub"), cache_dir=str(tmp_path / "cache"))["test"]
+    assert loaded.features["final_scores"] == datasets.List(datasets.Value("float64"))
+    assert loaded.features["images"] == datasets.List(datasets.Image())
+    assert len(loaded) == len(dataset.questions)
+    for row, question in zip(loaded, dataset.questions, strict=True):
+        assert (row["id"], row["prompt"], row["annotation_ids"]) == (
+            question.id,
+            question.prompt,
+            list(question.annotation_ids),
+        )
+        assert len(row["images"]) == len(question.images)
+        if question.question_type == "scoring":
+            assert row["answer_score"] == question.answer
+            assert float(row["answer"]) == pytest.approx(float(question.answer))
+        else:
+            assert row["answer"] == question.answer
+    assert loaded[0]["images"][0].size == (96, 72)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    csv.field_size_limit(1 << 27)
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def test_vlmevalkit_tables_hold_pictures_marks_and_options(dataset: Dataset, tmp_path: Path) -> None:
+    files = export(dataset, "vlmevalkit", tmp_path)
+    assert {path.name for path in files} == {f"mine_{kind}.tsv" for kind in ("pairwise", "ranking", "scoring")}
+    asked = {question.id: question for question in dataset.questions}
+    rows = _rows(tmp_path / "mine_pairwise.tsv")
+    assert [row["index"] for row in rows] == [str(k + 1) for k in range(len(rows))]
+    for row in rows:
+        question = asked[row["question_id"]]
+        pictures = ast.literal_eval(row["image"]) if row["image"].startswith("[") else [row["image"]]
+        assert [base64.b64decode(p) for p in pictures] == [dataset.image_path(p).read_bytes() for p in question.images]
+        assert f"<image {len(pictures)}>" in row["question"]
+        assert row["A"] and row["B"] and row["answer"] == question.answer
+    assert "A" not in _rows(tmp_path / "mine_scoring.tsv")[0]
+
+
+def test_marks_are_numbered_in_order() -> None:
+    assert numbered("<image>\nA. <image> B") == "<image 1>\nA. <image 2> B"
+
+
+def test_sharegpt_conversations_have_a_mark_for_each_picture(dataset: Dataset, tmp_path: Path) -> None:
+    [path] = export(dataset, "sharegpt", tmp_path / "deep/train.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(lines) == len(dataset.questions)
+    for line, question in zip(lines, dataset.questions, strict=True):
+        asked, said = line["conversations"]
+        assert asked["value"].count("<image>") == len(line["images"])
+        assert all((path.parent / name).resolve().is_file() for name in line["images"])
+        assert (asked["from"], said["from"]) == ("human", "gpt")
+        assert said["value"] == (question.answer if isinstance(question.answer, str) else f"{question.answer:g}")
+
+
+def test_trl_preferences_put_the_right_answer_before_the_wrong_one(dataset: Dataset, tmp_path: Path) -> None:
+    [path] = export(dataset, "trl", tmp_path / "preferences.jsonl")
+    asked = {question.id: question for question in dataset.questions}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {asked[line["id"]].question_type for line in lines} == {"pairwise", "ranking"}
+    for line in lines:
+        question = asked[line["id"]]
+        chosen, rejected = (line[name][0]["content"][0]["text"] for name in ("chosen", "rejected"))
+        assert chosen == question.answer
+        assert (rejected != chosen and sorted(rejected) == sorted(chosen)) or {chosen, rejected} == {"A", "B"}
+        parts = line["prompt"][0]["content"]
+        assert [part["type"] for part in parts].count("image") == len(line["images"]) == len(question.images)
+
+
+def test_unknown_format_and_missing_picture_are_told(dataset: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown format 'csv'; one of: parquet"):
+        export(dataset, "csv", tmp_path)
+    moved = Dataset(tmp_path, dataset.questions, dataset.meta)
+    with pytest.raises(DataError, match="cannot be read"):
+        export(moved, "parquet", tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("*.parquet"))
