@@ -1,0 +1,188 @@
+"""`visualjudge judge` as a user runs it: exit statuses, messages, kill -9 and --resume."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runs.chaotic_server import ChaoticServer, serving
+from runs.made_dataset import make_dataset
+from visualjudge.cli.main import run
+
+COMMAND = [sys.executable, "-c", "from visualjudge.cli.main import run; run()", "judge"]
+
+
+@contextmanager
+def running(server: ChaoticServer) -> Iterator[ChaoticServer]:
+    """The server in a thread of its own."""
+    ready, over = threading.Event(), threading.Event()
+
+    async def main() -> None:
+        async with serving(server):
+            ready.set()
+            while not over.is_set():
+                await asyncio.sleep(0.02)
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield server
+    finally:
+        over.set()
+        thread.join(10)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    return make_dataset(tmp_path / "ds", pairwise=12, ranking=0, scoring=0)
+
+
+def environment(tmp_path: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
+    return {**kept, "XDG_CACHE_HOME": str(tmp_path / "cache"), **more}
+
+
+@dataclass
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def judge(tmp_path: Path, *args: Any, **env: str) -> Done:
+    """The command in this process, which saves its start."""
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(os, "environ", environment(tmp_path, **env))
+        patch.setattr(sys, "argv", ["visualjudge", "judge", *map(str, args)])
+        try:
+            run()
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+    return Done(status, out.getvalue(), err.getvalue())
+
+
+def lines(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]
+
+
+def test_a_killed_run_resumes_to_one_verdict_a_question(tmp_path: Path, dataset: Path) -> None:
+    with running(ChaoticServer({}, delay_s=0.15)) as server:
+        args = [
+            dataset,
+            "--model",
+            "m",
+            "--base-url",
+            server.url,
+            "--no-cache",
+            "--concurrency",
+            2,
+            "--out",
+            tmp_path / "run",
+        ]
+        process = subprocess.Popen([*COMMAND, *map(str, args)], env=environment(tmp_path), stderr=subprocess.PIPE)
+        while server.did.total() < 6:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        before = (tmp_path / "run" / "verdicts.jsonl").read_bytes()
+        (tmp_path / "run" / "verdicts.jsonl").write_bytes(before + b'{"id":"pairwise11","ord')
+        asked = server.did.total()
+        done = judge(tmp_path, *args, "--resume")
+        assert done.returncode == 0, done.stderr
+        assert "cut short" in done.stderr
+        assert server.did.total() - asked == 12 - before.count(b"\n")
+    assert (tmp_path / "run" / "verdicts.jsonl").read_bytes().startswith(before)
+    assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(f"pairwise{k}" for k in range(12))
+
+
+def test_a_repeated_run_comes_out_of_the_cache(tmp_path: Path, dataset: Path) -> None:
+    with running(ChaoticServer({})) as server:
+        for name in ("one", "two"):
+            done = judge(tmp_path, dataset, "--model", "m", "--base-url", server.url, "--out", tmp_path / name)
+            assert done.returncode == 0
+        assert server.did.total() == 12
+    values = [[(line["id"], line["value"]) for line in lines(tmp_path / name)] for name in ("one", "two")]
+    assert sorted(values[0]) == sorted(values[1])
+
+
+def test_a_budget_stops_the_run_and_resume_goes_on(tmp_path: Path, dataset: Path) -> None:
+    with running(ChaoticServer({})) as server:
+        args = [dataset, "--model", "m", "--base-url", server.url, "--out", tmp_path / "run"]
+        done = judge(tmp_path, *args, "--max-calls", 5)
+        assert done.returncode == 1
+        assert "5 calls" in done.stderr
+        assert len(lines(tmp_path / "run")) == 5
+        assert judge(tmp_path, *args, "--resume").returncode == 0
+    assert len(lines(tmp_path / "run")) == 12
+
+
+def test_a_refused_key_is_said_once_and_shown_nowhere(tmp_path: Path, dataset: Path) -> None:
+    key = "sk-test-0123456789abcdefghij"
+    with running(ChaoticServer({"HTTP 401": 1.0})) as server:
+        args = [dataset, "--model", "m", "--base-url", server.url, "--api-key-env", "MY_KEY", "--out", tmp_path / "run"]
+        done = judge(tmp_path, *args, "--concurrency", 1, MY_KEY=key)
+        assert server.did.total() == 8
+    assert done.returncode == 1
+    assert "given up: HTTP 401" in done.stderr
+    assert key not in done.stdout + done.stderr
+    assert all(key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> None:
+    done = judge(tmp_path, dataset, "--model", "m", "--swap", "--dry-run", "--price-in", 1, "--out", tmp_path / "run")
+    assert done.returncode == 0
+    assert "calls: 24" in done.stdout
+    assert "images: 72 (36 different files)" in done.stdout
+    assert "cost" in done.stdout
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
+    for name, model in (("a", "oracle:1"), ("b", "oracle:1"), ("c", "first")):
+        judge(tmp_path, dataset, "--backend", "baseline", "--model", model, "--out", tmp_path / name)
+    panel = [part for name in "abc" for part in ("--panel", tmp_path / name)]
+    assert judge(tmp_path, dataset, *panel, "--out", tmp_path / "majority").returncode == 0
+    answers = {q["id"]: q["answer"] for q in json.loads((dataset / "questions.json").read_text())}
+    assert all(line["value"] == answers[line["id"]] for line in lines(tmp_path / "majority"))
+    assert json.loads((tmp_path / "majority" / "run.json").read_text())["simulated"] is True
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "said"),
+    [
+        (["--model", "m", "--backend", "telepathy"], 2, "telepathy"),
+        (["--backend", "baseline"], 2, "--model"),
+        (["--backend", "baseline", "--model", "guess"], 2, "oracle:P"),
+        (["--model", "m", "--api-key-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),
+        (["--model", "m", "--max-cost", "1"], 2, "--price-in"),
+        (["--model", "m", "--task", "poetry"], 2, "poetry"),
+        (["--panel", "nowhere"], 1, "nowhere"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path: Path, dataset: Path, args: list[str], status: int, said: str) -> None:
+    done = judge(tmp_path, dataset, *args, "--out", tmp_path / "run")
+    assert (done.returncode, done.stderr.count("\n")) == (status, 1)
+    assert said in done.stderr
+
+
+def test_a_missing_picture_is_told_before_anything_is_asked(tmp_path: Path, dataset: Path) -> None:
+    (dataset / "media" / "pairwise3_1.png").unlink()
+    done = judge(tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert "pairwise3_1.png" in done.stderr
