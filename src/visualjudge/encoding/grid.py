@@ -190,7 +190,7 @@ def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.
 
 def _digits(number: str, side: int) -> NDArray[np.uint8]:
     """Coverage of the number's ink in the middle of a side×side tile, as large as leaves a margin."""
-    for font in range(round(0.62 * side), 3, -1):
+    for font in range(round(0.85 * side), 3, -1):
         bitmap = text_bitmap(number, font)
         ys, xs = np.flatnonzero(bitmap.any(axis=1)), np.flatnonzero(bitmap.any(axis=0))
         ink = bitmap[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1]

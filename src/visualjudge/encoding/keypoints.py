@@ -16,9 +16,9 @@ _PART_NAMES = {name: PALETTE[k][0] for k, name in enumerate(KEYPOINT_NAMES)}
 _FAR = 8.0
 
 
-def point_radius(size: Size) -> int:
-    """Radius of a keypoint's disc: 0.6 % of the longer side, at least 2 pixels (1 below 64)."""
-    return 1 if max(size) < 64 else max(2, round(0.006 * max(size)))
+def point_radius(size: Size, *, alone: bool) -> int:
+    """Radius of a keypoint's disc: 0.8 % of the longer side, 1 % where there are no limbs; at least 2 (1 below 64)."""
+    return 1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
 
 
 def limb_width(size: Size) -> int:
@@ -39,7 +39,7 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
         for k in order:
             _limbs(pixels, people[k], colors[k])
     for k in order:
-        _points(pixels, people[k], colors[k])
+        _points(pixels, people[k], colors[k], point_radius(scene.size, alone=not style.limbs))
     if style.colors == "part":
         return Encoded(pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS)
     return Encoded(pixels)
@@ -66,9 +66,8 @@ def _limbs(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
                 cv2.line(pixels, ends[0], ends[1], colors[max(a, b)], width, cv2.LINE_8)
 
 
-def _points(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
+def _points(pixels: Pixels, person: Person, colors: list[RGB], radius: int) -> None:
     height, width = pixels.shape[:2]
-    radius = point_radius((height, width))
     for k in np.flatnonzero(person.present):
         x, y = person.keypoints[k, :2]
         if -radius - 1 < x < width + radius + 1 and -radius - 1 < y < height + radius + 1:

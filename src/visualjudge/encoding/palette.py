@@ -3,7 +3,8 @@
 The colours were chosen from matplotlib's CSS4 and xkcd names so that the smallest CIEDE2000 difference between any
 two is as large as could be found, as normal eyes see them (at half weight) and as protanopes, deuteranopes and
 tritanopes do (Machado, Oliveira & Fernandes 2009, severity 1). Each next colour is the one farthest from those
-before it, so few classes get colours farther apart than many. ``tests/encoding`` holds the figures.
+before it, so few classes get colours farther apart than many; the seven dark ones (relative luminance below 0.1) come
+last, because a half-transparent dark fill is lost on black. ``tests/encoding/test_palette.py`` holds the figures.
 """
 
 from __future__ import annotations
@@ -13,42 +14,42 @@ from functools import lru_cache
 
 import numpy as np
 
-from visualjudge.records import RGB
+from visualjudge.records import RGB, FloatArray
 from visualjudge.seeding import rng_for
 
 PALETTE: tuple[tuple[str, RGB], ...] = (
     ("red", (255, 0, 0)),
     ("bright aqua", (11, 249, 234)),
-    ("medium blue", (0, 0, 205)),
-    ("lilac", (196, 142, 253)),
+    ("iris", (98, 88, 196)),
     ("neon yellow", (207, 255, 4)),
     ("blue green", (19, 126, 109)),
-    ("bordeaux", (123, 0, 44)),
-    ("deep pink", (255, 20, 147)),
     ("light salmon", (254, 169, 147)),
-    ("bright violet", (173, 10, 253)),
+    ("lilac", (196, 142, 253)),
+    ("deep pink", (255, 20, 147)),
     ("light blue", (149, 208, 252)),
-    ("dark purple", (117, 25, 115)),
     ("turquoise blue", (6, 177, 196)),
-    ("brown", (101, 55, 0)),
     ("sandy brown", (196, 166, 97)),
     ("hazel", (142, 118, 24)),
     ("cool blue", (73, 132, 184)),
-    ("deep teal", (0, 85, 90)),
     ("dark rose", (181, 72, 93)),
     ("teal green", (37, 163, 111)),
     ("clay", (182, 106, 80)),
     ("carnation", (253, 121, 143)),
     ("khaki", (240, 230, 140)),
     ("yellow green", (160, 191, 22)),
-    ("iris", (98, 88, 196)),
+    ("bright violet", (173, 10, 253)),
     ("pink purple", (219, 75, 218)),
-    ("cobalt", (30, 72, 143)),
-    ("red brown", (165, 42, 42)),
     ("reddish pink", (254, 44, 84)),
     ("light seafoam", (160, 254, 191)),
     ("bubblegum pink", (254, 131, 204)),
     ("light green", (97, 225, 96)),
+    ("brown", (101, 55, 0)),
+    ("dark purple", (117, 25, 115)),
+    ("medium blue", (0, 0, 205)),
+    ("bordeaux", (123, 0, 44)),
+    ("deep teal", (0, 85, 90)),
+    ("cobalt", (30, 72, 143)),
+    ("red brown", (165, 42, 42)),
 )
 
 GREEN: RGB = (0, 255, 0)
@@ -57,7 +58,8 @@ WHITE: RGB = (255, 255, 255)
 
 _MIN_CHROMA = 60
 _CANDIDATES = 4096
-_RANDOM_APART = 24.0
+_RANDOM_APART = 260.0
+_RANDOM_CHROMA = 120
 
 
 def color_at(number: int) -> RGB:
@@ -128,10 +130,11 @@ def ink_on(color: RGB) -> RGB:
 
 
 @lru_cache(maxsize=1)
-def _candidates() -> np.ndarray:
+def _candidates() -> FloatArray:
     """Saturated colours, (n, 3) float, drawn by a fixed seed."""
     drawn = rng_for(0, "palette candidates").integers(0, 256, (_CANDIDATES, 3))
-    return drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(np.float64)
+    saturated: FloatArray = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(np.float64)
+    return saturated
 
 
 @lru_cache(maxsize=512)
@@ -170,12 +173,12 @@ def _random_colors(count: int) -> tuple[RGB, ...]:
     """The first ``count`` random colours; apart from each other by a distance that shrinks when it cannot be kept."""
     rng = rng_for(0, "random class colours")
     chosen: list[RGB] = []
-    apart, misses = _RANDOM_APART * 4, 0
+    apart, misses = _RANDOM_APART, 0
     while len(chosen) < count:
         red, green, blue = (int(v) for v in rng.integers(0, 256, 3))
         color = (red, green, blue)
         far = all(sum(abs(a - b) for a, b in zip(color, other, strict=True)) >= max(apart, 1) for other in chosen)
-        if far and max(color) - min(color) >= _MIN_CHROMA:
+        if far and max(color) - min(color) >= _RANDOM_CHROMA:
             chosen.append(color)
             misses = 0
         elif (misses := misses + 1) > 200:

@@ -44,7 +44,7 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
     font = _font_size(size, anchors)
     bitmaps = [_fitting(anchor.label, font, size) for anchor in anchors]
     placed: list[tuple[Box, np.ndarray]] = []
-    taken = _Taken(len(anchors))
+    taken = _Taken([anchor.box for anchor, bitmap in zip(anchors, bitmaps, strict=True) if _hidden_by(anchor, bitmap)])
     gap = line_width(size)
     for anchor, bitmap in reversed(list(zip(anchors, bitmaps, strict=True))):
         if bitmap is None:
@@ -106,6 +106,12 @@ def _fitting(label: str, font: int, size: Size) -> np.ndarray | None:
     return None
 
 
+def _hidden_by(anchor: Anchor, bitmap: np.ndarray | None) -> bool:
+    """Whether a tag of this size could cover half of the object: such a one is kept free of all tags."""
+    x1, y1, x2, y2 = anchor.box
+    return bitmap is not None and not anchor.centered and (x2 - x1) * (y2 - y1) < 2 * bitmap.size
+
+
 @lru_cache(maxsize=2048)
 def _patch(color: RGB, ink: RGB, shape: tuple[int, int], coverage: bytes) -> np.ndarray:
     table = np.rint(np.linspace(color, ink, 256)).astype(np.uint8)
@@ -152,22 +158,17 @@ def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> np.n
 
 
 class _Taken:
-    """The rectangles that tags cover already."""
+    """The rectangles that tags cover already, and those of objects so small that a tag would hide them."""
 
-    def __init__(self, room: int) -> None:
-        self._boxes = np.zeros((room, 4), dtype=np.int64)
-        self._count = 0
+    def __init__(self, small: Sequence[Box]) -> None:
+        self._boxes = np.array(small, dtype=np.int64).reshape(-1, 4)
 
     def add(self, box: Box) -> None:
-        self._boxes[self._count] = box
-        self._count += 1
+        self._boxes = np.concatenate([self._boxes, [box]])
 
     def best(self, spots: np.ndarray) -> Box:
         """The first of ``spots`` that touches nothing, else the one that covers least."""
-        if self._count == 0:
-            x1, y1, x2, y2 = spots[0].tolist()
-            return x1, y1, x2, y2
-        boxes = self._boxes[: self._count]
+        boxes = self._boxes
         low = np.maximum(spots[:, None, :2], boxes[None, :, :2])
         high = np.minimum(spots[:, None, 2:], boxes[None, :, 2:])
         shared = np.clip(high - low, 0, None).prod(axis=2).sum(axis=1)
