@@ -31,10 +31,13 @@ class Strengths:
 
 
 def components(wins: FloatArray, ties: FloatArray) -> tuple[FloatArray, bool]:
-    """Which sources are compared, directly or through others, and whether each such group is strongly connected."""
+    """Which sources are compared, directly or through others, and whether each group is strongly connected by wins.
+
+    Ties link sources, but do not bound their strengths: wins and ties without a loss grow with ν without end.
+    """
     links = sparse.csr_array((wins > 0) | (ties > 0))
     _, weak = csgraph.connected_components(links, directed=True, connection="weak")
-    _, strong = csgraph.connected_components(links, directed=True, connection="strong")
+    _, strong = csgraph.connected_components(sparse.csr_array(wins > 0), directed=True, connection="strong")
     return weak, len(set(zip(weak, strong, strict=True))) == len(set(weak))
 
 
@@ -92,7 +95,11 @@ def _odds(theta: FloatArray, eta: float) -> tuple[FloatArray, FloatArray]:
 def _log_likelihood(theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray, ridge: float) -> float:
     win, tie = _odds(theta, eta)
     tied = float((np.triu(ties) * np.log(np.maximum(tie, 1e-300))).sum()) if np.isfinite(eta) else 0.0
-    return float((wins * np.log(np.maximum(win, 1e-300))).sum()) + tied - ridge / 2 * float(theta @ theta)
+    return (
+        float((wins * np.log(np.maximum(win, 1e-300))).sum())
+        + tied
+        - ridge / 2 * (float(theta @ theta) + (eta**2 if np.isfinite(eta) else 0.0))
+    )
 
 
 def _derivatives(
@@ -108,7 +115,7 @@ def _derivatives(
     cross = (games * lead * tie / 2).sum(1)
     hessian = np.zeros((size + 1, size + 1))
     hessian[:size, :size] = np.diag(spread.sum(1) + ridge) - spread
-    gradient[size] = (np.triu(ties) - np.triu(games) * tie).sum()
-    hessian[size, size] = (np.triu(games) * tie * (1 - tie)).sum()
+    gradient[size] = (np.triu(ties) - np.triu(games) * tie).sum() - (ridge * eta if np.isfinite(eta) else 0.0)
+    hessian[size, size] = (np.triu(games) * tie * (1 - tie)).sum() + ridge
     hessian[:size, size] = hessian[size, :size] = -cross
     return gradient, hessian

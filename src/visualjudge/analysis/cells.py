@@ -59,7 +59,8 @@ def share_rows(
 
 def margin_bin() -> pl.Expr:
     """The width between the options' scores as one of MARGIN_LABELS (left-open: 0-0.5 holds 0.5)."""
-    return pl.col("margin").cut(list(MARGINS), labels=list(MARGIN_LABELS)).cast(pl.String)
+    place = pl.sum_horizontal([(pl.col("margin") > edge).cast(pl.Int8) for edge in MARGINS])
+    return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
 _PAIRWISE = {

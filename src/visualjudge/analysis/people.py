@@ -68,7 +68,8 @@ def _mean(scores: FloatArray) -> FloatArray:
     """Mean over raters where anyone rated."""
     known = np.isfinite(scores).sum(0)
     total = np.where(np.isfinite(scores), scores, 0).sum(0)
-    return np.asarray(np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0))
+    mean = np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
+    return np.asarray(np.round(mean, 9))  # 0.1 + 0.2 and 0.3 are a tie: rounding noise must not rank
 
 
 def _per_source(a: FloatArray, b: FloatArray, weights: FloatArray, weighted: Weighted) -> FloatArray:

@@ -1,0 +1,250 @@
+"""From verdicts to metrics: what counts as right, what is flagged, what stays null."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
+from visualjudge.analysis import analyse, analyse_study, study_of
+from visualjudge.errors import DataError
+from visualjudge.records import Question, Verdict
+from visualjudge.seeding import rng_for
+
+FLIP = {"A": "B", "B": "A"}
+
+
+def pairs(n: int, **changes: Any) -> list[Question]:
+    rng = rng_for(7, "pairs")
+    return [pair(i, (float(a), float(b)), **changes) for i, (a, b) in enumerate(rng.uniform(0, 10, (n, 2)).round(3))]
+
+
+def judged(questions: list[Question], verdicts: list[Verdict]) -> dict[str, Any]:
+    entry: dict[str, Any] = dict(analyse_study(study_of(questions, {"judge": verdicts})).metrics["judges"][0])
+    return entry
+
+
+def test_failed_is_wrong_counted_and_bounded() -> None:
+    questions = pairs(40)
+    verdicts = [said(q, q.answer, status="refusal" if i < 10 else "ok") for i, q in enumerate(questions)]
+    p = judged(questions, verdicts)["pairwise"]
+    assert (p["n"], p["failed"], p["accuracy"]) == (40, 10, 0.75)
+    assert p["accuracy_bounds"] == (0.75, 1.0)
+    assert p["accuracy_parsed"] == 1.0
+
+
+def test_answered_a_is_the_place_shown_not_the_stored_letter() -> None:
+    questions = pairs(30)
+    verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "B", "BA"))]
+    p = judged(questions, verdicts)["pairwise"]
+    assert p["answered_a"] == 1.0
+    assert p["accuracy"] == 0.5
+    assert p["swap_consistency"] == 0.0
+    assert p["position_p"] < 1e-10
+    assert p["position_preference"]["flagged"]
+    assert p["swap"]["always_first"] == 30
+
+
+def test_accurate_judge_of_a_lopsided_dataset_is_not_called_biased() -> None:
+    questions = [pair(i, (9.0, 1.0) if i % 5 else (1.0, 9.0)) for i in range(200)]
+    rng = rng_for(0, "lopsided")
+    verdicts = [said(q, q.answer if rng.random() < 0.9 else FLIP[str(q.answer)]) for q in questions]
+    p = judged(questions, verdicts)["pairwise"]
+    assert p["answered_a"] > 0.7
+    assert p["position_p"] < 0.001
+    assert not p["position_preference"]["flagged"]
+
+
+def test_preference_for_the_longer_text_is_flagged() -> None:
+    questions = [pair(i, (9.0, 1.0), features=features(10, 90) if i % 2 else features(90, 10)) for i in range(120)]
+    verdicts = [said(q, "B" if i % 2 and i % 3 else "A") for i, q in enumerate(questions)]
+    flagged = {row["feature"] for row in judged(questions, verdicts)["bias"] if row["flagged"]}
+    assert flagged == {"text_chars"}
+
+
+def test_leak_audit_sees_a_dataset_that_length_gives_away() -> None:
+    questions = [
+        pair(i, (9.0, 1.0) if i % 2 else (1.0, 9.0), features=features(90, 10) if i % 2 else features(10, 90))
+        for i in range(60)
+    ]
+    rows = analyse_study(study_of(questions, {})).metrics["leak_audit"]
+    found = {row["rule"]: row for row in rows if row["scope"] == "all"}
+    assert found["text_chars"]["accuracy"] == 1.0
+    assert found["text_chars"]["flagged"]
+    assert not found["position"]["flagged"]
+    assert found["combined"]["accuracy"] == 1.0
+
+
+def test_ranking_counts_failed_as_not_exact_and_leaves_them_out_of_tau() -> None:
+    questions = [ranking(i, [3.0, 2.0, 1.0]) for i in range(4)]
+    verdicts = [said(questions[0], "ABC"), said(questions[1], "CBA"), said(questions[2], "ACB")]
+    verdicts.append(said(questions[3], "x", status="unparseable"))
+    block = judged(questions, verdicts)["ranking"]
+    assert block["kendall_tau"] == pytest.approx((1 - 1 + 1 / 3) / 3)
+    assert (block["exact"], block["top1"], block["failed"]) == (0.25, 0.5, 1)
+    assert block["kendall_tau_bounds"] == (pytest.approx((1 / 3 - 1) / 4), pytest.approx((1 / 3 + 1) / 4))
+
+
+def test_scoring_constants_are_null_not_nan() -> None:
+    questions = [scoring(i, float(i)) for i in range(8)]
+    block = judged(questions, [said(q, 5.0) for q in questions])["scoring"]
+    assert block["spearman"] is None
+    assert block["pearson"] is None
+    assert block["mae"] == pytest.approx(2.25)
+    assert block["bias"] == pytest.approx(1.5)
+
+
+def test_scoring_with_every_reply_failed_is_null() -> None:
+    questions = [scoring(i, float(i)) for i in range(4)]
+    block = judged(questions, [said(q, None, status="truncated") for q in questions])["scoring"]
+    assert (block["n"], block["failed"], block["mae"]) == (4, 4, None)
+
+
+@pytest.mark.parametrize("value", ["C", "AB", 7.0])
+def test_value_that_does_not_fit_its_question_is_failed(value: Any) -> None:
+    questions = pairs(3)
+    p = judged(questions, [said(q, value) for q in questions])["pairwise"]
+    assert (p["failed"], p["accuracy"]) == (3, 0.0)
+
+
+def test_ranking_reply_with_a_letter_too_many_is_failed() -> None:
+    question = ranking(0, [3.0, 2.0, 1.0])
+    assert judged([question], [said(question, "ABCD")])["ranking"]["failed"] == 1
+    assert judged([question], [said(question, "AAB")])["ranking"]["failed"] == 1
+
+
+def _sensitive(alpha: float, lapse: float = 0.0) -> dict[str, Any]:
+    rng = rng_for(3, "sensitive", alpha)
+    questions, verdicts = [], []
+    for i in range(1500):
+        margin = float(rng.uniform(0.05, 9.9))
+        q = pair(i, (margin, 0.0), image_id=f"image{i % 60}")
+        right = rng.random() < 0.5 + (0.5 - lapse) * (1 - np.exp(-margin / alpha))
+        questions.append(q)
+        verdicts.append(said(q, "A" if right else "B"))
+    found: dict[str, Any] = judged(questions, verdicts)["sensitivity"][0]
+    return found
+
+
+def test_just_noticeable_difference_is_recovered() -> None:
+    row = _sensitive(2.0)
+    want = 2 * math.log(2)
+    assert row["ci95"][0] < want < row["ci95"][1]
+    assert row["jnd"] == pytest.approx(want, rel=0.25)
+
+
+def test_no_75_percent_point_is_made_up() -> None:
+    assert _sensitive(2.0, lapse=0.35)["jnd"] is None
+    flat = _sensitive(0.001)
+    assert flat["jnd"] is None
+    assert "every distance" in flat["reason"]
+
+
+def test_encodings_are_compared_on_the_same_pairs_only() -> None:
+    rng = rng_for(5, "encodings")
+    questions, verdicts = [], []
+    for i in range(240):
+        for encoding, right in (("text_xyxy", 0.9), ("0305", 0.55)):
+            q = pair(i, (9.0, 1.0), id=f"{encoding}{i}", encoding=encoding)
+            questions.append(q)
+            verdicts.append(said(q, "A" if rng.random() < right else "B", usage={"prompt_tokens": 100}))
+    (task,) = judged(questions, verdicts)["encodings"]
+    assert task["recommended"] == "text_xyxy"
+    assert {row["encoding"]: row["standing"] for row in task["encodings"]} == {"text_xyxy": "best", "0305": "worse"}
+    assert task["comparisons"][0]["pairs"] == 240
+
+
+def test_cheaper_encoding_is_recommended_only_when_shown_to_be_as_good() -> None:
+    questions, verdicts = [], []
+    for i in range(240):
+        for encoding, tokens in (("text_xyxy", 50), ("0305", 900)):
+            q = pair(i, (9.0, 1.0), id=f"{encoding}{i}", encoding=encoding)
+            questions.append(q)
+            wrong = i % 10 == 0 or (encoding == "text_xyxy" and i % 120 == 1)
+            verdicts.append(said(q, "B" if wrong else "A", usage={"prompt_tokens": tokens}))
+    (task,) = judged(questions, verdicts)["encodings"]
+    assert task["encodings"][0]["encoding"] == "0305"
+    assert task["recommended"] == "text_xyxy"
+
+
+def test_comparison_is_on_common_questions() -> None:
+    questions = pairs(60)
+    good = [said(q, q.answer) for q in questions]
+    bad = [said(q, FLIP[str(q.answer)] if i % 2 else q.answer) for i, q in enumerate(questions[:50])]
+    metrics = analyse_study(study_of(questions, {"good": good, "bad": bad})).metrics
+    (row,) = metrics["comparisons"]
+    assert (row["n"], row["accuracy_a"], row["accuracy_b"]) == (50, 1.0, 0.5)
+    assert row["mcnemar_p"] == pytest.approx(2 * 0.5**25)
+    assert row["only_a_right"] == 25
+
+
+def test_leaderboard_counts_contradictory_orders_as_ties() -> None:
+    questions = pairs(40)
+    verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "A" if int(q.id[1:]) % 2 else "B", "BA"))]
+    board = judged(questions, verdicts)["leaderboard"]
+    assert board["ties"] == 20
+    assert [row["source"] for row in board["rows"]] == ["one", "two"]
+    assert board["regularised"]
+
+
+# ---------------------------------------------------------------- from disk
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    questions = [*pairs(30), *(ranking(i, [3.0, 2.0, 1.0]) for i in range(5)), *(scoring(i, i / 2) for i in range(12))]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    return write_run(tmp_path / "run", dataset, [said(q, q.answer) for q in questions])
+
+
+def test_metrics_are_strict_json_and_tables_say_the_same(run: Path) -> None:
+    analysis = analyse([run])
+    json.dumps(analysis.metrics, allow_nan=False)
+    (row,) = analysis.tables["headline"].to_dicts()
+    p = analysis.metrics["judges"][0]["pairwise"]
+    assert row["pairwise.accuracy"] == p["accuracy"] == 1.0
+    assert row["pairwise.ci95_low"] == p["ci95"][0]
+    assert analysis.tables["by_task"]["cell"].to_list() == ["object_detection"]
+
+
+def test_same_seed_gives_the_same_metrics(run: Path) -> None:
+    assert analyse([run], seed=3).metrics == analyse([run], seed=3).metrics
+
+
+def test_torn_last_line_is_a_warning_and_a_bad_line_a_problem(run: Path) -> None:
+    journal = run / "verdicts.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(["nonsense\n", *lines[1:]]) + lines[0][:20])
+    judge = analyse([run]).metrics["judges"][0]
+    assert judge["pairwise"]["n"] == 29
+    assert [text.split(": ")[1] for text in judge["problems"]] == ["line 1"]
+    assert "--resume" in judge["warnings"][0]
+
+
+def test_verdict_asked_again_replaces_the_first(run: Path) -> None:
+    journal = run / "verdicts.jsonl"
+    text = journal.read_text()
+    failed = json.loads(text.splitlines()[0]) | {"value": "Failed", "status": "api_error"}
+    journal.write_text(json.dumps(failed) + "\n" + text)
+    judge = analyse([run]).metrics["judges"][0]
+    assert (judge["pairwise"]["n"], judge["pairwise"]["failed"]) == (30, 0)
+
+
+def test_missing_run_and_foreign_dataset_are_said_in_one_line(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"run\.json"):
+        analyse([tmp_path / "nowhere"])
+    other = write_dataset(tmp_path / "other", [pair(999, (1.0, 2.0))])
+    with pytest.raises(DataError, match="none of its verdicts"):
+        analyse([run], dataset=other)
+
+
+def test_changed_dataset_is_a_problem(run: Path) -> None:
+    info = json.loads((run / "run.json").read_text())
+    info["dataset"]["checksum"] = "another"
+    (run / "run.json").write_text(json.dumps(info))
+    assert "changed" in analyse([run]).metrics["judges"][0]["problems"][0]

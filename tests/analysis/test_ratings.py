@@ -1,0 +1,108 @@
+"""Ratings from files and VIEScore's folders; judges against people and the people's ceiling."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+from visualjudge.analysis.people import agreement, pair_order
+from visualjudge.analysis.ratings import read_ratings
+from visualjudge.cli.agreement import app
+from visualjudge.errors import DataError, UsageError
+from visualjudge.seeding import rng_for
+
+
+def long_table(items: int = 40, sources: int = 3) -> pl.DataFrame:
+    rng = rng_for(0, "ratings")
+    rows = []
+    for i in range(items):
+        for s in range(sources):
+            true = rng.normal()
+            rows += [
+                (f"i{i}", f"s{s}", rater, "quality", round(true + noise * rng.normal(), 1)) for rater, noise in RATERS
+            ]
+    return pl.DataFrame(rows, schema=["item", "source", "rater", "dimension", "score"], orient="row")
+
+
+RATERS = (("ann", 0.4), ("bob", 0.6), ("cat", 0.5), ("gpt", 0.9))
+
+
+def test_judge_is_correlated_with_the_mean_of_people_per_source() -> None:
+    table = long_table()
+    row = next(r for r in agreement(table, ["gpt"])["rows"] if r["kind"] == "judge")
+    wide = table.pivot("rater", index=["item", "source"], values="score")
+    people = wide.select(pl.mean_horizontal("ann", "bob", "cat")).to_series().to_numpy().round(9)
+    rhos = []
+    for s in range(3):
+        here = (wide["source"] == f"s{s}").to_numpy()
+        rhos.append(stats.spearmanr(wide["gpt"].to_numpy()[here], people[here])[0])
+    assert row["by_source"] == pytest.approx(rhos)
+    assert row["spearman"] == pytest.approx(np.tanh(np.mean(np.arctanh(rhos))))
+    assert row["spearman_ci95"][0] < row["spearman"] < row["spearman_ci95"][1]
+
+
+def test_people_are_held_against_the_others_on_what_the_judge_rated() -> None:
+    table = long_table().filter(~((pl.col("rater") == "gpt") & (pl.col("source") == "s2")))
+    rows = agreement(table, ["gpt"])["rows"]
+    person = next(r for r in rows if r["rater"] == "ann")
+    assert [value is None for value in person["by_source"]] == [False, False, True]
+    assert {r["kind"] for r in rows} == {"judge", "person", "ceiling"}
+
+
+def test_order_of_sources_counts_a_tie_of_the_rater_as_half() -> None:
+    told, alike = pair_order(np.array([[1.0, 1.0, 3.0]]), np.array([[1.0, 2.0, 2.0]]))
+    assert told.tolist() == [2]
+    assert alike.tolist() == [1.5]
+
+
+def test_unknown_judge_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="no such rater"):
+        agreement(long_table(), ["claude"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_every_file_kind_reads_the_same(tmp_path: Path, suffix: str) -> None:
+    table, path = long_table(5), tmp_path / f"ratings.{suffix}"
+    {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[suffix](path)
+    read, problems = read_ratings(path)
+    assert problems == []
+    assert read.select(table.columns).equals(table)
+
+
+def test_score_that_is_no_number_is_named_and_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("item,source,rater,dimension,score\ni1,s,ann,q,good\ni2,s,ann,q,4\ni3,s,ann,q,\ni4,s,ann,q,nan\n")
+    read, problems = read_ratings(path)
+    assert read["item"].to_list() == ["i2"]
+    assert [str(p).split(": ")[1] for p in problems] == ["row 2", "row 5"]
+    done = CliRunner().invoke(app, [str(path)])
+    assert done.exit_code == 1
+    assert "row 2" in done.stderr
+
+
+def test_missing_column_says_which(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("item,rater,score\na,b,1\n")
+    with pytest.raises(DataError, match="no column source, dimension"):
+        read_ratings(path)
+
+
+def test_viescore_folders_take_the_least_number_and_name_bad_cells(tmp_path: Path) -> None:
+    human, judge = tmp_path / "human" / "T2I", tmp_path / "gpt" / "T2I" / "SD"
+    human.mkdir(parents=True)
+    judge.mkdir(parents=True)
+    (human / "T2I_rater1.tsv").write_text("uid\tSD\na.jpg\t[0.5, 1]\nb.jpg\toops\n")
+    (judge / "SC.json").write_text(json.dumps({"a.jpg": {"score": [8, 3]}, "b.jpg": {"score": "n/a"}}))
+    (judge / "PQ.json").write_text(json.dumps({"a.jpg": {"score": [12 / 4]}}))
+    table, problems = read_ratings(tmp_path)
+    found = {(r["rater"], r["dimension"]): r["score"] for r in table.iter_rows(named=True)}
+    assert found[("gpt", "T2I/SC")] == 3
+    assert found[("gpt", "T2I/O")] == pytest.approx(3)
+    assert found[("rater1", "T2I/O")] == pytest.approx(0.5**0.5)
+    assert sorted(p.record for p in problems) == ["b.jpg", "b.jpg"]

@@ -1,0 +1,201 @@
+"""Every statistic against the library that people know it from."""
+
+from __future__ import annotations
+
+import choix
+import krippendorff
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from visualjudge.analysis import correlation
+from visualjudge.analysis.alpha import alpha, alpha_interval
+from visualjudge.analysis.bootstrap import Resampling, holm, percentile_interval, share_interval, t_test
+from visualjudge.analysis.bradley_terry import davidson
+from visualjudge.analysis.cells import pairwise_cells
+from visualjudge.analysis.comparisons import verdicts_needed
+from visualjudge.analysis.variance import variance_components
+from visualjudge.seeding import rng_for
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_correlations_equal_scipy_with_and_without_ties(seed: int) -> None:
+    rng = rng_for(seed, "correlations")
+    x, y = rng.integers(0, 6, 40).astype(float), rng.normal(size=40).round(1)
+    assert correlation.spearman(x, y) == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-12)
+    assert correlation.pearson(x, y) == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-12)
+    assert correlation.kendall(x, y) == pytest.approx(stats.kendalltau(x, y)[0], abs=1e-12)
+
+
+def test_weighted_correlations_equal_those_of_the_repeated_sample() -> None:
+    rng = rng_for(0, "weights")
+    x, y = rng.integers(0, 5, 30).astype(float), rng.normal(size=30)
+    weights = rng.integers(0, 4, (3, 30))
+    for w, rho, r, tau in zip(
+        weights,
+        correlation.weighted_spearman(x, y, weights),
+        correlation.weighted_pearson(x, y, weights),
+        correlation.weighted_kendall(x, y, weights),
+        strict=True,
+    ):
+        a, b = np.repeat(x, w), np.repeat(y, w)
+        assert rho == pytest.approx(stats.spearmanr(a, b)[0])
+        assert r == pytest.approx(stats.pearsonr(a, b)[0])
+        assert tau == pytest.approx(stats.kendalltau(a, b)[0])
+
+
+def test_constants_have_no_correlation() -> None:
+    assert correlation.spearman([5, 5, 5], [1, 2, 3]) is None
+    assert correlation.pearson([0.1, 0.1, 0.1], [1, 2, 3]) is None
+    assert correlation.kendall([1.0], [2.0]) is None
+
+
+def test_kendall_by_row_equals_scipy() -> None:
+    rng = rng_for(1, "rows")
+    a, b = rng.integers(0, 3, (20, 5)).astype(float), rng.normal(size=(20, 5))
+    want = [stats.kendalltau(p, q)[0] for p, q in zip(a, b, strict=True)]
+    assert correlation.kendall_rows(a, b) == pytest.approx(np.array(want), nan_ok=True)
+
+
+def test_fisher_mean_leaves_gaps_out() -> None:
+    assert correlation.fisher_mean([0.5, np.nan, 0.5]) == pytest.approx(0.5)
+    assert correlation.fisher_mean([0.0, 0.8]) == pytest.approx(np.tanh(np.arctanh(0.8) / 2))
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+@pytest.mark.parametrize("seed", range(4))
+def test_alpha_equals_krippendorff_with_gaps(level: str, seed: int) -> None:
+    rng = rng_for(seed, "alpha")
+    truth = rng.integers(0, 4, 25)
+    ratings = np.clip(truth + rng.integers(-1, 2, (4, 25)), 0, 4).astype(float)
+    ratings[rng.random(ratings.shape) < 0.3] = np.nan
+    want = krippendorff.alpha(reliability_data=ratings, level_of_measurement=level)
+    assert alpha(ratings, level) == pytest.approx(want, abs=1e-9)  # type: ignore[arg-type]
+
+
+def test_alpha_is_none_where_chance_cannot_be_told() -> None:
+    assert alpha(np.ones((3, 5))) is None
+    assert alpha(np.array([[1.0, np.nan], [np.nan, 2.0]])) is None
+
+
+def test_alpha_interval_holds_the_estimate() -> None:
+    rng = rng_for(3, "alpha interval")
+    ratings = (rng.integers(0, 3, 200) + rng.integers(0, 2, (3, 200))).astype(float)
+    low, high = alpha_interval(ratings, "interval") or (1.0, 0.0)
+    assert low < (alpha(ratings, "interval") or 0) < high
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bradley_terry_equals_choix_without_ties(seed: int) -> None:
+    rng = rng_for(seed, "choix")
+    strength = rng.normal(size=6)
+    wins, data = np.zeros((6, 6)), []
+    for _ in range(400):
+        i, j = rng.choice(6, 2, replace=False)
+        w, loser = (i, j) if rng.random() < 1 / (1 + np.exp(strength[j] - strength[i])) else (j, i)
+        wins[w, loser] += 1
+        data.append((w, loser))
+    want = choix.opt_pairwise(6, data, alpha=0, tol=1e-12)
+    found = davidson(wins)
+    assert not found.regularised
+    assert found.log_strength == pytest.approx(want - want.mean(), abs=1e-6)
+
+
+def test_davidson_maximises_its_likelihood() -> None:
+    wins, ties = np.array([[0, 6, 4], [3, 0, 5], [2, 4, 0]]), np.array([[0, 2, 3], [2, 0, 1], [3, 1, 0]])
+    found = davidson(wins, ties)
+
+    def likelihood(theta: np.ndarray, eta: float) -> float:
+        total = 0.0
+        for i in range(3):
+            for j in range(i + 1, 3):
+                a, b = np.exp(theta[i]), np.exp(theta[j])
+                both = np.exp(eta) * np.sqrt(a * b)
+                whole = a + b + both
+                total += (
+                    wins[i, j] * np.log(a / whole) + wins[j, i] * np.log(b / whole) + ties[i, j] * np.log(both / whole)
+                )
+        return float(total)
+
+    assert found.log_tie is not None
+    best = likelihood(found.log_strength, found.log_tie)
+    for step in np.eye(3) * 1e-3:
+        assert likelihood(found.log_strength + step, found.log_tie) < best
+        assert likelihood(found.log_strength - step, found.log_tie) < best
+    assert likelihood(found.log_strength, found.log_tie + 1e-3) < best
+
+
+def test_unbeaten_source_is_finite_and_said_to_be_regularised() -> None:
+    found = davidson(np.array([[0, 5], [0, 0]]))
+    assert found.regularised
+    assert np.isfinite(found.log_strength).all()
+    assert found.log_strength[0] > found.log_strength[1]
+
+
+def test_sources_never_compared_fall_into_components() -> None:
+    wins = np.zeros((4, 4))
+    wins[0, 1] = wins[1, 0] = wins[2, 3] = wins[3, 2] = 2
+    assert sorted(davidson(wins).component.tolist()) == [0, 0, 1, 1]
+
+
+def test_holm_steps_down_and_keeps_gaps() -> None:
+    assert holm([0.01, None, 0.04, 0.03]) == [pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06)]
+
+
+def test_interval_is_as_wide_as_the_images_make_it_not_the_verdicts() -> None:
+    images = np.repeat(np.arange(20), 10)
+    table = pl.DataFrame({"cluster": images, "right": images % 2 == 0, "parsed": True, "said_first": True})
+    (clustered,) = pairwise_cells(table, [], Resampling(20))
+    (single,) = pairwise_cells(table.with_columns(cluster=pl.int_range(200)), [], Resampling(200))
+    width = [row["ci95"][1] - row["ci95"][0] for row in (clustered, single)]
+    assert width[0] > 2.5 * width[1]
+
+
+def test_all_right_is_not_certainty() -> None:
+    low, high = share_interval(np.ones(2000), 1.0, 20) or (0, 0)
+    assert high == 1
+    assert low == pytest.approx(stats.beta.ppf(0.025, 20, 1))
+
+
+def test_one_image_has_no_interval() -> None:
+    assert share_interval(np.full(2000, 0.5), 0.5, 1) is None
+    assert percentile_interval(np.full(2000, 0.5), 1) is None
+    assert t_test(0.1, 0.1, 1) is None
+
+
+def test_needed_verdicts_equal_connors_formula() -> None:
+    p10, p01 = 0.15, 0.05
+    root = 1.959964 * np.sqrt(0.2) + 0.841621 * np.sqrt(0.2 - 0.01)
+    assert verdicts_needed(p10, p01) == int(np.ceil((root / 0.1) ** 2))
+    assert verdicts_needed(0.1, 0.1) is None
+
+
+def test_variance_components_are_recovered() -> None:
+    rng = rng_for(0, "variance")
+    items, encodings, repeats = 400, 6, 2
+    a, b = rng.normal(0, 1.0, items), rng.normal(0, 0.5, encodings)
+    rows = []
+    for i in range(items):
+        for e in range(encodings):
+            both = rng.normal(0, 0.7)
+            for order in ("AB", "BA"):
+                o = rng.normal(0, 0.4)
+                for r in range(repeats):
+                    rows.append((f"i{i}", f"e{e}", order, r, a[i] + b[e] + both + o + rng.normal(0, 0.3)))
+    table = pl.DataFrame(rows, schema=["item", "encoding", "order", "repeat", "right"], orient="row")
+    found = variance_components(table)
+    want = {"item": a.var(), "encoding": b.var(ddof=1), "item_x_encoding": 0.49, "order": 0.16, "repeat": 0.09}
+    for name, value in want.items():
+        assert found[name] == pytest.approx(value, rel=0.12), name
+
+
+def test_variance_without_swap_or_repeat_stays_in_the_coarser_part() -> None:
+    rng = rng_for(1, "variance")
+    rows = [(f"i{i}", f"e{e}", "AB", 0, bool(rng.random() < 0.7)) for i in range(50) for e in range(3)]
+    found = variance_components(
+        pl.DataFrame(rows, schema=["item", "encoding", "order", "repeat", "right"], orient="row")
+    )
+    assert found["order"] is None
+    assert found["repeat"] is None
+    assert found["item_x_encoding"] == pytest.approx(0.21, abs=0.05)
