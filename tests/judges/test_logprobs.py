@@ -40,6 +40,7 @@ def test_the_alternatives_count_whatever_was_said() -> None:
 
 def test_a_word_that_only_begins_like_an_answer_is_none() -> None:
     assert probability_of_a(reply(token("A", 0.9, B=0.1), token("lthough", 1.0))) == pytest.approx(0.0)
+    assert probability_of_a(reply(token("As", 0.7, A=0.15, B=0.15))) == pytest.approx(0.5)
 
 
 def test_a_winner_is_summed_over_its_tokens() -> None:

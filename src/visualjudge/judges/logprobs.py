@@ -16,8 +16,6 @@ from dataclasses import dataclass
 
 from visualjudge.clients.base import Reply, Token
 
-MASKED = -9990.0
-"""vLLM gives tokens that a grammar forbids a log-probability of -9999: they count as impossible."""
 LEAST_SEEN = 0.1
 """With less of the probability than this on any answer, the model was about to say something else."""
 MOST_UNRESOLVED = 0.1
@@ -165,4 +163,5 @@ def _is_whole(said: str, forms: Iterable[str]) -> bool:
 
 
 def _p(logprob: float) -> float:
-    return 0.0 if logprob <= MASKED else math.exp(min(0.0, logprob))
+    """vLLM gives -9999 to tokens that a grammar forbids: exactly 0 here. Rounding may leave a log-probability above 0."""
+    return math.exp(min(0.0, logprob))
