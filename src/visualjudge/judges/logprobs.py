@@ -163,5 +163,5 @@ def _is_whole(said: str, forms: Iterable[str]) -> bool:
 
 
 def _p(logprob: float) -> float:
-    """vLLM gives -9999 to tokens that a grammar forbids: exactly 0 here. Rounding may leave a log-probability above 0."""
+    """0 for tokens that a grammar forbids (vLLM gives them -9999). Rounding may leave a log-probability above 0."""
     return math.exp(min(0.0, logprob))
