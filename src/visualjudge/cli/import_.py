@@ -1,0 +1,309 @@
+"""``visualjudge import``: ground truth and a model's output into a data folder, a sub-command a format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from visualjudge.data.importers.sample import Found
+    from visualjudge.metrics.importing import Imported
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Ground truth and a model's output into a data folder, scored. Run it again with another source to add it.",
+    epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred detr.json "
+    "--images val2017 --source detr --out data",
+)
+
+TaskOption = Annotated[str, typer.Option(help="Task name.", show_default=False)]
+OutOption = Annotated[Path, typer.Option(help="Data folder to make or to add to.", show_default=False)]
+SourceOption = Annotated[
+    list[str], typer.Option(help="Name of the model; repeat it with --pred for several.", show_default=False)
+]
+PredOption = Annotated[
+    list[str] | None, typer.Option(help="Predictions; without any, the truth itself is imported.", show_default=False)
+]
+ClassesOption = Annotated[
+    list[str] | None,
+    typer.Option("--class-of-interest", help="each (class of an image's truth, the default), all, or labels."),
+]
+GtOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
+ImagesOption = Annotated[Path, typer.Option(help="Folder of the pictures.", show_default=False)]
+FilesOption = Annotated[str, typer.Option(help="Folder, file, or pattern with one *.", show_default=False)]
+ReplaceOption = Annotated[bool, typer.Option(help="Let this import take the place of the source's older records.")]
+SkipOption = Annotated[bool, typer.Option(help="Bad records are told and left out, and the exit status is 0.")]
+FILES_HELP = "Folder, file, or pattern with one * (what it stands for pairs the files)."
+
+
+@app.command(epilog="Example: visualjudge import coco --task keypoint --gt person_keypoints.json --pred pose.json "
+             "--images val2017 --source vitpose --out data")  # fmt: skip
+def coco(
+    task: TaskOption,
+    gt: GtOption,
+    images: ImagesOption,
+    source: SourceOption,
+    out: OutOption,
+    pred: PredOption = None,
+    gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the truth's PNGs.")] = None,
+    pred_pngs: Annotated[list[Path] | None, typer.Option(help="Panoptic: folder of the predictions' PNGs.")] = None,
+    class_of_interest: ClassesOption = None,
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """COCO instances, keypoints or panoptic, and results. Prints COCO's AP where confidences are given."""
+    from visualjudge.data.importers.coco import coco as read
+    from visualjudge.data.importers.coco import is_panoptic
+    from visualjudge.data.importers.coco import panoptic as read_panoptic
+    from visualjudge.errors import UsageError
+
+    if not is_panoptic(gt):
+        _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
+             lambda p: read(task, gt, None if p is None else Path(p), images))  # fmt: skip
+        return
+    if gt_pngs is None or (pred and len(pred_pngs or ()) != len(pred)):
+        raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
+    pngs = dict(zip(pred or (), pred_pngs or (), strict=True))
+    _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
+         lambda p: read_panoptic(task, gt, gt_pngs, p and Path(p), p and pngs[p], images))  # fmt: skip
+
+
+@app.command(epilog="Example: visualjudge import lvis --task instance_segmentation --gt lvis_v1_val.json "
+             "--pred results.json --images val2017 --source eva --out data")  # fmt: skip
+def lvis(
+    task: TaskOption,
+    gt: GtOption,
+    images: ImagesOption,
+    source: SourceOption,
+    out: OutOption,
+    pred: PredOption = None,
+    class_of_interest: ClassesOption = None,
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """LVIS: as COCO; classes not looked for exhaustively on an image are not scored there."""
+    from visualjudge.data.importers.coco import coco as read
+
+    _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
+         lambda p: read(task, gt, None if p is None else Path(p), images))  # fmt: skip
+
+
+@app.command(epilog="Example: visualjudge import voc --gt Annotations --pred results/Main --images JPEGImages "
+             "--source yolo --out data")  # fmt: skip
+def voc(
+    gt: Annotated[Path, typer.Option(help="Folder of XML files.", show_default=False)],
+    images: ImagesOption,
+    source: SourceOption,
+    out: OutOption,
+    task: TaskOption = "object_detection",
+    pred: PredOption = None,
+    class_of_interest: ClassesOption = None,
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. Difficult = crowd."""
+    from visualjudge.data.importers.voc import voc as read
+
+    _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
+         lambda p: read(task, gt, None if p is None else Path(p), images))  # fmt: skip
+
+
+@app.command(epilog="Example: visualjudge import yolo --task object_detection --gt labels/val --pred runs/labels "
+             "--images images/val --classes data.yaml --source yolo11 --out data")  # fmt: skip
+def yolo(
+    task: TaskOption,
+    gt: Annotated[Path, typer.Option(help="Folder of label files.", show_default=False)],
+    images: ImagesOption,
+    classes: Annotated[Path, typer.Option(help="Class names: data.yaml, or a text with a name a line.")],
+    source: SourceOption,
+    out: OutOption,
+    pred: PredOption = None,
+    class_of_interest: ClassesOption = None,
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """YOLO text files of boxes or polygons; predictions may end in a confidence."""
+    from visualjudge.data.importers.yolo import yolo as read
+
+    _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
+         lambda p: read(task, gt, None if p is None else Path(p), images, classes))  # fmt: skip
+
+
+@app.command("label-map", epilog="Example: visualjudge import label-map --gt 'gtFine/*_gtFine_labelIds.png' "
+             "--pred 'out/*.png' --images 'leftImg8bit/*_leftImg8bit.png' --classes classes.csv "
+             "--source segformer --out data")  # fmt: skip
+def label_map(
+    gt: FilesOption,
+    images: FilesOption,
+    classes: Annotated[Path, typer.Option(help="Class table: csv, tsv, json or a text with a name a line.")],
+    source: SourceOption,
+    out: OutOption,
+    task: TaskOption = "semantic_segmentation",
+    pred: PredOption = None,
+    unlabelled: Annotated[list[int] | None, typer.Option(help="Value without a label, beside 0 and 255.")] = None,
+    channel: Annotated[int | None, typer.Option(help="Channel of the label map, from 0, where it has several.")] = None,
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid, and any other."""
+    from visualjudge.data.importers.label_maps import label_maps as read
+
+    _run(task, out, source, pred, None, replace, skip_invalid, gt,
+         lambda p: read(task, gt, p, images, classes, unlabelled=tuple(unlabelled or ()), channel=channel))  # fmt: skip
+
+
+@app.command(epilog="Example: visualjudge import referring --gt refs.json --instances instances.json "
+             "--pred masks.json --images train2014 --source lisa --out data")  # fmt: skip
+def referring(
+    gt: GtOption,
+    images: ImagesOption,
+    source: SourceOption,
+    out: OutOption,
+    task: TaskOption = "referring_segmentation",
+    pred: PredOption = None,
+    instances: Annotated[Path | None, typer.Option(help="COCO instances that the refs' ann_id point to.")] = None,
+    boxes: Annotated[bool, typer.Option(help="Take a box as the region where the truth has no mask.")] = False,
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """Referring expressions: RefCOCO's refs as JSON, ReferIt-like JSON, or plain rows."""
+    from visualjudge.data.importers.referring import referring as read
+
+    _run(task, out, source, pred, None, replace, skip_invalid, gt.name,
+         lambda p: read(task, gt, None if p is None else Path(p), images, instances, boxes=boxes))  # fmt: skip
+
+
+@app.command(epilog="Example: visualjudge import depth --gt 'gt/*.png' --gt-scale 1/256 --pred 'midas/*.pfm' "
+             "--pred-inverse --align affine --images rgb --source midas --out data")  # fmt: skip
+def depth(
+    gt: FilesOption,
+    images: FilesOption,
+    source: SourceOption,
+    out: OutOption,
+    task: TaskOption = "depth_estimation",
+    pred: PredOption = None,
+    gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, as 0.001 or 1/256.")] = "1",
+    pred_scale: Annotated[str, typer.Option(help="The same for the predictions.")] = "1",
+    gt_inverse: Annotated[bool, typer.Option(help="The truth is a disparity.")] = False,
+    pred_inverse: Annotated[bool, typer.Option(help="The predictions are disparities.")] = False,
+    align: Annotated[str, typer.Option(help="none, median or affine.")] = "median",
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """Depth or disparity maps: npy, npz, 16-bit PNG, PFM."""
+    from visualjudge.data.importers.depth_maps import DepthForm, depth_maps
+
+    truth, found = DepthForm.of(gt_scale, gt_inverse), DepthForm.of(pred_scale, pred_inverse)
+    _run(task, out, source, pred, None, replace, skip_invalid, gt,
+         lambda p: depth_maps(task, gt, p, images, truth, truth if p is None else found), align=align)  # fmt: skip
+
+
+@app.command(epilog="Example: visualjudge import pairs --task lowlevel-deblur --images blurred --pred restored "
+             "--gt sharp --source hinet --out data")  # fmt: skip
+def pairs(
+    task: TaskOption,
+    images: Annotated[str, typer.Option(help=f"Degraded inputs. {FILES_HELP}", show_default=False)],
+    source: SourceOption,
+    out: OutOption,
+    pred: Annotated[list[str] | None, typer.Option(help=f"Restored. {FILES_HELP}", show_default=False)] = None,
+    gt: Annotated[str | None, typer.Option(help=f"Clean. {FILES_HELP}", show_default=False)] = None,
+    scores: Annotated[Path | None, typer.Option(help="Without --gt: a table of key and score.")] = None,
+    score_range: Annotated[tuple[float, float], typer.Option(help="Range of the table's scores.")] = (0, 10),
+    metric: Annotated[str, typer.Option(help="ssim or psnr.")] = "ssim",
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """Restorations: pictures degraded, restored and clean."""
+    from visualjudge.data.importers.image_pairs import image_pairs
+
+    _run(task, out, source, pred, None, replace, skip_invalid, images,
+         lambda p: image_pairs(task, images, p, gt, scores, score_range), metric=metric)  # fmt: skip
+
+
+@app.command(epilog="Example: visualjudge import outputs --task generation_t2i --table ratings.csv --root outputs "
+             "--score-range 1 5 --source sdxl --out data")  # fmt: skip
+def outputs(
+    task: TaskOption,
+    table: Annotated[list[Path], typer.Option(help="Rows with output, score, and more: csv, tsv, jsonl, json.")],
+    source: SourceOption,
+    out: OutOption,
+    root: Annotated[Path, typer.Option(help="Folder that the table's paths start from.")] = Path(),
+    score_range: Annotated[tuple[float, float], typer.Option(help="Range of the table's scores.")] = (0, 10),
+    score_column: Annotated[str, typer.Option(help="Column of the score.")] = "score",
+    replace: ReplaceOption = False,
+    skip_invalid: SkipOption = False,
+) -> None:
+    """Generated or restored pictures with scores given by people or a metric.
+
+    Columns: output, score; where there are such: image, image_id, prompt, source, mask, control.
+    """
+    from visualjudge.data.importers.outputs import outputs as read
+
+    _run(task, out, source, [str(one) for one in table], None, replace, skip_invalid, "table",
+         lambda p: read(task, Path(str(p)), root, score_range, score_column))  # fmt: skip
+
+
+def _run(
+    task: str,
+    out: Path,
+    sources: list[str],
+    pred: list[str] | None,
+    classes: list[str] | None,
+    replace: bool,
+    skip_invalid: bool,
+    file: str,
+    read: Callable[[str | None], Found],
+    **options: Any,
+) -> None:
+    """Import each source in turn; tell every problem in a line; exit 1 where there is any, unless skipped."""
+    from visualjudge.data.writer import FolderWriter
+    from visualjudge.errors import UsageError
+
+    if pred and len(pred) != len(sources):
+        raise UsageError(f"{len(sources)} --source for {len(pred)} --pred: give one for each, in the same order")
+    if not pred and len(sources) > 1:
+        raise UsageError("several --source need as many --pred")
+    wrong = 0
+    for source, one in zip(sources, pred or [None], strict=True):
+        writer = FolderWriter(out, task, replace=replace)
+        done = _one(writer, read(one), source, tuple(classes or ("each",)), file, options)
+        _tell(done, task, source, out)
+        wrong += len(done.problems)
+    if wrong and not skip_invalid:
+        print(f"visualjudge: {wrong} records cannot be used and were left out", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _one(writer: Any, samples: Found, source: str, classes: tuple[str, ...], file: str, options: Any) -> Imported:
+    from visualjudge.cli.progress import stages
+    from visualjudge.metrics.importing import Imported, import_samples
+
+    done = Imported()
+    with stages() as progress:
+        for number, state in enumerate(
+            import_samples(writer, samples, source=source, classes=classes, file=file, **options), 1
+        ):
+            done = state
+            progress(f"importing {source}", number, number + 1)
+    if len(writer):
+        writer.commit()
+    return done
+
+
+def _tell(done: Imported, task: str, source: str, out: Path) -> None:
+    from visualjudge.metrics.importing import precision_of
+
+    for problem in done.problems:
+        print(" ".join(str(problem).split()), file=sys.stderr)
+    print(
+        f"{out}: {task}: {source}: {done.annotations} annotations of {len(done.images)} images "
+        f"({done.truths} truths, {done.predictions} predictions)"
+    )
+    ap = precision_of(task, done)
+    if ap is not None:
+        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition)")

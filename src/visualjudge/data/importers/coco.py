@@ -1,0 +1,366 @@
+"""COCO instances, boxes, keypoints and results; LVIS, which differs in what it leaves unsaid.
+
+Formats: https://cocodataset.org/#format-data and #format-results; https://www.lvisdataset.org.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.data.images import picture_size
+from visualjudge.data.importers.sample import Found, Sample, read_json
+from visualjudge.data.masks import mask_from_array, mask_from_wire
+from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.records import Detection, Detections, Instance, Masks, People, Person, Prediction, Size, Xyxy
+from visualjudge.tasks import Family, task_named
+
+KEYPOINT_NUMBERS = 51
+FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One entry of ``images``."""
+
+    image_id: str
+    path: Path
+    size: Size
+    raw: Mapping[str, Any]
+
+
+@dataclass(eq=False)
+class Truth:
+    """A COCO ground truth file, indexed; ``broken`` holds the images one of whose records cannot be used."""
+
+    file: Path
+    labels: dict[Any, str]
+    pictures: dict[Any, Picture]
+    annotations: dict[Any, list[tuple[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    problems: list[Problem] = field(default_factory=list)
+
+
+def coco(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
+    """Samples of a COCO instances or keypoints file; without ``pred`` the truth is its own prediction.
+
+    LVIS files are recognised by ``neg_category_ids``: a class whose instances are not all marked on an image cannot
+    be scored there, and predictions of a class that nobody looked for are neither right nor wrong; both are left out.
+
+    Raises
+    ------
+    UsageError
+        If the task is none of object_detection, instance_segmentation, keypoint.
+    DataError
+        If a file as a whole cannot be read.
+    """
+    family = task_named(task).family
+    if family not in _READERS:
+        raise UsageError(f"coco has no {task}; it has object_detection, instance_segmentation, keypoint, and "
+                         "semantic_segmentation from panoptic files")  # fmt: skip
+    truth = read_truth(gt, images)
+    yield from truth.problems
+    results = None if pred is None else _results(pred, truth)
+    for number, picture in truth.pictures.items():
+        try:
+            real = _typed(family, truth.annotations[number], picture, truth, gt)
+            found = real if results is None else _typed(family, results[number], picture, truth, pred or gt)
+            yield _sample(picture, found, real, truth, own=results is None)
+        except InvalidRecord as error:
+            yield error.problem
+    if results is not None:
+        yield from _strangers(results, truth, pred or gt)
+
+
+def read_truth(gt: Path, images: Path) -> Truth:
+    """Categories, images and annotations of a COCO file (the annotations as they stand).
+
+    Raises
+    ------
+    DataError
+        If the file is no COCO ground truth.
+    """
+    content = read_json(gt)
+    if not isinstance(content, Mapping) or not all(isinstance(content.get(k), list) for k in ("images", "annotations")):
+        raise DataError(f"{gt}: is no COCO ground truth: it is an object with lists 'images' and 'annotations'")
+    truth = Truth(gt, _labels(content.get("categories"), gt), {})
+    for k, raw in enumerate(content["images"]):
+        try:
+            picture = _picture(raw, f"images[{k}]", gt, images)
+            if raw["id"] in truth.pictures:
+                raise _invalid(gt, f"images[{k}]", "id", f"{raw['id']!r} occurs twice")
+            truth.pictures[raw["id"]] = picture
+        except InvalidRecord as error:
+            truth.problems.append(error.problem)
+    for k, raw in enumerate(content["annotations"]):
+        if not isinstance(raw, Mapping) or "image_id" not in raw:
+            raise DataError(f"{gt}: annotations[{k}]: image_id: the field is missing")
+        truth.annotations[raw["image_id"]].append((f"annotations[{k}]", raw))
+    return truth
+
+
+def _labels(categories: Any, gt: Path) -> dict[Any, str]:
+    rows = categories if isinstance(categories, list) else []
+    labels = {row["id"]: row["name"] for row in rows if isinstance(row, Mapping) and {"id", "name"} <= row.keys()}
+    if not labels or len(labels) != len(rows) or not all(isinstance(name, str) and name for name in labels.values()):
+        raise DataError(f"{gt}: categories: is a list of objects, each with an 'id' of its own and a 'name'")
+    if len(set(labels.values())) != len(labels):
+        raise DataError(f"{gt}: categories: two have one name")
+    return labels
+
+
+def _picture(raw: Any, where: str, gt: Path, images: Path) -> Picture:
+    if not isinstance(raw, Mapping) or "id" not in raw:
+        raise _invalid(gt, where, "id", "the field is missing")
+    name = raw.get("file_name") or str(raw.get("coco_url", "")).rpartition("/")[2]
+    if not name:
+        raise _invalid(gt, where, "file_name", "the field is missing")
+    path = images / name
+    if not path.is_file():
+        raise _invalid(gt, where, "file_name", f"there is no file {path}")
+    try:
+        size = picture_size(path)
+    except DataError as error:
+        raise _invalid(gt, where, "file_name", str(error)) from None
+    for dim, real in (("height", size[0]), ("width", size[1])):
+        if dim in raw and raw[dim] != real:
+            raise _invalid(gt, where, dim, f"says {raw[dim]}, the picture {name} has {real}")
+    return Picture(str(Path(name).with_suffix("")).replace("/", "_"), path, size, raw)
+
+
+def _results(pred: Path, truth: Truth) -> dict[Any, list[tuple[str, Any]]]:
+    """Results by image; a results file is an array, or an object with ``annotations``."""
+    content = read_json(pred)
+    rows = content.get("annotations") if isinstance(content, Mapping) else content
+    if not isinstance(rows, list):
+        raise DataError(f"{pred}: is no COCO results file: it is an array of objects")
+    found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
+    for k, raw in enumerate(rows):
+        if not isinstance(raw, Mapping) or "image_id" not in raw:
+            raise DataError(f"{pred}: [{k}]: image_id: the field is missing")
+        found[raw["image_id"]].append((f"[{k}]", raw))
+    return found
+
+
+def _strangers(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: Truth, pred: Path) -> list[Problem]:
+    """Results on images that the ground truth does not have; those on an image left out have been told already."""
+    known = set(truth.pictures) | {raw["image_id"] for rows in truth.annotations.values() for _, raw in rows}
+    return [
+        Problem(pred.name, where, "image_id", f"{number!r} is no image of {truth.file.name}")
+        for number, rows in results.items()
+        if number not in known and not truth.problems
+        for where, _ in rows
+    ]
+
+
+def _typed(family: Family, rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, file: Path) -> Prediction:
+    read, gather = _READERS[family]
+    items = []
+    for where, raw in rows:
+        try:
+            items.append(read(raw, _label(raw, truth), picture))
+        except DataError as error:
+            field_name, _, reason = str(error).partition(": ")
+            raise _invalid(file, where, field_name, reason) from None
+    return gather(picture, tuple(items))
+
+
+def _label(raw: Mapping[str, Any], truth: Truth) -> str:
+    number = raw.get("category_id")
+    if number not in truth.labels:
+        raise DataError(f"category_id: {number!r} is no category of {truth.file.name}")
+    return truth.labels[number]
+
+
+def _detection(raw: Mapping[str, Any], label: str, _picture: Picture) -> Detection:
+    return Detection(label, _xyxy(raw.get("bbox")), _score(raw), _crowd(raw))
+
+
+def _instance(raw: Mapping[str, Any], label: str, picture: Picture) -> Instance:
+    if raw.get("segmentation") is None:
+        raise DataError("segmentation: the field is missing")
+    try:
+        mask = mask_from_wire(raw["segmentation"], picture.size)
+    except DataError as error:
+        raise DataError(f"segmentation: {error}") from None
+    if mask.size != picture.size:
+        raise DataError(f"segmentation: is {mask.size}, the picture {picture.size} (height, width)")
+    return Instance(label, mask, _score(raw), _crowd(raw))
+
+
+def _person(raw: Mapping[str, Any], _label: str, _picture: Picture) -> Person:
+    numbers = raw.get("keypoints")
+    if not isinstance(numbers, list) or len(numbers) != KEYPOINT_NUMBERS or not all(_finite(v) for v in numbers):
+        raise DataError("keypoints: is 51 numbers, x, y, v for each of the 17 COCO keypoints")
+    area = raw.get("area") if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw else None
+    box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
+    points = np.array(numbers, dtype=np.float64).reshape(17, 3)
+    return Person(points, box, area, _crowd(raw), _score(raw))
+
+
+def _sample(picture: Picture, found: Prediction, real: Prediction, truth: Truth, *, own: bool) -> Sample:
+    labels = tuple(sorted({item.label for item in getattr(real, "items", ()) if hasattr(item, "label")}))
+    if all(name in picture.raw for name in FEDERATED):
+        open_ended, absent = ({truth.labels.get(k) for k in picture.raw[name]} for name in reversed(FEDERATED))
+        labels = tuple(label for label in labels if label not in open_ended)
+        judged = set(labels) | (absent - open_ended)
+        found, real = _only(found, judged), _only(real, judged)
+    if own:
+        found = without_crowds(real)
+    return Sample(picture.image_id, picture.path, found, real, labels)
+
+
+def _only(side: Prediction, labels: set[Any]) -> Prediction:
+    if isinstance(side, Detections):
+        return Detections(tuple(item for item in side.items if item.label in labels))
+    if isinstance(side, Masks):
+        return Masks(side.size, tuple(item for item in side.items if item.label in labels))
+    return side
+
+
+def without_crowds(truth: Prediction) -> Prediction:
+    """The truth as a prediction that says the same: what need not be found is left out."""
+    if isinstance(truth, Detections):
+        return Detections(tuple(item for item in truth.items if not item.iscrowd))
+    if isinstance(truth, Masks):
+        return Masks(truth.size, tuple(item for item in truth.items if not item.iscrowd))
+    if isinstance(truth, People):
+        return People(tuple(item for item in truth.items if not item.iscrowd and item.present.any()))
+    return truth
+
+
+def _xyxy(box: Any) -> Xyxy:
+    if not isinstance(box, list) or len(box) != 4 or not all(_finite(v) for v in box):
+        raise DataError("bbox: is [x, y, width, height], four finite numbers")
+    x, y, w, h = (float(v) for v in box)
+    if w < 0 or h < 0:
+        raise DataError("bbox: [x, y, width, height] with a negative width or height")
+    return x, y, x + w, y + h
+
+
+def _score(raw: Mapping[str, Any]) -> float | None:
+    score = raw.get("score")
+    if score is None:
+        return None
+    if not _finite(score):
+        raise DataError("score: is a finite number")
+    return float(score)
+
+
+def _crowd(raw: Mapping[str, Any]) -> bool:
+    return bool(raw.get("iscrowd", 0))
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _invalid(file: Path, record: str, field_name: str, reason: str) -> InvalidRecord:
+    return InvalidRecord(Problem(file.name, record, field_name, reason))
+
+
+_READERS: dict[Family, tuple[Callable[[Any, str, Picture], Any], Callable[[Picture, Any], Prediction]]] = {
+    "detection": (_detection, lambda _picture, items: Detections(items)),
+    "instance": (_instance, lambda picture, items: Masks(picture.size, items)),
+    "keypoint": (_person, lambda _picture, items: People(items)),
+}
+
+
+# ---------------------------------------------------------------- panoptic
+
+
+def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: Path | None, images: Path) -> Found:
+    """Samples of COCO panoptic files: a JSON of segments and a folder of PNGs with id = R + 256 G + 65536 B, 0 = void.
+
+    Semantic segmentation joins the segments of a class; instance segmentation and detection take those of ``isthing``
+    categories.
+    """
+    family = task_named(task).family
+    if family not in ("semantic", "instance", "detection"):
+        raise UsageError(f"panoptic files hold no {task}")
+    truth = read_truth(gt, images)
+    things = {row["name"] for row in read_json(gt)["categories"] if row.get("isthing", 1)}
+    yield from truth.problems
+    results = None if pred is None else _results(pred, truth)
+    for number, picture in truth.pictures.items():
+        try:
+            real = _segments(truth.annotations[number], picture, truth, gt, gt_pngs)
+            found = real
+            if results is not None:
+                found = _segments(results[number], picture, truth, pred or gt, pred_pngs or gt_pngs)
+            found, real = (_for_family(family, side, things) for side in (found, real))
+            yield _sample(picture, found, real, truth, own=results is None)
+        except InvalidRecord as error:
+            yield error.problem
+    if results is not None:
+        yield from _strangers(results, truth, pred or gt)
+
+
+def is_panoptic(gt: Path) -> bool:
+    """Whether a COCO file is a panoptic one."""
+    content = read_json(gt)
+    rows = content.get("annotations") if isinstance(content, Mapping) else None
+    return bool(rows) and isinstance(rows, list) and isinstance(rows[0], Mapping) and "segments_info" in rows[0]
+
+
+def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, file: Path, pngs: Path) -> Masks:
+    from PIL import Image
+
+    if not rows:
+        return Masks(picture.size, ())
+    if len(rows) > 1:
+        raise _invalid(file, rows[1][0], "image_id", "two panoptic annotations of one image")
+    where, raw = rows[0]
+    path = pngs / str(raw.get("file_name"))
+    try:
+        with Image.open(path) as png:
+            colours = np.asarray(png.convert("RGB"), dtype=np.uint32)
+    except (OSError, ValueError) as error:
+        raise _invalid(file, where, "file_name", f"{path}: cannot be read: {error}") from None
+    if colours.shape[:2] != picture.size:
+        raise _invalid(file, where, "file_name", f"is {colours.shape[:2]}, the picture {picture.size} (height, width)")
+    ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
+    items = []
+    for k, segment in enumerate(raw.get("segments_info", [])):
+        try:
+            label = _label(segment, truth)
+        except DataError as error:
+            raise _invalid(file, f"{where}.segments_info[{k}]", "category_id", str(error).partition(": ")[2]) from None
+        mask = mask_from_array(ids == segment.get("id"))
+        if mask.area == 0:
+            raise _invalid(
+                file, f"{where}.segments_info[{k}]", "id", f"{segment.get('id')!r} is no value of {path.name}"
+            )
+        items.append(Instance(label, mask, None, _crowd(segment)))
+    return Masks(picture.size, tuple(items))
+
+
+def _for_family(family: Family, side: Masks, things: set[str]) -> Prediction:
+    if family == "semantic":
+        return by_class(side)
+    kept = tuple(item for item in side.items if item.label in things)
+    if family == "instance":
+        return Masks(side.size, kept)
+    boxes = (tuple(float(v) for v in item.mask.xyxy) for item in kept)
+    return Detections(
+        tuple(
+            Detection(i.label, (b[0], b[1], b[2], b[3]), i.score, i.iscrowd) for i, b in zip(kept, boxes, strict=True)
+        )
+    )
+
+
+def by_class(side: Masks) -> Masks:
+    """One segment a class, in the order of the labels."""
+    labels = sorted({item.label for item in side.items})
+    joined = []
+    for label in labels:
+        dense = np.zeros(side.size, dtype=np.bool_)
+        for item in side.items:
+            if item.label == label:
+                dense[item.mask.window] |= item.mask.crop
+        joined.append(Instance(label, mask_from_array(dense)))
+    return Masks(side.size, tuple(joined))

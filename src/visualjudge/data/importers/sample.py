@@ -1,0 +1,185 @@
+"""What every importer yields, and the two things all of them need: files by name, and tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.records import Prediction
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One image with a source's prediction and its truth, not scored yet.
+
+    ``file`` is the prediction's own file where it has one (depth map, picture): it is copied as it is, and ``extra``
+    (scale, inverse) goes into the payload with it. ``final_score`` (0..10) is set where the score is given, and then
+    there may be no ``truth``. ``key`` tells apart several predictions of one source on one image.
+    """
+
+    image_id: str
+    picture: Path | None
+    prediction: Prediction
+    truth: Prediction | None = None
+    labels: tuple[str, ...] = ()
+    """Classes that can be scored on this image, for tasks with a class of interest."""
+    key: str = ""
+    prompt: str | None = None
+    source: str | None = None
+    file: Path | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    final_score: float | None = None
+    mask: Path | None = None
+    control: Path | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+Found = Iterator[Sample | Problem]
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value in a file.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is not JSON; the message names the line.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}: line {error.lineno}: is not JSON: {error.msg}") from None
+
+
+def read_table(path: Path) -> list[dict[str, Any]]:
+    """Rows of a table with named columns: ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` (an array of objects).
+
+    Raises
+    ------
+    DataError
+        If the file is missing or malformed; the message names the line.
+    """
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return _separated(path, "\t" if path.suffix.lower() == ".tsv" else ",")
+    if path.suffix.lower() == ".jsonl":
+        return [_object(line, path, number) for number, line in _lines(path)]
+    if path.suffix.lower() == ".json":
+        rows = read_json(path)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise DataError(f"{path}: is not a JSON array of objects")
+        return rows
+    raise UsageError(f"{path}: a table is a .csv, .tsv, .jsonl or .json file")
+
+
+def files_by_key(where: str | Path) -> dict[str, Path]:
+    """Files by the part of their name that an image, its truth and its prediction share.
+
+    Parameters
+    ----------
+    where
+        A folder (key: file name without ending), a pattern with one ``*`` (key: what the star stands for; it may span
+        folders), or one file (key: its name without ending).
+
+    Raises
+    ------
+    UsageError
+        If there is no such file or folder, or the pattern has several stars.
+    DataError
+        If two files have one key.
+    """
+    text = str(where)
+    if text.count("*") > 1:
+        raise UsageError(f"{text}: a pattern has one *")
+    if "*" in text:
+        return _matching(text)
+    path = Path(text)
+    if path.is_file():
+        return {path.stem: path}
+    if not path.is_dir():
+        raise UsageError(f"{text}: no such file or folder")
+    found: dict[str, Path] = {}
+    for file in sorted(path.iterdir()):
+        if file.is_file() and not file.name.startswith("."):
+            _put(found, file.stem, file)
+    return found
+
+
+def aligned(images: str | Path, *others: str | Path | None) -> Iterator[tuple[str, list[Path | None]]]:
+    """Each image's key and path, then the path of the same key in each of ``others`` (None where it has none).
+
+    A single file in every place is one record, whatever the names.
+    """
+    sides = [files_by_key(images), *({} if where is None else files_by_key(where) for where in others)]
+    singles = all(where is None or Path(str(where)).is_file() for where in (images, *others))
+    for key, picture in sorted(sides[0].items()):
+        yield key, [picture, *((next(iter(s.values()), None) if singles else s.get(key)) for s in sides[1:])]
+
+
+def _matching(pattern: str) -> dict[str, Path]:
+    before, after = pattern.split("*")
+    folder, slash, head = before.rpartition("/")
+    base = Path(folder + slash) if slash else Path()
+    if not base.is_dir():
+        raise UsageError(f"{pattern}: there is no folder {base}")
+    found: dict[str, Path] = {}
+    for file in sorted(base.rglob("*")):
+        name = file.relative_to(base).as_posix()
+        if file.is_file() and name.startswith(head) and name.endswith(after) and len(name) >= len(head) + len(after):
+            _put(found, name[len(head) : len(name) - len(after)].replace("/", "_"), file)
+    if not found:
+        raise UsageError(f"{pattern}: no file matches")
+    return found
+
+
+def _put(found: dict[str, Path], key: str, file: Path) -> None:
+    if key in found:
+        raise DataError(
+            f"{found[key]} and {file.name}: two files of one name; give a pattern with one *, as 'dir/*.png'"
+        )
+    found[key] = file
+
+
+def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, delimiter=delimiter, strict=True)
+            rows = list(reader)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: is not a table: {error}") from None
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise DataError(f"{path}: row {number}: has another number of cells than the header")
+    return rows
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield number, line
+
+
+def _object(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}: line {number}: is not JSON: {error.msg}") from None
+    if not isinstance(value, dict):
+        raise DataError(f"{path}: line {number}: is not a JSON object")
+    return value

@@ -1,0 +1,255 @@
+"""Growing a data folder: one task and its sources at a time, nothing of the others lost.
+
+Files come first, then ``images/<task>.json``, then ``annotations/<task>_annotations.json``, each whole or not at all:
+a run that is killed leaves a folder that reads. A lock on the folder lets two imports run at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from visualjudge.atomic import atomic_path, write_bytes, write_json
+from visualjudge.data.images import picture_size
+from visualjudge.data.payloads import payload_of
+from visualjudge.errors import DataError
+from visualjudge.records import Annotation, Prediction
+from visualjudge.tasks import task_named
+
+FILES = "files"
+LONGEST_STEM = 100
+
+
+class FolderWriter:
+    """Gathers records of one task, and puts them into the data folder ``root`` when :meth:`commit` is called.
+
+    Parameters
+    ----------
+    root
+        The data folder; made where it is not there yet.
+    task
+        Task name.
+    replace
+        A record whose ``annotation_id`` is already there with another content takes its source's place: all records
+        of that source that were there before go. Without it that is an error. The same record again is no change.
+    """
+
+    def __init__(self, root: str | Path, task: str, *, replace: bool = False) -> None:
+        self.root = Path(root)
+        self.task = task_named(task).name
+        self.replace = replace
+        self._images: dict[str, dict[str, Any]] = {}
+        self._pictures: dict[str, Path] = {}
+        self._annotations: dict[str, dict[str, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._annotations)
+
+    def add_image(self, image_id: str, picture: Path, *, mask: Path | None = None, control: Path | None = None) -> None:
+        """Copy a picture into the folder, and note its record.
+
+        Raises
+        ------
+        DataError
+            If the file is no picture, or ``image_id`` already names another one.
+        """
+        known = self._pictures.get(image_id)
+        if known is not None:
+            if known != picture and not _same(known, picture):
+                raise DataError(f"image_id {image_id!r} is the name of two pictures, {known} and {picture}")
+            return
+        height, width = picture_size(picture)
+        record = {"file": self.copied(picture, image_id), "width": width, "height": height}
+        for name, path in (("mask", mask), ("control", control)):
+            if path is not None:
+                record[name] = self.copied(path, f"{image_id}_{name}")
+        self._pictures[image_id] = picture
+        self._images[image_id] = record
+
+    def add(self, annotation: Annotation) -> None:
+        """Note an annotation; its prediction's files lie in the folder already (:meth:`copied`, :meth:`payload`).
+
+        Raises
+        ------
+        DataError
+            If there is already one of that ``annotation_id``.
+        """
+        name = annotation.annotation_id
+        if name in self._annotations:
+            raise DataError(f"annotation_id {name!r} occurs twice in this import")
+        self._annotations[name] = _raw(annotation)
+
+    def payload(self, prediction: Prediction, stem: str) -> dict[str, Any]:
+        """The payload of a typed prediction, exact; depth maps and pictures are written to ``files``."""
+        return payload_of(self.task, prediction, root=self.root, stem=f"{FILES}/{slug(stem)}", digits=None)
+
+    def copied(self, path: Path, stem: str) -> str:
+        """Copy a file into the folder under about the name ``stem``; its path relative to the folder.
+
+        Another file of that name stays: the copy's name then ends in a part of its content's hash.
+        """
+        name = f"{FILES}/{slug(stem)}"
+        suffix = path.suffix.lower()
+        target = self.root / f"{name}{suffix}"
+        if target.exists() and not _same(target, path):
+            target = self.root / f"{name}-{_digest(path)[:12]}{suffix}"
+        if not target.exists():
+            with atomic_path(target) as scratch:
+                shutil.copyfile(path, scratch)
+        return target.relative_to(self.root).as_posix()
+
+    def commit(self) -> None:
+        """Merge what was gathered into the folder's two files of the task.
+
+        Raises
+        ------
+        DataError
+            If an ``image_id`` or ``annotation_id`` is already there for something else; then neither file changes.
+        """
+        with _locked(self.root):
+            images = self._merged_images()
+            annotations = self._merged_annotations()
+            write_json(self._image_file, images)
+            self._write_annotations(annotations)
+
+    @property
+    def _image_file(self) -> Path:
+        return self.root / "images" / f"{self.task}.json"
+
+    @property
+    def _annotation_file(self) -> Path:
+        stem = self.root / "annotations" / f"{self.task}_annotations"
+        table = stem.with_suffix(".parquet")
+        if table.exists():
+            raise DataError(f"{table}: a parquet table cannot grow; write its records as .jsonl first")
+        lines = stem.with_suffix(".jsonl")
+        return lines if lines.exists() else stem.with_suffix(".json")
+
+    def _merged_images(self) -> dict[str, Any]:
+        path = self._image_file
+        there = _parsed(path, dict)
+        for image_id, record in self._images.items():
+            old = there.get(image_id)
+            if old is None:
+                there[image_id] = record
+                continue
+            if not isinstance(old, Mapping) or not self._pictures_agree(old, record):
+                raise DataError(
+                    f"{path}: {image_id}: file: already names another picture; import into another data folder"
+                )
+            there[image_id] = {**old, **{name: record[name] for name in record if name not in old}}
+        return there
+
+    def _pictures_agree(self, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+        stated = old.get("file")
+        path = self.root / str(stated)
+        return stated == record["file"] or (path.is_file() and _same(path, self.root / record["file"]))
+
+    def _merged_annotations(self) -> list[Any]:
+        path = self._annotation_file
+        there = _parsed_lines(path) if path.suffix == ".jsonl" else _parsed(path, list)
+        changed = set()
+        for old in there:
+            new = self._annotations.get(_id_of(old))
+            if new is not None and new != old:
+                self._check_replaceable(old, new, path)
+                changed.add(new.get("source"))
+        kept = [old for old in there if old.get("source") not in changed] if changed else there
+        names = {_id_of(old) for old in kept}
+        return kept + [new for name, new in self._annotations.items() if name not in names]
+
+    def _check_replaceable(self, old: Mapping[str, Any], new: Mapping[str, Any], path: Path) -> None:
+        if old.get("source") != new.get("source"):
+            raise DataError(f"{path}: {_id_of(old)}: annotation_id: is taken by source {old.get('source')!r}")
+        if not self.replace:
+            raise DataError(
+                f"{path}: {_id_of(old)}: source {old.get('source')!r} has another prediction or score there; "
+                "give another --source, or --replace to import this one anew"
+            )
+
+    def _write_annotations(self, annotations: list[Any]) -> None:
+        path = self._annotation_file
+        if path.suffix == ".json":
+            write_json(path, annotations, indent=False)
+            return
+        write_bytes(path, b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in annotations))
+
+
+def slug(text: str) -> str:
+    """A file name's stem out of any text: letters, digits, ``. _ -``; shortened with a hash where it is long.
+
+    Texts that differ only in other characters give different stems.
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")
+    if plain == text and 0 < len(plain) <= LONGEST_STEM:
+        return plain
+    return f"{plain[: LONGEST_STEM - 11]}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+
+
+def _raw(annotation: Annotation) -> dict[str, Any]:
+    classes = annotation.class_of_interest
+    record = {
+        "annotation_id": annotation.annotation_id,
+        "image_id": annotation.image_id,
+        "task": annotation.task,
+        "class_of_interest": None if classes is None else list(classes),
+        "error_type": annotation.error_type,
+        "prompt": annotation.prompt,
+        "prediction": dict(annotation.prediction),
+        "final_score": annotation.final_score,
+        "source": annotation.source,
+        "metadata": dict(annotation.metadata),
+    }
+    # as JSON will give it back, so that a record compares equal with itself read again
+    value: dict[str, Any] = json.loads(json.dumps(record))
+    return value
+
+
+def _id_of(record: Any) -> str:
+    return str(record.get("annotation_id")) if isinstance(record, Mapping) else ""
+
+
+def _parsed(path: Path, kind: type[Any]) -> Any:
+    if not path.exists():
+        return kind()
+    try:
+        value = json.loads(path.read_bytes())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: is not JSON, so that nothing can be added to it: {error}") from None
+    if not isinstance(value, kind) or not all(isinstance(v, Mapping) for v in value if kind is list):
+        raise DataError(f"{path}: is not a JSON {'array of objects' if kind is list else 'object'}")
+    return value
+
+
+def _parsed_lines(path: Path) -> list[Any]:
+    try:
+        rows = [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: is not JSON lines, so that nothing can be added to it: {error}") from None
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise DataError(f"{path}: is not JSON lines of objects")
+    return rows
+
+
+def _same(first: Path, second: Path) -> bool:
+    return first.stat().st_size == second.stat().st_size and _digest(first) == _digest(second)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
