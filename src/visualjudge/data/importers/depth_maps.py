@@ -1,0 +1,75 @@
+"""Depth and disparity maps: npy, npz, 16-bit PNG with a scale, PFM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from visualjudge.data.images import picture_size, read_depth
+from visualjudge.data.importers.sample import Found, Sample, aligned
+from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.records import DepthMap
+from visualjudge.tasks import task_named
+
+AS_THEY_ARE = (".npy", ".png")
+"""Endings that a data folder holds; other maps are written anew as npy."""
+
+
+@dataclass(frozen=True)
+class DepthForm:
+    """How stored values are meant: depth = value × ``scale``, or disparity where ``inverse``."""
+
+    scale: float = 1.0
+    inverse: bool = False
+
+    @classmethod
+    def of(cls, scale: str, inverse: bool) -> DepthForm:
+        """``scale`` as a user writes it, ``0.001`` or ``1/256``."""
+        try:
+            value = float(Fraction(scale))
+        except (ValueError, ZeroDivisionError):
+            raise UsageError(f"a scale is a number such as 0.001 or 1/256, not {scale!r}") from None
+        if value <= 0:
+            raise UsageError(f"a scale is above 0, not {scale!r}")
+        return cls(value, inverse)
+
+    def extra(self) -> dict[str, Any]:
+        """The payload's fields beside the path."""
+        return {**({} if self.scale == 1 else {"scale": self.scale}), **({"inverse": True} if self.inverse else {})}
+
+
+def depth_maps(task: str, gt: str, pred: str | None, images: str, truth: DepthForm, found: DepthForm) -> Found:
+    """Samples of depth maps paired with pictures by name; without ``pred`` the truth is its own prediction.
+
+    ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
+    """
+    if task_named(task).family != "depth":
+        raise UsageError(f"depth maps are for depth_estimation, not {task}")
+    for key, (picture, gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
+        assert picture is not None
+        if gt_file is None or pred_file is None:
+            side = "truth" if gt_file is None else "prediction"
+            yield Problem(picture.name, key, side, f"there is no depth map named {key!r}")
+            continue
+        try:
+            size = picture_size(picture)
+            real, guess = (_read(path, form, size) for path, form in ((gt_file, truth), (pred_file, found)))
+        except DataError as error:
+            yield Problem(picture.name, key, "depth", str(error))
+            continue
+        if pred_file.suffix.lower() in AS_THEY_ARE:
+            yield Sample(key, picture, guess, real, file=pred_file, extra=found.extra())
+        else:
+            yield Sample(key, picture, guess, real)
+
+
+def _read(path: Path, form: DepthForm, size: tuple[int, int]) -> DepthMap:
+    values = read_depth(path)
+    if values.shape != size:
+        raise DataError(f"{path.name}: is {values.shape}, the picture {size} (height, width)")
+    depth = DepthMap(values * form.scale, form.inverse)
+    if not depth.valid.any():
+        raise DataError(f"{path.name}: has no valid value")
+    return depth

@@ -1,0 +1,54 @@
+"""Restorations: pictures degraded, restored and, where there is one, clean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from visualjudge.data.images import read_rgb
+from visualjudge.data.importers.outputs import given_score
+from visualjudge.data.importers.sample import Found, Sample, aligned, read_table
+from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.records import WholeImage
+from visualjudge.tasks import task_named
+
+
+def image_pairs(
+    task: str,
+    degraded: str,
+    restored: str | None,
+    clean: str | None,
+    scores: Path | None = None,
+    score_range: tuple[float, float] = (0, 10),
+) -> Found:
+    """Samples of pictures paired by name; scored against ``clean``, or by a table of ``key`` and ``score``.
+
+    Without ``restored`` the clean picture is its own prediction. ``degraded``, ``restored`` and ``clean`` are as
+    :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
+    """
+    if task_named(task).family != "restoration":
+        raise UsageError(f"pairs are for the lowlevel- tasks, not {task}; generated pictures: import outputs")
+    if (clean is None) == (scores is None) or (restored is None and clean is None):
+        raise UsageError("give either --gt, the clean pictures, or --pred with --scores, a table of key and score")
+    table = {str(row.get("key")): row for row in read_table(scores)} if scores else {}
+    for key, (picture, real, found) in aligned(degraded, clean, restored if restored is not None else clean):
+        assert picture is not None
+        try:
+            yield _sample(key, picture, found, real, table.get(key) if scores else None, clean is not None, score_range)
+        except DataError as error:
+            where, _, reason = str(error).partition(": ")
+            yield Problem(picture.name, key, where, reason)
+
+
+def _sample(
+    key: str, picture: Path, found: Path | None, real: Path | None, row: Any, scored: bool, limits: tuple[float, float]
+) -> Sample:
+    if found is None or (scored and real is None):
+        raise DataError(f"{'restored' if found is None else 'clean'}: there is no picture named {key!r}")
+    read_rgb(picture)
+    prediction = WholeImage(read_rgb(found))
+    if scored and real is not None:
+        return Sample(key, picture, prediction, WholeImage(read_rgb(real)), file=found)
+    if row is None:
+        raise DataError(f"score: the table has no key {key!r}")
+    return Sample(key, picture, prediction, file=found, final_score=given_score(row.get("score"), limits))

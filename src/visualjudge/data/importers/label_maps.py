@@ -1,0 +1,149 @@
+"""Label-map pictures with a class table: ADE20K, Cityscapes, CamVid, Pascal context, and any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from visualjudge.data.images import picture_size
+from visualjudge.data.importers.sample import Found, Sample, aligned, read_json, read_table
+from visualjudge.data.masks import mask_from_array
+from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.records import Instance, Masks
+from visualjudge.tasks import task_named
+
+NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
+NAME_COLUMNS = ("name", "class", "label_name", "class_name")
+UNNAMED = (0, 255)
+"""Values that mean "no label" unless the class table names them."""
+
+
+def label_maps(
+    task: str,
+    gt: str,
+    pred: str | None,
+    images: str,
+    classes: Path,
+    *,
+    unlabelled: tuple[int, ...] = (),
+    channel: int | None = None,
+) -> Found:
+    """Samples of label maps paired by name; without ``pred`` the truth is its own prediction.
+
+    Parameters
+    ----------
+    gt, pred, images
+        As :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
+    classes
+        The class table, see :func:`class_table`.
+    unlabelled
+        Values without a label, beside 0 and 255 where the table does not name them.
+    channel
+        Which channel of a map of several holds the classes.
+    """
+    if task_named(task).family != "semantic":
+        raise UsageError(f"label maps hold no {task}; they hold semantic_segmentation")
+    table = class_table(classes)
+    skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
+    for key, (picture, truth, found) in aligned(images, gt, pred):
+        assert picture is not None
+        sides = [("truth", truth), *([("prediction", found)] if pred is not None else [])]
+        missing = [name for name, path in sides if path is None]
+        if missing:
+            yield Problem(picture.name, key, missing[0], f"there is no label map named {key!r}")
+            continue
+        try:
+            masks = [_read(path, table, skipped, channel, picture) for _, path in sides if path is not None]
+        except DataError as error:
+            where, _, reason = str(error).partition(": ")
+            yield Problem(where, key, "label_map", reason)
+            continue
+        yield Sample(key, picture, masks[-1], masks[0])
+
+
+def class_table(path: Path) -> dict[int, str]:
+    """Names by value: a CSV or TSV with a column of numbers (id, idx, index, value, …) and one of names (name, class);
+    JSON, ``{"1": "road"}`` or an array of such rows; or a text with a name a line, counted from 0.
+
+    Where every name's part before the first ``;`` is unique, as in ADE20K's ``person;individual;someone``, that part
+    is the name.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        table = _from_json(path)
+    elif suffix in (".csv", ".tsv"):
+        table = _from_rows(read_table(path), path)
+    else:
+        try:
+            lines = path.read_text("utf-8").splitlines()
+        except OSError:
+            raise UsageError(f"{path}: no such file") from None
+        table = dict(enumerate(line.strip() for line in lines if line.strip()))
+    short = {value: name.partition(";")[0].strip() for value, name in table.items()}
+    return short if len(set(short.values())) == len(short) else table
+
+
+def _from_json(path: Path) -> dict[int, str]:
+    content = read_json(path)
+    if isinstance(content, list):
+        return _from_rows(content, path)
+    try:
+        return {int(value): str(name) for value, name in content.items()}
+    except (AttributeError, ValueError):
+        raise DataError(f'{path}: is no class table such as {{"1": "road"}}') from None
+
+
+def _from_rows(rows: list[Any], path: Path) -> dict[int, str]:
+    table: dict[int, str] = {}
+    for number, row in enumerate(rows, 1):
+        cells = {str(k).strip().lower(): v for k, v in row.items()} if isinstance(row, Mapping) else {}
+        value = next((cells[name] for name in NUMBER_COLUMNS if name in cells), None)
+        name = next((cells[name] for name in NAME_COLUMNS if name in cells), None)
+        try:
+            key = int(str(value))
+        except ValueError:
+            raise DataError(f"{path}: row {number}: needs a whole number in id (or idx, value) and a name") from None
+        if not name or key in table:
+            raise DataError(f"{path}: row {number}: {'name: is empty' if not name else f'id: {key} occurs twice'}")
+        table[key] = str(name).strip()
+    return table
+
+
+def _read(path: Path, table: Mapping[int, str], skipped: set[int], channel: int | None, picture: Path) -> Masks:
+    values = _values(path, channel)
+    size = picture_size(picture)
+    if values.shape != size:
+        raise DataError(f"{path.name}: is {values.shape}, the picture {size} (height, width)")
+    classes: dict[str, Any] = {}
+    for value in np.unique(values).tolist():
+        if value in skipped:
+            continue
+        if value not in table:
+            raise DataError(
+                f"{path.name}: value {value} is not in the class table; name it there or give --unlabelled {value}"
+            )
+        name = table[value]
+        classes[name] = (values == value) | classes.get(name, False)
+    return Masks(size, tuple(Instance(name, mask_from_array(classes[name])) for name in classes))
+
+
+def _values(path: Path, channel: int | None) -> NDArray[Any]:
+    try:
+        with Image.open(path) as file:
+            values = np.asarray(file)
+    except (OSError, ValueError, UnidentifiedImageError) as error:
+        raise DataError(f"{path.name}: cannot be read: {error}") from None
+    if values.ndim == 2:
+        return values
+    if channel is None and all(
+        np.array_equal(values[:, :, 0], values[:, :, k]) for k in range(1, min(3, values.shape[2]))
+    ):
+        return np.asarray(values[:, :, 0])
+    if channel is None or not 0 <= channel < values.shape[2]:
+        raise DataError(f"{path.name}: has {values.shape[2]} channels; say with --channel which holds the classes")
+    return np.asarray(values[:, :, channel])

@@ -1,0 +1,164 @@
+"""Referring expressions: RefCOCO's refs as JSON with COCO instances, ReferIt-like JSON, or plain rows.
+
+Format of refs: Kazemzadeh et al. 2014, Yu et al. 2016 (https://github.com/lichengunc/refer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.data.images import picture_size
+from visualjudge.data.importers.sample import Found, Sample, files_by_key, read_json, read_table
+from visualjudge.data.masks import empty_mask, mask_from_array, mask_from_wire
+from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.records import Instance, Mask, Masks, Size
+from visualjudge.tasks import task_named
+
+
+@dataclass(frozen=True)
+class Expression:
+    """One expression for one region: ``key`` names it in predictions."""
+
+    where: str
+    key: str
+    file_name: str
+    text: str
+    region: Any
+    bbox: Any = None
+    """[x1, y1, x2, y2], where there is no mask."""
+
+
+def referring(
+    task: str, gt: Path, pred: Path | None, images: Path, instances: Path | None = None, *, boxes: bool = False
+) -> Found:
+    """Samples of a referring-expression file; without ``pred`` the truth is its own prediction.
+
+    Parameters
+    ----------
+    gt
+        RefCOCO refs (``ann_id``, ``sentences``; with ``instances``), ``{"image", "objects": [{"expressions"}]}``, or
+        rows of ``image``, ``expression``, ``segmentation``; JSON or JSONL.
+    pred
+        Rows of ``key`` (sent_id; or object_id or ref_id, for all expressions of a region) and ``segmentation``, or a
+        folder of mask PNGs of those names.
+    boxes
+        Take a box as the region where the truth has no mask.
+    """
+    if task_named(task).family != "referring":
+        raise UsageError(f"referring expressions are for referring_segmentation, not {task}")
+    predictions = None if pred is None else _predictions(pred)
+    for item in _expressions(gt, instances):
+        try:
+            yield _sample(item, predictions, images, gt.parent, boxes)
+        except DataError as error:
+            field, _, reason = str(error).partition(": ")
+            yield Problem(gt.name, item.where, field, reason)
+
+
+def _sample(item: Expression, predictions: Mapping[str, Any] | None, images: Path, root: Path, boxes: bool) -> Sample:
+    picture = images / item.file_name
+    if not picture.is_file():
+        raise DataError(f"image: there is no file {picture}")
+    if not item.text.strip():
+        raise DataError("expression: is empty")
+    size = picture_size(picture)
+    real = _region(item, size, root, boxes)
+    found = real if predictions is None else _predicted(item, predictions, size)
+    name = str(Path(item.file_name).with_suffix("")).replace("/", "_")
+    sides = (Masks(size, (Instance(item.text, mask),)) for mask in (found, real))
+    return Sample(name, picture, next(sides), next(sides), key=item.key, prompt=item.text)
+
+
+def _region(item: Expression, size: Size, root: Path, boxes: bool) -> Mask:
+    if item.region is None and not boxes:
+        raise DataError("segmentation: is missing; --boxes takes the box as the region")
+    if item.region is None:
+        return _box(item.bbox, size)
+    return _fitting("segmentation", mask_from_wire(item.region, size, root), size)
+
+
+def _predicted(item: Expression, predictions: Mapping[str, Any], size: Size) -> Mask:
+    for key in (item.key, item.key.rpartition(".")[0]):
+        if key in predictions:
+            form = predictions[key]
+            return empty_mask(size) if form is None else _fitting("prediction", mask_from_wire(form, size), size)
+    raise DataError(f"prediction: there is none of the key {item.key!r}")
+
+
+def _fitting(field: str, mask: Mask, size: Size) -> Mask:
+    if mask.size != size:
+        raise DataError(f"{field}: is {mask.size}, the picture {size} (height, width)")
+    return mask
+
+
+def _box(bbox: Any, size: Size) -> Mask:
+    if not isinstance(bbox, list) or len(bbox) != 4 or not all(isinstance(v, int | float) for v in bbox):
+        raise DataError("bbox: is [x1, y1, x2, y2]")
+    x1, y1, x2, y2 = (max(0, round(v)) for v in bbox)
+    dense = np.zeros(size, dtype=np.bool_)
+    dense[y1:y2, x1:x2] = True
+    return mask_from_array(dense)
+
+
+def _predictions(pred: Path) -> dict[str, Any]:
+    if pred.is_dir():
+        return {key: str(path) for key, path in files_by_key(pred).items()}
+    found = {}
+    for number, row in enumerate(read_table(pred), 1):
+        key = next((row[name] for name in ("key", "sent_id", "object_id", "ref_id") if name in row), None)
+        if key is None or "segmentation" not in row:
+            raise DataError(f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and segmentation")
+        form = row["segmentation"]
+        found[str(key)] = str(pred.parent / form) if isinstance(form, str) else form
+    return found
+
+
+def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
+    content = read_table(gt) if gt.suffix.lower() in (".jsonl", ".csv", ".tsv") else read_json(gt)
+    groups = content if isinstance(content, list) else [content]
+    regions = _instances(instances) if instances else {}
+    for k, row in enumerate(groups):
+        if not isinstance(row, Mapping):
+            raise DataError(f"{gt}: [{k}]: is an object")
+        if "objects" in row:
+            yield from _of_objects(row, k)
+        elif "sentences" in row:
+            yield from _of_ref(row, k, regions)
+        else:
+            text, file_name = str(row.get("expression", "")), str(row.get("image", row.get("file_name", "")))
+            key = str(row.get("key", row.get("sent_id", k)))
+            yield Expression(f"[{k}]", key, file_name, text, row.get("segmentation"), row.get("bbox"))
+
+
+def _of_objects(row: Mapping[str, Any], k: int) -> Iterator[Expression]:
+    for j, item in enumerate(row["objects"]):
+        name = str(item.get("object_id", f"{k}_{j}"))
+        for n, text in enumerate(item.get("expressions", [])):
+            where = f"[{k}].objects[{j}].expressions[{n}]"
+            region, box = item.get("segmentation"), item.get("bbox")
+            yield Expression(where, f"{name}.{n}", str(row.get("image", "")), str(text), region, box)
+
+
+def _of_ref(row: Mapping[str, Any], k: int, regions: Mapping[Any, Mapping[str, Any]]) -> Iterator[Expression]:
+    known = regions.get(row.get("ann_id"), {})
+    region = row.get("segmentation", known.get("segmentation"))
+    file_name = known.get("file_name") or str(row.get("file_name", ""))
+    for n, sentence in enumerate(row["sentences"]):
+        text = sentence.get("raw", sentence.get("sent", "")) if isinstance(sentence, Mapping) else str(sentence)
+        numbered = isinstance(sentence, Mapping) and "sent_id" in sentence
+        key = str(sentence["sent_id"]) if numbered else f"{row.get('ref_id', k)}.{n}"
+        yield Expression(f"[{k}].sentences[{n}]", key, file_name, str(text), region)
+
+
+def _instances(path: Path) -> dict[Any, Mapping[str, Any]]:
+    content = read_json(path)
+    try:
+        names = {row["id"]: row["file_name"] for row in content["images"]}
+        return {row["id"]: {**row, "file_name": names[row["image_id"]]} for row in content["annotations"]}
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{path}: is no COCO instances file: {error} is missing") from None

@@ -1,0 +1,146 @@
+"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC's results, a text file a class.
+
+Format: the VOC2012 development kit. Pixels count from 1 and ``xmax``, ``ymax`` are inside, so that x1 = xmin − 1 and
+x2 = xmax here. ``difficult`` objects neither have to be found nor make a prediction wrong, as VOC evaluates.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+from visualjudge.data.images import picture_size
+from visualjudge.data.importers.coco import without_crowds
+from visualjudge.data.importers.sample import Found, Sample
+from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.records import Detection, Detections, Size, Xyxy
+from visualjudge.tasks import task_named
+
+COLUMNS = 6
+PICTURES = (".jpg", ".jpeg", ".png")
+
+
+def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
+    """Samples of a VOC data set; without ``pred`` the truth is its own prediction.
+
+    Raises
+    ------
+    UsageError
+        If the task is not object_detection, or there is no such folder.
+    """
+    if task_named(task).family != "detection":
+        raise UsageError(f"voc has no {task}; it has object_detection")
+    truths = _xml_files(gt)
+    results = None if pred is None else _results(pred)
+    for stem, path in truths.items():
+        try:
+            picture = _picture(path, stem, images)
+            real = _objects(path, picture_size(picture))
+            found = without_crowds(real) if results is None else results.get(stem, Detections(()))
+            if isinstance(found, Path):
+                found = _objects(found, None)
+        except InvalidRecord as error:
+            yield error.problem
+            continue
+        yield Sample(stem, picture, found, real, tuple(sorted({item.label for item in real.items})))
+    for stem in sorted(set(results or ()) - set(truths)):
+        yield Problem(str(pred), stem, "image", f"there is no {stem}.xml in {gt}")
+
+
+def _xml_files(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder")
+    found = {path.stem: path for path in sorted(folder.glob("*.xml"))}
+    if not found:
+        raise UsageError(f"{folder}: holds no .xml file")
+    return found
+
+
+def _picture(path: Path, stem: str, images: Path) -> Path:
+    named = _root(path).findtext("filename")
+    for name in ([named] if named else []) + [stem + ending for ending in PICTURES]:
+        if (images / name).is_file():
+            return images / name
+    raise _invalid(path, "annotation", "filename", f"there is no file {images / (named or stem)}")
+
+
+def _objects(path: Path, size: Size | None) -> Detections:
+    root = _root(path)
+    for name, real in (("height", size and size[0]), ("width", size and size[1])):
+        stated = root.findtext(f"size/{name}")
+        if real and stated and stated.strip() != str(real):
+            raise _invalid(path, "annotation", f"size.{name}", f"says {stated}, the picture has {real}")
+    items = []
+    for k, node in enumerate(root.findall("object")):
+        where = f"object {k + 1}"
+        label = (node.findtext("name") or "").strip()
+        if not label:
+            raise _invalid(path, where, "name", "the field is missing")
+        box = [_number(node, f"bndbox/{name}", path, where) for name in ("xmin", "ymin", "xmax", "ymax")]
+        difficult = (node.findtext("difficult") or "0").strip() == "1"
+        confident = node.findtext("confidence") is not None or node.findtext("score") is not None
+        name = "confidence" if node.findtext("confidence") is not None else "score"
+        score = _number(node, name, path, where) if confident else None
+        items.append(Detection(label, _xyxy(box, path, where), score, difficult))
+    return Detections(tuple(items))
+
+
+def _results(pred: Path) -> Mapping[str, Detections | Path]:
+    """Predictions by image: XML files, or lines ``image confidence xmin ymin xmax ymax`` of ``*_CLASS.txt`` files."""
+    if not pred.is_dir():
+        raise UsageError(f"{pred}: no such folder")
+    if any(pred.glob("*.xml")):
+        return dict(_xml_files(pred))
+    items: dict[str, list[Detection]] = defaultdict(list)
+    files = sorted(pred.glob("*.txt"))
+    if not files:
+        raise UsageError(f"{pred}: holds neither .xml nor .txt files")
+    for path in files:
+        label = path.stem.rpartition("_")[2]
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            if line.strip():
+                stem, item = _line(line, label, path, number)
+                items[stem].append(item)
+    return {stem: Detections(tuple(found)) for stem, found in items.items()}
+
+
+def _line(line: str, label: str, path: Path, number: int) -> tuple[str, Detection]:
+    cells = line.split()
+    try:
+        if len(cells) != COLUMNS:
+            raise ValueError
+        score, *box = (float(cell) for cell in cells[1:])
+        return cells[0], Detection(label, _xyxy(box, path, f"line {number}"), score)
+    except ValueError:
+        raise DataError(f"{path}: line {number}: is not 'image confidence xmin ymin xmax ymax'") from None
+
+
+def _xyxy(box: list[float], path: Path, where: str) -> Xyxy:
+    xmin, ymin, xmax, ymax = box
+    if not all(abs(v) < float("inf") for v in box) or xmax < xmin or ymax < ymin:
+        raise _invalid(path, where, "bndbox", f"{box} is no box xmin, ymin, xmax, ymax")
+    return xmin - 1, ymin - 1, xmax, ymax
+
+
+def _root(path: Path) -> ElementTree.Element:
+    try:
+        text = path.read_bytes()
+        if b"<!ENTITY" in text:
+            raise _invalid(path, "annotation", "xml", "declares entities, which no VOC file needs")
+        return ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise _invalid(path, "annotation", "xml", f"is not XML: {error}") from None
+
+
+def _number(node: ElementTree.Element, name: str, path: Path, where: str) -> float:
+    text = node.findtext(name)
+    try:
+        return float(text or "")
+    except ValueError:
+        raise _invalid(path, where, name.replace("/", "."), f"is a number, not {text!r}") from None
+
+
+def _invalid(file: Path, record: str, field: str, reason: str) -> InvalidRecord:
+    return InvalidRecord(Problem(file.name, record, field, reason))
