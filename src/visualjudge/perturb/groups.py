@@ -23,7 +23,15 @@ class Graded:
 
 
 def graded(
-    task: str, error_type: str, truth: Prediction, scene: Scene, *, seed: int, key: Key, **options: Any
+    task: str,
+    error_type: str,
+    truth: Prediction,
+    scene: Scene,
+    *,
+    seed: int,
+    key: Key,
+    base: Prediction | None = None,
+    **options: Any,
 ) -> list[Graded]:
     """A group of predictions of one truth with one type of error, severity rising and score falling.
 
@@ -34,13 +42,16 @@ def graded(
     ----------
     key
         Names the truth (image, class of interest): the same key draws the same errors.
+    base
+        What the errors are put into, where that is not the truth itself: the truth without its crowd regions.
     options
         Go to :func:`visualjudge.metrics.score`.
     """
-    if not applies(task, error_type, truth, scene):
+    start = truth if base is None else base
+    if not applies(task, error_type, start, scene):
         return []
     kept: list[Graded] = []
-    for severity, prediction in perturbed(task, error_type, truth, scene, seed=seed, key=key):
+    for severity, prediction in perturbed(task, error_type, start, scene, seed=seed, key=key):
         value = score(task, prediction, truth, **options)
         if not kept or value < kept[-1].final_score:
             kept.append(Graded(error_type, severity, prediction, value))

@@ -1,0 +1,128 @@
+"""``visualjudge perturb``: controlled errors of named types from ground truth alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visualjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from visualjudge.data.importers.sample import Found
+    from visualjudge.perturb.samples import Made
+
+app = typer.Typer()
+
+EPILOG = (
+    "Examples:\n\n"
+    "visualjudge perturb --task object_detection --gt instances.json --images val2017 --per-image 4 --seed 0 --out data"
+    "\n\n"
+    "visualjudge perturb --task semantic_segmentation --gt 'labels/*.png' --classes classes.csv --images photos "
+    "--out data"
+    "\n\n"
+    "visualjudge perturb --task depth_estimation --gt 'depth/*.png' --gt-scale 1/256 --images rgb --out data"
+    "\n\n"
+    "visualjudge perturb --task lowlevel-derain --gt clean --images rainy --out data"
+)
+
+
+@app.command(epilog=EPILOG)
+def perturb(
+    task: Annotated[str, typer.Option(help="Task name.", show_default=False)],
+    gt: Annotated[str, typer.Option(help="Ground truth: a file, or a folder or pattern of files.", show_default=False)],
+    images: Annotated[str, typer.Option(help="Pictures; for restoration the degraded ones.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Data folder to make or to add to.", show_default=False)],
+    per_image: Annotated[int, typer.Option(min=2, help="Severities of each error type on an image, at most.")] = 4,
+    seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,
+    error_type: Annotated[list[str] | None, typer.Option(help="Only this type of error; may be repeated.")] = None,
+    classes: Annotated[Path | None, typer.Option(help="Label maps: class table.")] = None,
+    gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the truth's PNGs.")] = None,
+    instances: Annotated[Path | None, typer.Option(help="Referring: COCO instances that ann_id points to.")] = None,
+    gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, as 0.001 or 1/256.")] = "1",
+    gt_inverse: Annotated[bool, typer.Option(help="The depth truth is a disparity.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Take the place of older records of these ids.")] = False,
+    skip_invalid: Annotated[bool, typer.Option("--skip-invalid", help="Exit with 0 although records are bad.")] = False,
+) -> None:
+    """Put one named type of error at a time into ground truth, at rising severity, and score each result."""
+    from visualjudge.cli.progress import stages
+    from visualjudge.data.writer import FolderWriter
+    from visualjudge.perturb.samples import Made, perturb_samples, surroundings
+
+    read = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse)
+    writer, done = FolderWriter(out, task, replace=replace), Made()
+    with stages() as progress:
+        around = surroundings(read())
+        made = perturb_samples(
+            writer, read(), around, levels=per_image, seed=seed, wanted=error_type, file=Path(gt).name
+        )
+        for number, state in enumerate(made, 1):
+            done = state
+            progress("putting errors in", number, number + 1)
+    if len(writer):
+        writer.commit()
+    _tell(done, task, out, skip_invalid)
+
+
+def _reader(
+    task: str,
+    gt: str,
+    images: str,
+    classes: Path | None,
+    gt_pngs: Path | None,
+    instances: Path | None,
+    gt_scale: str,
+    gt_inverse: bool,
+) -> Callable[[], Found]:
+    """A function that reads the ground truth's samples from the start."""
+    from visualjudge.data.importers import coco
+    from visualjudge.tasks import task_named
+
+    def semantic() -> Found:
+        from visualjudge.data.importers.label_maps import label_maps
+
+        if gt_pngs is not None:
+            return coco.panoptic(task, Path(gt), gt_pngs, None, None, Path(images))
+        if classes is None:
+            raise UsageError("semantic_segmentation needs --classes for label maps, or --gt-pngs for panoptic files")
+        return label_maps(task, gt, None, images, classes, unlabelled=(), channel=None)
+
+    def referring() -> Found:
+        from visualjudge.data.importers.referring import referring as read
+
+        return read(task, Path(gt), None, Path(images), instances, boxes=False)
+
+    def depth() -> Found:
+        from visualjudge.data.importers.depth_maps import DepthForm, depth_maps
+
+        form = DepthForm.of(gt_scale, gt_inverse)
+        return depth_maps(task, gt, None, images, form, form)
+
+    def restoration() -> Found:
+        from visualjudge.data.importers.image_pairs import image_pairs
+
+        return image_pairs(task, images, None, gt, None, (0, 10))
+
+    def instance() -> Found:
+        return coco.coco(task, Path(gt), None, Path(images))
+
+    readers: dict[Any, Callable[[], Found]] = {
+        "semantic": semantic,
+        "referring": referring,
+        "depth": depth,
+        "restoration": restoration,
+    }
+    return readers.get(task_named(task).family, instance)
+
+
+def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
+    for problem in done.problems:
+        print(" ".join(str(problem).split()), file=sys.stderr)
+    print(f"{out}: {task}: {done.annotations} annotations in {done.groups} groups on {done.images} images")
+    if done.problems:
+        print(f"visualjudge: {len(done.problems)} records cannot be used and were left out", file=sys.stderr)
+        if not skip_invalid:
+            raise typer.Exit(1)
