@@ -224,6 +224,6 @@ def _encodings(pairs: pl.DataFrame, resampling: Resampling) -> Rows:
     out = []
     for task, part in _parts(pairs, "task"):
         rows, duels = recommend(part, resampling)
-        chosen = next(row["encoding"] for row in rows if row["recommended"])
+        chosen = next((row["encoding"] for row in rows if row["recommended"]), None)
         out.append({"task": task, "recommended": chosen, "encodings": rows, "comparisons": duels})
     return out

@@ -18,6 +18,8 @@ from visualjudge.records import FloatArray, IntArray
 
 LEVEL = 0.05
 MARGIN = 0.05
+LEAST_VERDICTS = 20
+LEAST_IMAGES = 5
 
 
 def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
@@ -99,18 +101,23 @@ def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[st
 
     Recommended is the best, or the cheapest in prompt tokens of those shown to be at most 5 points behind it
     (``standing`` "equivalent"): an encoding that too little data cannot tell from the best ("open") is never preferred
-    for its price.
+    for its price. Nothing is recommended among fewer than two encodings, or where one of them has fewer than 20 verdicts
+    or 5 images.
     """
     duels = compare_encodings(table, resampling)
     shares = table.group_by("encoding").agg(
-        n=pl.len(), accuracy=pl.col("right").mean(), tokens=pl.col("tokens_in").mean()
+        n=pl.len(),
+        images=pl.col("cluster").n_unique(),
+        accuracy=pl.col("right").mean(),
+        tokens=pl.col("tokens_in").mean(),
     )
     rows = shares.sort(["accuracy", "encoding"], descending=[True, False]).to_dicts()
     for row in rows:
         row["standing"] = _standing(duels, rows[0]["encoding"], row["encoding"])
+    enough = len(rows) > 1 and all(row["n"] >= LEAST_VERDICTS and row["images"] >= LEAST_IMAGES for row in rows)
     good = [row for row in rows if row["standing"] in ("best", "equivalent")]
     priced = all(row["tokens"] is not None for row in good)
     chosen = min(good, key=lambda row: (row["tokens"], -row["accuracy"])) if priced else rows[0]
     for row in rows:
-        row["recommended"] = row is chosen
+        row["recommended"] = enough and row is chosen
     return rows, duels

@@ -55,7 +55,10 @@ def _judge_parts(judge: Mapping[str, Any]) -> Iterable[str]:
         yield "\n" + table([title, "n", "Accuracy", "95 %", "Failed"], _task_rows(judge, block))
     curves = [[f"{r['scope']}: {r['value']}", r["against"], words.jnd_text(r)] for r in judge["sensitivity"]]
     yield "\n" + table(["Questions", "Distance", "75 % point (95 %)"], curves)
-    yield "\n" + table(["Task", "Recommended encoding"], ([t["task"], t["recommended"]] for t in judge["encodings"]))
+    yield "\n" + table(
+        ["Task", "Recommended encoding"],
+        ([t["task"], t["recommended"] or "too few verdicts, or one encoding"] for t in judge["encodings"]),
+    )
     board = judge["leaderboard"]["rows"]
     yield "\n" + table(
         ["Source", "Strength", "95 %", "Rank by truth"],

@@ -39,12 +39,13 @@ def environment() -> Environment:
     return env
 
 
-def heat(share: float | None) -> str:
-    """CSS of a heat-map cell: how far from chance (50 %), above or below, as a mix of the page's own colours."""
+def heat(share: float | None, n: int) -> str:
+    """CSS of a heat-map cell: how far from chance (50 %), above or below, paler with few verdicts (n / (n + 8))."""
     if share is None:
         return ""
     side = "--warm" if share >= 0.5 else "--cold"
-    return f"background:color-mix(in oklab,var({side}) {min(72.0, 144 * abs(share - 0.5)):.0f}%,var(--card))"
+    strength = 144 * abs(share - 0.5) * n / (n + 8)
+    return f"background:color-mix(in oklab,var({side}) {min(72.0, strength):.0f}%,var(--card))"
 
 
 def _heat_map(judge: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -53,7 +54,7 @@ def _heat_map(judge: Mapping[str, Any]) -> list[dict[str, Any]]:
     for block in judge["by_encoding"].values():
         cell = block["pairwise"]
         if cell["n"]:
-            rows.setdefault(cell["task"], []).append({**cell, "style": heat(cell["accuracy"])})
+            rows.setdefault(cell["task"], []).append({**cell, "style": heat(cell["accuracy"], cell["n"])})
     return [
         {"task": task, "all": judge["by_task"][task]["pairwise"], "cells": cells}
         for task, cells in sorted(rows.items())
@@ -96,6 +97,7 @@ def context(analysis: Analysis) -> dict[str, Any]:
         "margin_chart": _sensitivity_chart(judges, "margin", "difference between the options' scores"),
         "severity_chart": _sensitivity_chart(judges, "severity", "difference in severity"),
         "sensitivity": _sensitivity_table(judges),
+        "variance_told": any(row["total"] for judge in judges for row in judge["variance"]),
         "leaks": _leaks(metrics),
         "version": visualjudge.__version__,
         "setups": [orjson.dumps(judge["info"], option=orjson.OPT_INDENT_2).decode() for judge in judges],
