@@ -14,6 +14,7 @@ from visualjudge.clients.openai_protocol import notes_of, text_or_image
 from visualjudge.clients.parameters import Identity, Sampling
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.secrets import Redactor, Secret, public_url
+from visualjudge.clients.sessions import close_later
 from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
 from visualjudge.prompts.adapters import anthropic_style
 
@@ -126,9 +127,11 @@ class AnthropicClient:
     def _client(self) -> Any:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = anthropic.AsyncAnthropic(
+            client = anthropic.AsyncAnthropic(
                 api_key=self._key.reveal(), base_url=self._url, timeout=self._timeout_s, max_retries=0
             )
+            self._clients[loop] = client
+            weakref.finalize(self, close_later, loop, client.close, int)
         return self._clients[loop]
 
     async def _create(self, full: Request) -> Any:

@@ -20,6 +20,7 @@ from visualjudge.clients.openai_protocol import notes_of
 from visualjudge.clients.parameters import Identity, Sampling
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.secrets import Redactor, Secret, public_url
+from visualjudge.clients.sessions import close_later
 from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
 from visualjudge.prompts.adapters import google_style
 
@@ -126,7 +127,9 @@ class GoogleClient:
                 timeout=int(self._timeout_s * 1000),
                 retry_options=types.HttpRetryOptions(attempts=1),
             )
-            self._clients[loop] = genai.Client(api_key=self._key.reveal(), vertexai=False, http_options=options)
+            client = genai.Client(api_key=self._key.reveal(), vertexai=False, http_options=options)
+            self._clients[loop] = client
+            weakref.finalize(self, close_later, loop, client.aio.aclose, int)
         return self._clients[loop]
 
     async def _generate(self, full: Request) -> types.GenerateContentResponse:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
@@ -56,7 +57,7 @@ class Sessions:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_ALIVE_S)
             session = aiohttp.ClientSession(connector=connector, timeout=self._timeout, trust_env=True)
             self._open[loop] = session
-            weakref.finalize(self, _close_later, loop, session)
+            weakref.finalize(self, close_later, loop, session.close, session.detach)
         return session
 
     async def aclose(self) -> None:
@@ -66,14 +67,16 @@ class Sessions:
             await session.close()
 
 
-def _close_later(loop: asyncio.AbstractEventLoop, session: aiohttp.ClientSession) -> None:
-    """For a client that was dropped without being closed."""
-    if session.closed:
-        return
+def close_later(
+    loop: asyncio.AbstractEventLoop, close: Callable[[], Coroutine[Any, Any, Any]], give_up: Callable[[], object]
+) -> None:
+    """Close what was opened on ``loop``, for a client that was dropped without being closed (a weakref finalizer)."""
     if loop.is_running():
-        loop.call_soon_threadsafe(lambda: loop.create_task(session.close()))
+        loop.call_soon_threadsafe(lambda: loop.create_task(close()))
         return
-    connector = session.connector
-    session.detach()
-    if connector is not None and not loop.is_closed():
-        connector._close()  # as its own __del__ does, without the warning
+    closing = close()
+    try:
+        loop.run_until_complete(closing)
+    except RuntimeError:  # that loop is closed, or another runs in this thread: the sockets go with their owner
+        closing.close()
+        give_up()
