@@ -70,7 +70,7 @@ def coco(
         raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
     pngs = dict(zip(pred or (), pred_pngs or (), strict=True))
     _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
-         lambda p: read_panoptic(task, gt, gt_pngs, p and Path(p), p and pngs[p], images))  # fmt: skip
+         lambda p: read_panoptic(task, gt, gt_pngs, Path(p) if p else None, pngs[p] if p else None, images))  # fmt: skip
 
 
 @app.command(epilog="Example: visualjudge import lvis --task instance_segmentation --gt lvis_v1_val.json "
@@ -269,7 +269,7 @@ def _run(
     if not pred and len(sources) > 1:
         raise UsageError("several --source need as many --pred")
     wrong = 0
-    for source, one in zip(sources, pred or [None], strict=True):
+    for source, one in zip(sources, [*pred] if pred else [None], strict=True):
         writer = FolderWriter(out, task, replace=replace)
         done = _one(writer, read(one), source, tuple(classes or ("each",)), file, options)
         _tell(done, task, source, out)
@@ -285,9 +285,8 @@ def _one(writer: Any, samples: Found, source: str, classes: tuple[str, ...], fil
 
     done = Imported()
     with stages() as progress:
-        for number, state in enumerate(
-            import_samples(writer, samples, source=source, classes=classes, file=file, **options), 1
-        ):
+        states = import_samples(writer, samples, source=source, classes=classes, file=file, **options)
+        for number, state in enumerate(states, 1):
             done = state
             progress(f"importing {source}", number, number + 1)
     if len(writer):

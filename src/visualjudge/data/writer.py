@@ -66,7 +66,7 @@ class FolderWriter:
                 raise DataError(f"image_id {image_id!r} is the name of two pictures, {known} and {picture}")
             return
         height, width = picture_size(picture)
-        record = {"file": self.copied(picture, image_id), "width": width, "height": height}
+        record: dict[str, Any] = {"file": self.copied(picture, image_id), "width": width, "height": height}
         for name, path in (("mask", mask), ("control", control)):
             if path is not None:
                 record[name] = self.copied(path, f"{image_id}_{name}")
@@ -134,7 +134,7 @@ class FolderWriter:
 
     def _merged_images(self) -> dict[str, Any]:
         path = self._image_file
-        there = _parsed(path, dict)
+        there: dict[str, Any] = _parsed(path, dict)
         for image_id, record in self._images.items():
             old = there.get(image_id)
             if old is None:

@@ -288,12 +288,11 @@ def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: P
     results = None if pred is None else _results(pred, truth)
     for number, picture in truth.pictures.items():
         try:
-            real = _segments(truth.annotations[number], picture, truth, gt, gt_pngs)
-            found = real
+            real = masks = _segments(truth.annotations[number], picture, truth, gt, gt_pngs)
             if results is not None:
-                found = _segments(results[number], picture, truth, pred or gt, pred_pngs or gt_pngs)
-            found, real = (_for_family(family, side, things) for side in (found, real))
-            yield _sample(picture, found, real, truth, own=results is None)
+                masks = _segments(results[number], picture, truth, pred or gt, pred_pngs or gt_pngs)
+            found, goal = (_for_family(family, side, things) for side in (masks, real))
+            yield _sample(picture, found, goal, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
     if results is not None:

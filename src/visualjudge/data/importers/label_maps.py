@@ -140,9 +140,8 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
         raise DataError(f"{path.name}: cannot be read: {error}") from None
     if values.ndim == 2:
         return values
-    if channel is None and all(
-        np.array_equal(values[:, :, 0], values[:, :, k]) for k in range(1, min(3, values.shape[2]))
-    ):
+    colours = values[:, :, :3]
+    if channel is None and values.shape[2] != 2 and (colours == colours[:, :, :1]).all():
         return np.asarray(values[:, :, 0])
     if channel is None or not 0 <= channel < values.shape[2]:
         raise DataError(f"{path.name}: has {values.shape[2]} channels; say with --channel which holds the classes")

@@ -76,11 +76,8 @@ def class_names(path: Path) -> dict[int, str]:
 
 def _read(path: Path, names: dict[int, str], size: Size, boxes: bool) -> Detections | Masks:
     lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-    items = [
-        _item(line.split(), names, size, boxes, path.name, number)
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    ]
+    rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
+    items = [_item(cells, names, size, boxes, path.name, number) for number, cells in rows]
     if boxes:
         return Detections(tuple(item for item in items if isinstance(item, Detection)))
     return Masks(size, tuple(item for item in items if isinstance(item, Instance)))
@@ -108,9 +105,7 @@ def _item(
             raise InvalidRecord(Problem(file, where, "box", "has a negative width or height"))
         return Detection(label, (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2), score)
     if len(values) <= BOX:
-        raise InvalidRecord(
-            Problem(file, where, "numbers", "is a class and a box of 4 numbers, or a polygon of 6 and more")
-        )
+        raise InvalidRecord(Problem(file, where, "numbers", "is a class and 4 numbers, or 6 and more"))
     if boxes:
         x, y = points[::2], points[1::2]
         return Detection(label, (float(x.min()), float(y.min()), float(x.max()), float(y.max())), score)
