@@ -24,7 +24,7 @@ from visualjudge.mmbench.table import Table
 TEMPLATES = Path(__file__).parent / "templates"
 MEASURES = {"accuracy": "vanilla", "circular_accuracy": "circular"}
 PICTURE_SIDE = 480
-REPLY_SHOWN = 2000
+HEAD_SHOWN, TAIL_SHOWN = 1200, 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,4 +110,8 @@ def _p(value: float | None) -> str:
 
 
 def _clipped(text: str) -> str:
-    return text if len(text) <= REPLY_SHOWN else f"{text[:REPLY_SHOWN]} … [{len(text)} characters]"
+    """A long reply by its beginning and its end, where the answer mostly stands."""
+    if len(text) <= HEAD_SHOWN + TAIL_SHOWN:
+        return text
+    left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN
+    return f"{text[:HEAD_SHOWN]} … [{left_out} characters left out] … {text[-TAIL_SHOWN:]}"
