@@ -17,8 +17,8 @@ from visualjudge.analysis.bootstrap import Resampling, holm, percentile_interval
 from visualjudge.analysis.cells import cell_sums
 
 LEVEL = 0.03
-"""A flag's level after Holm. The bootstrap's p runs a little hot with some forty images: at 0.05 a fair judge was flagged
-in up to 6 % of simulations (benchmarks/coverage.py), so flags are set at 0.03."""
+"""A flag's level after Holm. With some forty images the bootstrap's p runs a little hot: at 0.05 a fair judge was
+flagged in up to 6 % of simulations (benchmarks/coverage.py), so flags are set at 0.03."""
 PREFERRED = {
     "position": "the option shown first",
     "text_chars": "the longer text",

@@ -101,8 +101,8 @@ def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[st
 
     Recommended is the best, or the cheapest in prompt tokens of those shown to be at most 5 points behind it
     (``standing`` "equivalent"): an encoding that too little data cannot tell from the best ("open") is never preferred
-    for its price. Nothing is recommended among fewer than two encodings, or where one of them has fewer than 20 verdicts
-    or 5 images.
+    for its price. Nothing is recommended among fewer than two encodings, or where one of them has fewer than 20
+    verdicts or 5 images.
     """
     duels = compare_encodings(table, resampling)
     shares = table.group_by("encoding").agg(
