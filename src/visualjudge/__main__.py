@@ -1,0 +1,6 @@
+"""``python -m visualjudge``."""
+
+from visualjudge.cli.main import run
+
+if __name__ == "__main__":
+    run()
