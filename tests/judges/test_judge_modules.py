@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from visualjudge.clients import ImagePart, Reply, Request, ScriptedClient, TextPart
+from visualjudge.clients.base import Alternative, Token
 from visualjudge.errors import ApiError, DataError, PromptError, UsageError
 from visualjudge.judges import PIPE_REGISTRY, ClientPipe, PairJudgeInput, PairwiseJudge, VIEscorePipe
 from visualjudge.prompts import PromptAssetStore, PromptTemplate
@@ -75,10 +76,18 @@ def test_the_budget_is_one_call_and_the_retries(retries: int) -> None:
 
 
 def test_a_seed_moves_on_with_each_repeat() -> None:
-    judge, client = pair(["no"], retries=2)
-    request = Request((TextPart("x"),), seed=40)
-    asyncio.run(judge.ask_until(request, lambda text: None))
+    judge, client = pair(["no"], retries=2, seed="40")
+    judge(ROW)
     assert [asked.seed for asked in client.requests] == [40, 41, 42]
+
+
+def test_probabilities_stand_beside_the_result_where_they_were_asked_for() -> None:
+    tokens = (Token("Tie", -0.1, (Alternative("Tie", -0.1), Alternative("b", -3.0))),)
+    judge, client = pair([Reply('{"winner": "tie"}', tokens=tokens)], top_logprobs=5)
+    judged = asyncio.run(judge.judge(ROW))
+    assert client.requests[0].top_logprobs == 5
+    assert judged.details["probabilities"]["Tie"] > 0.9
+    assert set(judged.result) == {"type", "value", "meta"}
 
 
 def test_a_model_that_cannot_be_asked_is_an_error_not_a_verdict() -> None:

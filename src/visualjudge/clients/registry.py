@@ -72,7 +72,7 @@ CLIENT_REGISTRY = Registry(
     },
 )
 
-_JUDGE_KEYS = frozenset({"retries", "prompt_info", "structured_output"})
+_JUDGE_KEYS = frozenset({"retries", "prompt_info", "structured_output", "top_logprobs"})
 _WRAPPER_KEYS = frozenset({"cache_dir", "concurrency", "max_image_side", "attempts"})
 _SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key", "timeout"})
 

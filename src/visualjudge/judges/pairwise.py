@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from visualjudge.clients.base import Reply
 from visualjudge.judges.json_replies import object_with
+from visualjudge.judges.logprobs import winner_probabilities
 from visualjudge.judges.pipe import ClientPipe, Judgement, encode_pictures
 from visualjudge.judges.schemas import PairJudgeInput
 from visualjudge.records import FAILED
@@ -17,6 +19,12 @@ ALIASES = {
     "Tie": ("tie", "equal", "both", "none"),
 }
 _WINNERS = {alias: winner for winner, aliases in ALIASES.items() for alias in aliases}
+
+
+def _probabilities(reply: Reply) -> dict[str, Any]:
+    """The winners' probabilities, where log-probabilities were asked for and came."""
+    found = winner_probabilities(reply)
+    return {} if found is None else {"probabilities": dict(found.probabilities), "unresolved": found.unresolved}
 
 
 class PairwiseJudge(ClientPipe):
@@ -40,7 +48,7 @@ class PairwiseJudge(ClientPipe):
             "value": winner or FAILED,
             "meta": {"raw_response": replies[-1].text},
         }
-        return Judgement(result, tuple(replies))
+        return Judgement(result, tuple(replies), _probabilities(replies[-1]))
 
     def _is_valid_winner(self, winner_str: Any) -> str | None:
         """The winner that an alias stands for, whatever its case; None for anything else: nothing is trimmed."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -34,6 +34,8 @@ class Judgement:
 
     result: Result
     replies: tuple[Reply, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What is known beyond the result dict, such as the winners' probabilities; plain JSON."""
 
     @property
     def usage(self) -> dict[str, int]:
@@ -66,9 +68,9 @@ class ClientPipe:
     client_cfg
         ``backend``, ``model_name`` and what else the backend takes
         (:func:`~visualjudge.clients.registry.open_client`); for the judge itself ``retries`` (repeats of a call
-        whose reply is unusable; default 3) and ``structured_output``: ``auto`` asks the server to keep to the
-        prompt's output schema, ``answer`` to that schema without its reasons, ``off`` not at all. ``prompt_info`` may
-        stand here and is not looked at.
+        whose reply is unusable; default 3), ``top_logprobs`` and ``structured_output``: ``auto`` asks the server to
+        keep to the prompt's output schema, ``answer`` to that schema without its reasons, ``off`` not at all.
+        ``prompt_info`` may stand here and is not looked at.
     client
         Asked in place of one built from ``client_cfg``: to share one, or a scripted one in tests.
     """
@@ -79,7 +81,9 @@ class ClientPipe:
         self, prompt_template: PromptTemplate, client_cfg: Mapping[str, Any], *, client: Client | None = None
     ) -> None:
         self.prompt_template = prompt_template
-        self.retries = _retries(client_cfg.get("retries"))
+        self.retries = _whole(client_cfg, "retries", DEFAULT_RETRIES)
+        self._seed = _whole(client_cfg, "seed", None)
+        self._top_logprobs = _whole(client_cfg, "top_logprobs", None)
         self.client = client if client is not None else open_client(client_cfg)
         self.adapter = _adapter(client_cfg.get("backend", "api"), client)
         where = prompt_template.name
@@ -136,7 +140,13 @@ class ClientPipe:
             filled = fill(text, values, where=template.name) if text else ""
             parts += [TextPart(filled)] if filled.strip() else []
             parts += [pictures[number]] if number < len(pictures) else []
-        return Request(tuple(parts), system=template.render_system(values), schema=self._schema)
+        return Request(
+            tuple(parts),
+            system=template.render_system(values),
+            seed=self._seed,
+            schema=self._schema,
+            top_logprobs=self._top_logprobs,
+        )
 
     async def ask_until(
         self, request: Request, read: Callable[[str], Value | None]
@@ -177,14 +187,22 @@ def _moved_on(request: Request, attempt: int) -> Request:
     return request if request.seed is None or not attempt else replace(request, seed=request.seed + attempt)
 
 
-def _retries(stated: Any) -> int:
+@overload
+def _whole(config: Mapping[str, Any], name: str, default: int) -> int: ...
+@overload
+def _whole(config: Mapping[str, Any], name: str, default: None) -> int | None: ...
+def _whole(config: Mapping[str, Any], name: str, default: int | None) -> int | None:
+    """A whole number from 0, which may stand as text; the default where there is none."""
+    stated = config.get(name)
+    if stated is None:
+        return default
     try:
-        retries = DEFAULT_RETRIES if stated is None else int(stated)
+        number = int(stated)
     except (TypeError, ValueError):
-        retries = -1
-    if retries < 0:
-        raise UsageError(f"retries: a whole number from 0 is due, not {stated!r}")
-    return retries
+        number = -1
+    if number < 0:
+        raise UsageError(f"{name}: a whole number from 0 is due, not {stated!r}")
+    return number
 
 
 def _adapter(backend: Any, client: Client | None) -> Adapter:

@@ -96,6 +96,7 @@ async def _judged(pipes: Mapping[str, ClientPipe], row: Row) -> Outcome:
         "key": row.key,
         "results": {name: one.result for name, one in judged.items()},
         "errors": {name: " ".join(str(error).split()) for name, error in errors.items()} or None,
+        "details": {name: dict(one.details) for name, one in judged.items() if one.details} or None,
         "notes": sorted({note for one in judged.values() for note in one.notes}) or None,
         "usage": dict(usage) or None,
         "latency_s": round(time.perf_counter() - begun, 4),
