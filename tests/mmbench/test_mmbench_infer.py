@@ -93,7 +93,8 @@ def test_half_a_surrogate_pair_does_not_end_the_run(tmp_path):
 
 
 def test_reply_cut_by_the_token_limit_says_so(tmp_path):
-    _, places, _ = ask(tmp_path, ScriptedClient([Reply("The answer", finish_reason="length")]), rows=1)
+    _, places, report = ask(tmp_path, ScriptedClient([Reply("The answer", finish_reason="length")]), rows=1)
+    assert dict(report.statuses) == {"truncated": 1}
     assert json.loads(places.journal.read_text())["status"] == "truncated"
 
 

@@ -274,7 +274,10 @@ def _ask(
 def _finish(result: InferReport, places: Places) -> None:
     from visualjudge.runs.progress import counted
 
-    print(f"{places.workbook}: {result.replied} replies ({places.journal.name} is the record)")
+    statuses = f": {counted(result.statuses)}" if result.statuses else ""
+    print(f"{places.workbook}: {result.replied} replies{statuses} ({places.journal.name} is the record)")
+    if result.statuses["truncated"]:
+        _say(f"{result.statuses['truncated']} replies were cut by the token limit; see --max-tokens")
     if result.cut:
         _say(f"{places.workbook}: {result.cut} cells were cut to 32,767 characters; {places.journal} holds the whole")
     if not result.missing:

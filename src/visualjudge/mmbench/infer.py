@@ -54,12 +54,13 @@ class Places:
 
 @dataclass(frozen=True)
 class InferReport:
-    """How a run ended; ``causes`` counts why the calls of the rows without a reply failed."""
+    """How a run ended; ``statuses`` counts all replies, ``causes`` why the rows without a reply got none."""
 
     replied: int
     missing: int
     cut: int
     progress: Progress
+    statuses: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     example: str | None = None
 
@@ -157,7 +158,8 @@ def _report(table: Table, rows: Sequence[Row], places: Places, progress: Progres
     lines = [(row, found[row.index]["prediction"]) for row in rows if row.index in found]
     cut = write_workbook(places.workbook, lines, table.letters, whole=places.journal.name)
     causes, example = _failures(places.journal, found) if len(lines) < len(rows) else (Counter[str](), None)
-    return InferReport(len(lines), len(rows) - len(lines), cut, progress, causes, example)
+    statuses = Counter(str(found[row.index].get("status")) for row, _ in lines)
+    return InferReport(len(lines), len(rows) - len(lines), cut, progress, statuses, causes, example)
 
 
 def _failures(path: Path, found: Mapping[int, Any]) -> tuple[Counter[str], str | None]:
