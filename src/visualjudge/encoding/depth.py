@@ -65,7 +65,9 @@ def _percentiles(values: FloatArray, valid: BoolArray) -> tuple[float, float]:
 
     Depth maps mostly hold 32-bit values; sorting those takes half the memory and time.
     """
-    chosen = values[valid].astype(np.float32) if _fits_32_bits(values) else values[valid]
+    short = values.astype(np.float32) if _fits_32_bits(values) else values
+    chosen = short[valid]
+    del short
     ranks = [0.02 * (chosen.size - 1), 0.98 * (chosen.size - 1)]
     kth = sorted({k for rank in ranks for k in (int(rank), min(int(rank) + 1, chosen.size - 1))})
     chosen.partition(kth)
@@ -77,13 +79,11 @@ def _percentiles(values: FloatArray, valid: BoolArray) -> tuple[float, float]:
 
 
 def _fits_32_bits(values: FloatArray) -> bool:
-    """Whether each value is a 32-bit float exactly; told from rows here and there first, as most maps decide there."""
-    with np.errstate(over="ignore"):
-        for part in (values[:: max(1, len(values) // 8)], values):
-            short = part.astype(np.float32)
-            if not np.array_equal(short, part, equal_nan=True):
-                return False
-    return True
+    """Whether each value is a 32-bit float exactly, looked at a few rows at a time."""
+    rows = max(1, (_ROWS_AT_ONCE >> 3) // values.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = (values[start : start + rows] for start in range(0, len(values), rows))
+        return all(np.array_equal(part.astype(np.float32), part, equal_nan=True) for part in parts)
 
 
 @lru_cache(maxsize=8)

@@ -22,8 +22,8 @@ def point_radius(size: Size, *, alone: bool) -> int:
 
 
 def limb_width(size: Size) -> int:
-    """Thickness of a limb: 0.4 % of the longer side, at least 1 pixel."""
-    return max(1, round(0.004 * max(size)))
+    """Thickness of a limb: 0.4 % of the longer side, at least 2 pixels (1 below 64)."""
+    return 1 if max(size) < 64 else max(2, round(0.004 * max(size)))
 
 
 def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
@@ -58,29 +58,29 @@ def _extent(person: Person) -> float:
 
 def _limbs(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
     size = pixels.shape[0], pixels.shape[1]
-    width, present = limb_width(size), person.present
+    width, present = limb_width(size), person.present.tolist()
+    points = person.keypoints[:, :2].tolist()
     for a, b in LIMBS:
         if present[a] and present[b]:
-            ends = _near_picture(person.keypoints[a, :2], person.keypoints[b, :2], size)
+            ends = _near_picture(points[a], points[b], _FAR * max(size))
             if ends is not None:
-                cv2.line(pixels, ends[0], ends[1], colors[max(a, b)], width, cv2.LINE_8)
+                cv2.line(pixels, *ends, colors[max(a, b)], width, cv2.LINE_8)
 
 
 def _points(pixels: Pixels, person: Person, colors: list[RGB], radius: int) -> None:
     height, width = pixels.shape[:2]
-    for k in np.flatnonzero(person.present):
-        x, y = person.keypoints[k, :2]
-        if -radius - 1 < x < width + radius + 1 and -radius - 1 < y < height + radius + 1:
-            cv2.circle(pixels, (round(x), round(y)), radius, colors[k], -1, cv2.LINE_8)
+    reach = radius + 1
+    for (x, y), present, color in zip(person.keypoints[:, :2].tolist(), person.present, colors, strict=True):
+        if present and -reach < x < width + reach and -reach < y < height + reach:
+            cv2.circle(pixels, (round(x), round(y)), radius, color, -1, cv2.LINE_8)
 
 
-def _near_picture(a: np.ndarray, b: np.ndarray, size: Size) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Both ends as whole pixels; of a limb that reaches very far out, the part within 8 picture sizes.
+def _near_picture(a: list[float], b: list[float], limit: float) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Both ends as whole pixels; of a limb that reaches very far out, the part within ``limit`` of the corner.
 
-    OpenCV counts in 32 bits, and a detector's keypoint can lie anywhere.
+    OpenCV counts in 32 bits, and a detector's keypoint can lie anywhere. Clipped by Liang & Barsky 1984.
     """
-    limit = _FAR * max(size)
-    if max(np.abs(a).max(), np.abs(b).max()) > limit:
+    if max(map(abs, (*a, *b))) > limit:
         first, last = 0.0, 1.0
         for start, stop in zip(a, b, strict=True):
             if start == stop:
@@ -91,5 +91,9 @@ def _near_picture(a: np.ndarray, b: np.ndarray, size: Size) -> tuple[tuple[int, 
             first, last = max(first, near), min(last, far)
         if first >= last:
             return None
-        a, b = a + first * (b - a), a + last * (b - a)
+        a, b = _between(a, b, first), _between(a, b, last)
     return (round(a[0]), round(a[1])), (round(b[0]), round(b[1]))
+
+
+def _between(a: list[float], b: list[float], share: float) -> list[float]:
+    return [start + share * (stop - start) for start, stop in zip(a, b, strict=True)]

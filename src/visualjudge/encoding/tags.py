@@ -21,8 +21,12 @@ from visualjudge.records import RGB, Pixels, Size
 
 _FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 _SMALLEST = 8
+_COARSE = 640
 _CROWDED = 0.18
 """Share of the picture that all tags together may cover before they are made smaller."""
+
+
+Point = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +46,19 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
     """
     size = pixels.shape[0], pixels.shape[1]
     font = _font_size(size, anchors)
-    bitmaps = [_fitting(anchor.label, font, size) for anchor in anchors]
-    placed: list[tuple[Box, np.ndarray]] = []
-    taken = _Taken([anchor.box for anchor, bitmap in zip(anchors, bitmaps, strict=True) if _hidden_by(anchor, bitmap)])
-    gap = line_width(size)
-    for anchor, bitmap in reversed(list(zip(anchors, bitmaps, strict=True))):
-        if bitmap is None:
-            continue
-        spot = taken.best(_spots(anchor, bitmap.shape, size, gap))
-        taken.add(spot)
-        placed.append((spot, _colored(anchor, bitmap)))
-    for (x1, y1, x2, y2), patch in reversed(placed):
-        pixels[y1:y2, x1:x2] = patch
+    lines = [(anchor, *line) for anchor in anchors if (line := _fitting(anchor.label, font, size)) is not None]
+    patches = [(anchor, _patch(text, letters, anchor.color)) for anchor, text, letters in lines]
+    taken, gap = _Taken(size), line_width(size)
+    for anchor, patch in patches:
+        if _hidden_by(anchor, patch):
+            taken.add(anchor.box)
+    placed = []
+    for anchor, patch in reversed(patches):
+        x, y = taken.best(_spots(anchor, patch.shape, size, gap), patch.shape)
+        taken.add((x, y, x + patch.shape[1], y + patch.shape[0]))
+        placed.append((x, y, patch))
+    for x, y, patch in reversed(placed):
+        pixels[y : y + patch.shape[0], x : x + patch.shape[1]] = patch
 
 
 def font_size(size: Size) -> int:
@@ -90,90 +95,95 @@ def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
     return font if area <= allowed else max(smallest, int(font * (allowed / area) ** 0.5))
 
 
-def _fitting(label: str, font: int, size: Size) -> np.ndarray | None:
-    """The label's bitmap no larger than the picture: smaller letters, then fewer; None if not even one fits."""
+@lru_cache(maxsize=4096)
+def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
+    """The label's text and letter size that fit the picture: smaller letters, then fewer; None if not even one fits."""
     text = words(label)
     for smaller in range(font, _SMALLEST - 1, -1):
         bitmap = text_bitmap(text, smaller)
         if bitmap.shape[0] <= size[0] and bitmap.shape[1] <= size[1]:
-            return bitmap
+            return text, smaller
     if text_bitmap("x", _SMALLEST).shape[0] > size[0]:
         return None
     for kept in range(min(len(text), size[1]), 0, -1):
-        bitmap = text_bitmap(text[:kept] + "…", _SMALLEST)
-        if bitmap.shape[1] <= size[1]:
-            return bitmap
+        shorter = text[:kept] + "…"
+        if text_bitmap(shorter, _SMALLEST).shape[1] <= size[1]:
+            return shorter, _SMALLEST
     return None
 
 
-def _hidden_by(anchor: Anchor, bitmap: np.ndarray | None) -> bool:
+def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
     """Whether a tag of this size could cover half of the object: such a one is kept free of all tags."""
     x1, y1, x2, y2 = anchor.box
-    return bitmap is not None and not anchor.centered and (x2 - x1) * (y2 - y1) < 2 * bitmap.size
+    return not anchor.centered and (x2 - x1) * (y2 - y1) < 2 * patch.shape[0] * patch.shape[1]
 
 
-@lru_cache(maxsize=2048)
-def _patch(color: RGB, ink: RGB, shape: tuple[int, int], coverage: bytes) -> np.ndarray:
-    table = np.rint(np.linspace(color, ink, 256)).astype(np.uint8)
-    return table[np.frombuffer(coverage, np.uint8).reshape(shape)]
+@lru_cache(maxsize=512)
+def _patch(text: str, font: int, color: RGB) -> np.ndarray:
+    """The tag's pixels, h×w×3 uint8: each a mix of its colour with black or white."""
+    table = np.rint(np.linspace(color, ink_on(color), 256)).astype(np.uint8)
+    patch: np.ndarray = table[text_bitmap(text, font)]
+    patch.setflags(write=False)
+    return patch
 
 
-def _colored(anchor: Anchor, bitmap: np.ndarray) -> np.ndarray:
-    shape = bitmap.shape[0], bitmap.shape[1]
-    return _patch(anchor.color, ink_on(anchor.color), shape, bitmap.tobytes())
-
-
-def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> np.ndarray:
-    """Places for a tag of ``shape``, best first, (n, 4) int x1 y1 x2 y2, all inside the picture.
+def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> list[Point]:
+    """Places (x, y) for the corner of a tag of ``shape``, best first, such that it is inside the picture.
 
     For a box: above its corner, below, inside at the corners, beside; for a centred one: the middle, then around it.
     """
-    high, wide = shape
-    x1, y1, x2, y2 = anchor.box
-    if anchor.centered:
-        x, y = (x1 + x2 - wide) // 2, (y1 + y2 - high) // 2
-        corners = [
-            (x, y),
-            *((x + dx * wide // 2, y + dy * (high + 1)) for dy in (-1, 1, -2, 2, -3, 3) for dx in (0, -1, 1)),
-        ]
-    else:
-        above, below, right = y1 - high - gap, y2 + gap, x2 - wide
-        corners = [(x1, above), (right, above), (x1, below), (right, below)]
-        corners = [(x, y) for x, y in corners if 0 <= y <= size[0] - high]
-        inner = [
-            (x1 + gap, y1 + gap),
-            (right - gap, y1 + gap),
-            (x1 + gap, y2 - high - gap),
-            (right - gap, y2 - high - gap),
-        ]
-        beside = [(x2 + gap, y1), (x1 - wide - gap, y1), (x2 + gap, y2 - high), (x1 - wide - gap, y2 - high)]
-        beside = [(x, y) for x, y in beside if 0 <= x <= size[1] - wide]
-        roomy = x2 - x1 > wide + 4 * gap and y2 - y1 > 3 * high
-        corners += inner + beside if roomy else beside + inner
-        corners += [(x1, y1 + k * (high + 1)) for k in (-3, 1, -4, 2, -5, 3)]
-    spots = np.array(corners)
-    spots[:, 0] = np.clip(spots[:, 0], 0, size[1] - wide)
-    spots[:, 1] = np.clip(spots[:, 1], 0, size[0] - high)
-    return np.concatenate([spots, spots + np.array([wide, high])], axis=1)
+    high, wide = shape[:2]
+    corners = (
+        _around_middle(anchor.box, high, wide) if anchor.centered else _around_box(anchor.box, high, wide, size, gap)
+    )
+    right, bottom = size[1] - wide, size[0] - high
+    return [(min(max(x, 0), right), min(max(y, 0), bottom)) for x, y in corners]
+
+
+def _around_middle(box: Box, high: int, wide: int) -> list[Point]:
+    x, y = (box[0] + box[2] - wide) // 2, (box[1] + box[3] - high) // 2
+    rows = (-1, 1, -2, 2, -3, 3)
+    return [(x, y), *((x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1))]
+
+
+def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> list[Point]:
+    x1, y1, x2, y2 = box
+    above, below, right = y1 - high - gap, y2 + gap, x2 - wide
+    outer = [(x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right)]
+    inner = [(x, y) for y in (y1 + gap, y2 - high - gap) for x in (x1 + gap, right - gap)]
+    beside = [(x, y) for y in (y1, y2 - high) for x in (x2 + gap, x1 - wide - gap) if 0 <= x <= size[1] - wide]
+    roomy = x2 - x1 > wide + 4 * gap and y2 - y1 > 3 * high
+    farther = [(x1, y1 + k * (high + 1)) for k in (-3, 1, -4, 2, -5, 3)]
+    return [*outer, *(inner + beside if roomy else beside + inner), *farther]
 
 
 class _Taken:
-    """The rectangles that tags cover already, and those of objects so small that a tag would hide them."""
+    """What tags must keep off: other tags, and objects so small that a tag would hide them.
 
-    def __init__(self, small: Sequence[Box]) -> None:
-        self._boxes = np.array(small, dtype=np.int64).reshape(-1, 4)
+    A coarse map of the picture, so that the cost of a look does not grow with the number of tags.
+    """
+
+    def __init__(self, size: Size) -> None:
+        self._step = max(1, max(size) // _COARSE)
+        self._map = np.zeros((size[0] // self._step + 1, size[1] // self._step + 1), dtype=np.bool_)
 
     def add(self, box: Box) -> None:
-        self._boxes = np.concatenate([self._boxes, [box]])
+        self._map[self._window(*box)] = True
 
-    def best(self, spots: np.ndarray) -> Box:
-        """The first of ``spots`` that touches nothing, else the one that covers least."""
-        boxes = self._boxes
-        low = np.maximum(spots[:, None, :2], boxes[None, :, :2])
-        high = np.minimum(spots[:, None, 2:], boxes[None, :, 2:])
-        shared = np.clip(high - low, 0, None).prod(axis=2).sum(axis=1)
-        x1, y1, x2, y2 = spots[int(shared.argmin())].tolist()
-        return x1, y1, x2, y2
+    def best(self, spots: list[Point], shape: tuple[int, ...]) -> Point:
+        """The first of ``spots`` where nothing is covered, else the one that covers least."""
+        least, best = -1, spots[0]
+        for x, y in spots:
+            covered = int(np.count_nonzero(self._map[self._window(x, y, x + shape[1], y + shape[0])]))
+            if covered == 0:
+                return x, y
+            if least < 0 or covered < least:
+                least, best = covered, (x, y)
+        return best
+
+    def _window(self, x1: int, y1: int, x2: int, y2: int) -> tuple[slice, slice]:
+        step = self._step
+        return slice(max(0, y1) // step, -(-y2 // step)), slice(max(0, x1) // step, -(-x2 // step))
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,75 @@
+"""``visualjudge encode``: show one prediction in one encoding."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from visualjudge.encoding import Encoded
+    from visualjudge.records import Annotation
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command(epilog="Example:\n\nvisualjudge encode data --task object_detection --stem pixel_s1_m0 --out shown.png")
+def encode(
+    folder: Annotated[Path, typer.Argument(help="A data folder")],
+    task: Annotated[str, typer.Option(help="Task name")],
+    stem: Annotated[str, typer.Option(help="Encoding, as visualjudge encodings lists it")],
+    annotation: Annotated[str | None, typer.Option(help="annotation_id; default: the first of the task")] = None,
+    out: Annotated[Path | None, typer.Option(help="PNG to write; needed for a picture")] = None,
+    cost: Annotated[bool, typer.Option(help="Also print what it costs a judge, to stderr")] = False,
+) -> None:
+    """Show one prediction in one encoding: its picture to --out, its text and legend to stdout."""
+    from visualjudge.data.images import write_png
+    from visualjudge.encoding.catalogue import encoding_named
+    from visualjudge.errors import UsageError
+
+    row = encoding_named(task, stem)
+    if row.kind != "text" and out is None:
+        raise UsageError(f"{task} {stem} is a picture: say where to write it with --out FILE.png")
+    shown = _encoded(folder, task, stem, annotation)
+    if shown.image is not None and out is not None:
+        write_png(out, shown.image)
+        print(f"wrote {out}", file=sys.stderr)
+    for line in filter(None, (shown.legend, shown.text)):
+        print(line)
+    if cost:
+        print(shown.cost(), file=sys.stderr)
+
+
+def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
+    from visualjudge.data.folder import open_folder
+    from visualjudge.data.images import read_rgb
+    from visualjudge.data.predictions import read_prediction
+    from visualjudge.encoding import encode as show
+    from visualjudge.errors import DataError
+    from visualjudge.records import WholeImage
+
+    with open_folder(folder) as data:
+        note = _found(data.annotations(task), wanted, f"{folder}: {task}")
+        record = data.images(task).get(note.image_id)
+        original = None if record is None or record.file is None else read_rgb(data.root / record.file)
+        size = None if original is None else (original.shape[0], original.shape[1])
+        prediction = read_prediction(task, note.prediction, size=size, root=data.root, expression=note.prompt)
+    if original is None and isinstance(prediction, WholeImage):
+        original = prediction.pixels  # text to image: there is no other picture, and none is drawn on
+    if original is None:
+        raise DataError(f"{folder}: {task} {note.annotation_id}: image {note.image_id} has no file")
+    return show(task, stem, prediction, original, classes=note.class_of_interest, expression=note.prompt)
+
+
+def _found(notes: object, wanted: str | None, where: str) -> Annotation:
+    from collections.abc import Iterable
+    from typing import cast
+
+    from visualjudge.errors import DataError
+
+    for note in cast("Iterable[Annotation]", notes):
+        if wanted is None or note.annotation_id == wanted:
+            return note
+    raise DataError(f"{where}: no annotation {wanted or 'at all'}")

@@ -1,0 +1,42 @@
+"""``visualjudge encodings``: the catalogue as a table or JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+class Format(StrEnum):
+    """How the catalogue is printed."""
+
+    table = "table"
+    json = "json"
+
+
+@app.command(epilog="Example:\n\nvisualjudge encodings --task keypoint --format json")
+def encodings(
+    task: Annotated[str | None, typer.Option(help="Only this task's encodings")] = None,
+    format: Annotated[Format, typer.Option(help="table or json")] = Format.table,
+) -> None:
+    """List the catalogue: 53 encodings (restoration and generation share one each) and 2 extended ones."""
+    from visualjudge.encoding import encodings as rows
+
+    listed = [_fields(row) for row in rows(task)]
+    if format is Format.json:
+        print(json.dumps(listed, indent=1, ensure_ascii=False))
+        return
+    for row in listed:
+        style = ", ".join(f"{name}={value}" for name, value in row["style"].items())
+        mark = " " if row["is_final"] else "extended"
+        print(f"{row['task']:<34}{row['stem']:<27}{row['kind']:<7}{mark:<10}{style}".rstrip())
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    names = ("task", "stem", "kind", "is_base_ablation", "is_final")
+    return {**{name: getattr(row, name) for name in names}, "style": asdict(row.style)}
