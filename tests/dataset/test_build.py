@@ -68,7 +68,12 @@ def test_workers_order_of_records_and_place_do_not_change_a_byte(data: Path, dat
     make_folder(moved, images=2, annotations=3)
     for path in (moved / "annotations").iterdir():
         path.write_text(json.dumps(json.loads(path.read_text())[::-1]))
-    build(moved, tmp_path / "out", SMALL, workers=2)
+    caps = ["encoding-groups", "encoding-pairs", "judge-groups", "judge-pairs", "scoring-groups", "ranking-groups"]
+    numbers = [2, 2, 2, 2, 1, 1]
+    words = [word for name, count in zip(caps, numbers, strict=True) for word in (f"--{name}", str(count))]
+    command = [sys.executable, "-c", RUN, "build", str(moved), "--out", str(tmp_path / "out"), "--per-group", "3"]
+    another = {**os.environ, "PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo"}
+    subprocess.run([*command, *words, "--workers", "2"], check=True, env=another, stdout=subprocess.DEVNULL)
     assert _bytes(tmp_path / "out") == _bytes(dataset)
 
 
