@@ -46,7 +46,7 @@ def test_money_follows_the_prices_of_both_directions() -> None:
 def test_cached_replies_cost_nothing() -> None:
     budget = Budget(Limits(max_calls=1, max_tokens=50))
     budget.begin()
-    budget.settle({}, calls=0)
+    budget.settle(USAGE, calls=0)
     assert (budget.calls, budget.tokens, budget.refusal()) == (0, 0, None)
 
 

@@ -33,7 +33,7 @@ _SEPARATORS = (":", "=", "-")
 _ARROWS = (">",)
 _LABEL_WORDS = 8
 _ACT_WORDS = 8
-_LOOK_BACK = 3
+_LOOK_BACK = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,8 @@ class Grammar:
 
     def _label(self, at: int) -> Claim | None:
         head = self.tokens[at].term
+        if at > self._home[at].start and self.tokens[at - 1].term is Term.SCALE:  # "the highest score is 10"
+            return None
         colon_only = head in self.colon_heads
         if head is None or not (colon_only or head in self.heads or head is Term.BETTER):
             return None
@@ -266,8 +268,15 @@ class Grammar:
             if found is None or after is None or found.value is None or self.is_marker(sentence.start):
                 continue
             bracket = self.tokens[found.end - 1].mark(")") and not self.tokens[sentence.start].mark("(")
-            if bracket or after.mark(*self.lead_marks) or after.term in (Term.BECAUSE, Term.THAN):
+            marked = after.mark(*self.lead_marks) and self._more_words(found.end + 1)
+            if bracket or marked or after.term in (Term.BECAUSE, Term.THAN):
                 yield Claim(found.value, LEAD, sentence.start)
+
+    def _more_words(self, at: int) -> bool:
+        """Whether words follow, and not another value: "B, A" leads with nothing."""
+        token = self.peek(at)
+        words = token is not None and token.kind is not Kind.BREAK
+        return words and self.value(at, stated=True) is None
 
     def is_marker(self, at: int) -> bool:
         """Whether this opens an item of a list rather than saying a value."""
@@ -314,6 +323,9 @@ class Grammar:
 
     def free(self, at: int) -> bool:
         """Whether the clause of ``at`` neither supposes, concedes nor gives an example."""
+        home = self._home[at]
+        if any(token.term is Term.SUPPOSE for token in self.tokens[home.start : home.end]):
+            return False
         for token in reversed(self.tokens[self._home[at].start : at]):
             if token.mark(","):
                 break

@@ -1,4 +1,4 @@
-"""What a value is for each kind of question: one of two letters, a number, an order of letters."""
+"""What a value is: one of two letters for a pairwise question, a number for a scoring one."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ class Letters(Grammar):
 
     def _is_letter(self, at: int, token: Token[Term], *, stated: bool) -> bool:
         """Whether a lone letter names an option and is not an article: "a better one", "A quick look"."""
+        if self._part_of_a_name(at):
+            return False
         after = self.peek(at + 1)
         followed = after is not None and after.kind in (Kind.WORD, Kind.LETTER, Kind.LETTERS, Kind.NUMBER)
         if token.text.islower():
@@ -55,6 +57,11 @@ class Letters(Grammar):
             Term.WORSE,
         )
         return after.term in verbs or not after.text[0].isascii()
+
+    def _part_of_a_name(self, at: int) -> bool:
+        """Whether an unknown word stands right before: "Vitamin B", "Plan A"."""
+        before = self.tokens[at - 1]
+        return at > 0 and before.kind is Kind.WORD and before.term is None and ord(before.text[0]) < FIRST_CJK
 
     def _chosen(self, at: int) -> Claim | None:
         """``B を選びます``: where the verb stands last."""
@@ -158,6 +165,8 @@ class Pairwise(Letters):
         token = self.peek(at)
         if token is None or token.kind is not Kind.WORD:
             return False
+        if token.term is Term.THAN:
+            return self.option(self.skip(at + 1, Term.FILL), stated=True) is None and not self._names_result(at + 1)
         if token.term is Term.ASPECT:
             after = self.peek(self.skip(at + 1, Term.FILL))
             return after is None or after.term not in (Term.WHOLE, Term.CONCLUDE, Term.TIE)
@@ -201,10 +210,20 @@ class Scoring(Grammar):
     def _ranged(self, at: int, end: int) -> bool:
         """Whether two numbers are given: ``7-8``, ``7 or 8``, ``between 6 and 7``."""
         link, other = self.peek(end), self.peek(end + 1)
-        linked = link is not None and (link.term in (Term.TO, Term.OR, Term.AND) or link.mark("-", "/", "&"))
+        linked = link is not None and (link.term in (Term.TO, Term.OR, Term.AND) or link.mark("-", "/", "&", ">"))
         forward = linked and other is not None and other.kind is Kind.NUMBER
+        return forward or self._bounded_before(at)
+
+    def _bounded_before(self, at: int) -> bool:
+        """Whether what stands before makes the number a bound: ``between 6 and``, ``5-``, ``>``."""
         before = self.tokens[at - 1] if at else None
-        return forward or (before is not None and before.term is Term.FROM)
+        first = self.tokens[at - 2] if at >= 2 else None
+        if before is None:
+            return False
+        if before.mark(">", "<"):
+            return first is None or not first.mark("-", "=")
+        link = before.term in (Term.TO, Term.OR) or before.mark("-")
+        return before.term is Term.FROM or (link and first is not None and first.kind is Kind.NUMBER)
 
     def _of_the_scale(self, at: int) -> bool:
         """Whether the number belongs to the scale as the question gave it: ``0 to 10``, ``0 = worst``."""
@@ -270,113 +289,3 @@ class Scoring(Grammar):
                     )
                     if fraction:
                         yield Claim(found.value, COMPARED, at)
-
-
-class Ranking(Letters):
-    """All letters, best first."""
-
-    heads = frozenset({Term.ANSWER, Term.RANK})
-    colon_heads = frozenset({Term.FINAL, Term.CONCLUDE})
-    verbs = frozenset({Term.CHOOSE, Term.RANK})
-    n_options = 5
-
-    def value(self, at: int, *, stated: bool) -> Found | None:
-        start = self.openers(at)
-        token = self.peek(start)
-        if token is not None and token.kind is Kind.LETTERS:
-            return self._string(start, token, stated=stated)
-        if (
-            token is not None
-            and stated
-            and (token.term is Term.TIE or token.kind is Kind.NUMBER)
-            and not self._item(start)
-        ):
-            return Found(None, start + 1)
-        chain = self._chain(at, stated=stated)
-        return (
-            chain if chain is None or len(str(chain.value)) > 1 or chain.value is None else self._alone(chain, stated)
-        )
-
-    def _alone(self, chain: Found, stated: bool) -> Found | None:
-        """One letter is no ranking; after a label it is an answer that cannot be used."""
-        return Found(None, chain.end) if stated else None
-
-    def _string(self, at: int, token: Token[Term], *, stated: bool) -> Found | None:
-        whole = len(self._home) <= 3
-        if not (token.text.isupper() or whole):
-            return None
-        return Found(self._complete(token.text.upper()), self.closers(at + 1))
-
-    def _complete(self, letters: str) -> str | None:
-        """The ranking, if it names each option once."""
-        wanted = "ABCDEFGH"[: self.n_options]
-        return letters if sorted(letters) == list(wanted) else None
-
-    def _chain(self, at: int, *, stated: bool) -> Found | None:
-        """``B > C > A``, ``B, C, A``, ``B, then C, and finally A``."""
-        found = self.option(at, stated=stated)
-        if found is None:
-            return None
-        letters, end, tied = str(found.value), found.end, False
-        while True:
-            link = self._link(end)
-            following = self.option(link, stated=True) if link is not None else None
-            if following is None or link is None:
-                break
-            tied = tied or any(token.mark("=", "<", "/") or token.term is Term.OR for token in self.tokens[end:link])
-            letters, end = letters + str(following.value), following.end
-        if len(letters) == 1:
-            return Found(letters, end)
-        return Found(None if tied else self._complete(letters), end)
-
-    def _link(self, start: int) -> int | None:
-        """Past what stands between two letters of a chain; None where nothing joins them."""
-        words = (Term.THEN, Term.AND, Term.OR, Term.FINAL, Term.IS, Term.BETTER, Term.THAN, Term.FILL)
-        at = start
-        while at < len(self.tokens):
-            token = self.tokens[at]
-            spoken = token.term in words and token.kind is Kind.WORD
-            if not (spoken or token.mark(">", ",", "-", "=", "<", "/")):
-                break
-            at += 1
-        token_here = self.peek(at)
-        side_by_side = token_here is not None and token_here.kind is Kind.LETTER and token_here.text.isupper()
-        return at if at > start or side_by_side else None
-
-    def extra(self) -> Iterator[Claim]:
-        """A chain of ">" in the middle of a sentence, and numbered or plain lists of one option a line."""
-        for sentence in self.sentences:
-            for at in range(sentence.start, sentence.end):
-                chain = self._chain(at, stated=False) if not sentence.question and self.free(at) else None
-                if chain and chain.value and any(t.mark(">") for t in self.tokens[at : chain.end]):
-                    yield Claim(self._complete(str(chain.value)), COMPARED, at)
-        yield from self._lists()
-
-    def _lists(self) -> Iterator[Claim]:
-        letters, start = "", 0
-        for sentence in self.sentences:
-            item = self._item_letter(sentence.start, len(letters) + 1) if self.tokens[sentence.start].first else None
-            if item is None:
-                continue
-            start = start if letters else sentence.start
-            letters += item
-            if len(letters) == self.n_options:
-                yield Claim(self._complete(letters), QUALIFIED, start)
-                letters = ""
-
-    def _item(self, at: int) -> bool:
-        token = self.peek(at)
-        after = self.peek(at + 1)
-        return token is not None and token.value == 1 and after is not None and after.mark(".", ")", ":", "-")
-
-    def _item_letter(self, at: int, number: int) -> str | None:
-        """The letter of the line ``number. Option B …``, or of a line that is a letter alone."""
-        token = self.tokens[at]
-        if token.kind is Kind.NUMBER:
-            if token.value != number:
-                return None
-            at = self.skip_marks(at + 1, ".", ")", ":", "-")
-        found = self.option(at, stated=True)
-        if found is None or (token.kind is not Kind.NUMBER and not self._ends(found.end)):
-            return None
-        return str(found.value)

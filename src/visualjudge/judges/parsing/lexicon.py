@@ -31,7 +31,8 @@ class Term(Enum):
     AND = auto()
     THEN = auto()
     THAN = auto()
-    IF = auto()
+    SUPPOSE = auto()  # what follows or precedes holds under a condition only
+    IF = auto()  # what follows, up to a comma, is not stated
     THOUGH = auto()
     TIE = auto()
     FILL = auto()  # says nothing about which: articles, adverbs, pronouns

@@ -131,16 +131,16 @@ def _plain(text: str) -> str:
 
 
 def _tagged(text: str) -> Iterator[Span]:
+    """Each ``<answer>…</answer>``, of the first kind of tag that occurs; the closing tag may be missing."""
     folded = text.lower()
-    for name in _ANSWER_TAGS:
-        start = folded.rfind(f"<{name}>")
-        if start < 0:
-            continue
+    name = next((name for name in _ANSWER_TAGS if f"<{name}>" in folded), None)
+    start = folded.find(f"<{name}>") if name else -1
+    while name and start >= 0:
         inside = start + len(name) + 2
         end = folded.find(f"</{name}>", inside)
         stop = len(text) if end < 0 else end
-        yield start, stop if end < 0 else end + len(name) + 3, text[inside:stop]
-        return
+        yield start, min(stop + len(name) + 3, len(text)), text[inside:stop]
+        start = folded.find(f"<{name}>", stop)
 
 
 def _boxed(text: str) -> Iterator[Span]:
