@@ -43,5 +43,14 @@ check: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The pages and pictures that commands make
+docs: demo
+	@$(BIN)/visualjudge gallery --out docs/gallery
+	@$(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts
+	@$(BIN)/python -c "from pathlib import Path; from visualjudge.demo.poster import write_poster; write_poster(Path('docs/encodings.jpg'))"
+
+docs-check: $(VENV)/.runtime
+	@$(BIN)/visualjudge gallery --check
+
 clean:
 	rm -rf $(VENV) demo-out
