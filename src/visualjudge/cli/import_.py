@@ -68,9 +68,9 @@ def coco(
         return
     if gt_pngs is None or (pred and len(pred_pngs or ()) != len(pred)):
         raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
-    pngs = dict(zip(pred or (), pred_pngs or (), strict=True))
+    pngs: dict[str | None, Path] = dict(zip(pred or (), pred_pngs or (), strict=True))
     _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
-         lambda p: read_panoptic(task, gt, gt_pngs, Path(p) if p else None, pngs[p] if p else None, images))  # fmt: skip
+         lambda p: read_panoptic(task, gt, gt_pngs, Path(p) if p else None, pngs.get(p), images))  # fmt: skip
 
 
 @app.command(epilog="Example: visualjudge import lvis --task instance_segmentation --gt lvis_v1_val.json "

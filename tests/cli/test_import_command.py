@@ -1,0 +1,85 @@
+"""``visualjudge import`` as it is typed: what it writes, prints, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from visualjudge.cli.main import run
+
+CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+
+
+def row(category: int, *xywh: float, **extra: object) -> dict:
+    return {"image_id": 7, "category_id": category, "bbox": list(xywh), **extra}
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Path:
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (20, 10)).save(tmp_path / "images" / "a.png")
+    truth = [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)]
+    images = [{"id": 7, "file_name": "a.png", "width": 20, "height": 10}]
+    files = {
+        "gt": {"images": images, "categories": CATEGORIES, "annotations": truth},
+        "good": [{**one, "score": 0.9} for one in truth],
+        "half": [row(1, 0, 0, 10, 5, score=0.9), row(2, 10, 0, 8, 8, score=0.8)],
+        "bad": [row(1, 0, 0, 10, -5, score=0.9)],
+    }
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    return tmp_path
+
+
+def call(scene: Path, *options: str) -> int:
+    base = ["--task", "object_detection", "--gt", f"{scene}/gt.json", "--images", f"{scene}/images"]
+    sys.argv = ["visualjudge", "import", "coco", *base, "--out", f"{scene}/data", *options]
+    with pytest.raises(SystemExit) as ended:
+        run()
+    code = ended.value.code
+    return code if isinstance(code, int) else int(code is not None)
+
+
+def records(scene: Path) -> dict[str, dict]:
+    path = scene / "data" / "annotations" / "object_detection_annotations.json"
+    return {one["annotation_id"]: one for one in json.loads(path.read_text())}
+
+
+def test_two_sources_in_one_call_are_scored_class_by_class(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pred = ["--pred", f"{scene}/good.json", "--source", "good", "--pred", f"{scene}/half.json", "--source", "half"]
+    assert call(scene, *pred) == 0
+    scores = {name: one["final_score"] for name, one in records(scene).items()}
+    assert scores == {"good:a:cat": 10.0, "good:a:dog": 10.0, "half:a:cat": 1.0, "half:a:dog": 10.0}
+    shown = records(scene)["half:a:cat"]
+    assert shown["class_of_interest"] == ["cat"]
+    assert [one["label"] for one in shown["prediction"]["detections"]] == ["cat"]
+    assert "AP 1.000, AP50 1.000" in capsys.readouterr().out
+
+
+def test_all_classes_together(scene: Path) -> None:
+    options = ["--pred", f"{scene}/half.json", "--source", "half", "--class-of-interest", "all"]
+    assert call(scene, *options) == 0
+    (one,) = records(scene).values()
+    assert one["class_of_interest"] is None and one["final_score"] == 5.5
+
+
+def test_a_bad_prediction_is_one_line_and_status_1(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--pred", f"{scene}/bad.json", "--source", "bad"]
+    assert call(scene, *options) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "bad.json: [0]: bbox: [x, y, width, height] with a negative width or height"
+    assert told[1] == "visualjudge: 1 records cannot be used and were left out"
+    assert call(scene, *options, "--skip-invalid") == 0
+
+
+def test_a_source_too_few_is_wrong_usage(scene: Path) -> None:
+    assert call(scene, "--pred", f"{scene}/good.json", "--pred", f"{scene}/half.json", "--source", "x") == 2
+
+
+def test_a_missing_file_is_one_line(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(scene, "--pred", f"{scene}/none.json", "--source", "x") == 1
+    assert capsys.readouterr().err == f"visualjudge: {scene}/none.json: no such file\n"

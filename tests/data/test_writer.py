@@ -1,0 +1,121 @@
+"""A data folder that grows: nothing that is there is lost, and nothing half-written is left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from visualjudge.data.folder import open_folder
+from visualjudge.data.writer import FolderWriter, slug
+from visualjudge.errors import DataError
+from visualjudge.records import Annotation
+
+TASK = "object_detection"
+
+
+def photo(path: Path, value: int = 0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (8, 6), (value, 0, 0)).save(path)
+    return path
+
+
+def note(source: str, *, score: float = 5.0, image_id: str = "a") -> Annotation:
+    detections = [{"label": "cat", "bbox": [0.0, 0.1, 2.0, 3.0]}]
+    return Annotation(f"{source}:{image_id}", image_id, TASK, {"detections": detections}, score, source=source)
+
+
+def grow(root: Path, picture: Path, *notes: Annotation, replace: bool = False) -> None:
+    writer = FolderWriter(root, TASK, replace=replace)
+    for one in notes:
+        writer.add_image(one.image_id, picture)
+        writer.add(one)
+    writer.commit()
+
+
+def read(root: Path) -> dict[str, float]:
+    with open_folder(root) as folder:
+        found = {one.annotation_id: one.final_score for one in folder.annotations(TASK)}
+        assert folder.problems == []
+    return found
+
+
+def test_a_second_source_is_added_to_the_first(tmp_path: Path) -> None:
+    picture = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", picture, note("x"))
+    grow(tmp_path / "data", picture, note("y", score=7))
+    assert read(tmp_path / "data") == {"x:a": 5, "y:a": 7}
+
+
+def test_the_same_again_changes_no_byte(tmp_path: Path) -> None:
+    picture = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", picture, note("x"))
+    before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()}
+    grow(tmp_path / "data", picture, note("x"))
+    assert {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()} == before
+
+
+def test_another_score_of_the_same_source_needs_replace(tmp_path: Path) -> None:
+    picture = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", picture, note("x"), note("x", image_id="b"), note("y"))
+    with pytest.raises(DataError, match="--replace"):
+        grow(tmp_path / "data", picture, note("x", score=1))
+    assert read(tmp_path / "data") == {"x:a": 5, "x:b": 5, "y:a": 5}
+    grow(tmp_path / "data", picture, note("x", score=1), replace=True)
+    assert read(tmp_path / "data") == {"x:a": 1, "y:a": 5}
+
+
+def test_an_image_id_cannot_come_to_mean_another_picture(tmp_path: Path) -> None:
+    grow(tmp_path / "data", photo(tmp_path / "p.png"), note("x"))
+    with pytest.raises(DataError, match="already names another picture"):
+        grow(tmp_path / "data", photo(tmp_path / "q.png", 200), note("y"))
+    assert read(tmp_path / "data") == {"x:a": 5}
+
+
+def test_fields_that_others_wrote_are_kept(tmp_path: Path) -> None:
+    picture = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", picture, note("x"))
+    path = tmp_path / "data" / "annotations" / f"{TASK}_annotations.json"
+    rows = json.loads(path.read_text())
+    rows[0]["mine"] = {"kept": True}
+    path.write_text(json.dumps(rows))
+    grow(tmp_path / "data", picture, note("y"))
+    assert json.loads(path.read_text())[0]["mine"] == {"kept": True}
+
+
+def test_json_lines_grow_as_json_lines(tmp_path: Path) -> None:
+    picture = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", picture, note("x"))
+    folder = tmp_path / "data" / "annotations"
+    rows = json.loads((folder / f"{TASK}_annotations.json").read_text())
+    (folder / f"{TASK}_annotations.json").unlink()
+    (folder / f"{TASK}_annotations.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    grow(tmp_path / "data", picture, note("y"))
+    assert read(tmp_path / "data") == {"x:a": 5, "y:a": 5}
+
+
+def test_a_folder_whose_records_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
+    picture = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", picture, note("x"))
+    path = tmp_path / "data" / "annotations" / f"{TASK}_annotations.json"
+    path.write_text("[{]")
+    with pytest.raises(DataError, match="is not JSON"):
+        grow(tmp_path / "data", picture, note("y"))
+    assert path.read_text() == "[{]"
+
+
+def test_a_file_of_the_same_name_and_another_content_stays(tmp_path: Path) -> None:
+    writer = FolderWriter(tmp_path / "data", TASK)
+    first = writer.copied(photo(tmp_path / "p.png"), "name")
+    second = writer.copied(photo(tmp_path / "q.png", 9), "name")
+    assert first == "files/name.png" and second.startswith("files/name-")
+    assert writer.copied(tmp_path / "p.png", "name") == first
+
+
+@pytest.mark.parametrize("text", ["a/b", "../a", "ä", "x" * 300, "a:b", "", "."])
+def test_any_text_becomes_a_file_name_of_its_own(text: str) -> None:
+    name = slug(text)
+    assert name and "/" not in name and not name.startswith(".") and len(name) <= 100
+    assert slug(text + "!") != name
