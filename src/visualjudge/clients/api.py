@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
@@ -26,6 +28,7 @@ from visualjudge.errors import ApiError, TransportError, UsageError
 
 OPENAI_URL = "https://api.openai.com/v1"
 _RESERVED = frozenset({"authorization", "content-type", "content-length"})
+_SECRET_HEADER = re.compile(r"key|token|auth|secret|cookie|password", re.IGNORECASE)
 
 
 class ApiClient:
@@ -77,7 +80,7 @@ class ApiClient:
         self._endpoint = f"{url.rstrip('/')}/chat/completions"
         self._key = self._secret(api_key)
         self._headers = {name: value for name, value in (headers or {}).items() if name.lower() not in _RESERVED}
-        self._redact = Redactor([self._key, *(Secret(value) for value in self._headers.values())])
+        self._redact = Redactor([self._key, *_other_secrets(url, self._headers)])
         self.sampling = Sampling(temperature, max_tokens, seed, top_p, extra_body or {})
         self.quirks = Quirks()
         self._sessions = Sessions(timeout_s=float(timeout))
@@ -170,3 +173,10 @@ class ApiClient:
     def _request_headers(self) -> dict[str, str]:
         authorization = {"Authorization": f"Bearer {self._key.reveal()}"} if self._key else {}
         return {**self._headers, **authorization, "Content-Type": "application/json"}
+
+
+def _other_secrets(url: str, headers: Mapping[str, str]) -> list[Secret]:
+    """A password in the URL, and the values of headers whose names say that they are secret."""
+    password = urlsplit(url).password
+    named = [value for name, value in headers.items() if _SECRET_HEADER.search(name)]
+    return [Secret(value) for value in (*named, *([password] if password else []))]
