@@ -116,9 +116,11 @@ def main() -> None:
         started = time.perf_counter()
         done = subprocess.run([*command, *outputs], check=True, capture_output=True, env=os.environ)
         wall = time.perf_counter() - started
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        peak, cpu = used.ru_maxrss / 2**20, used.ru_utime + used.ru_stime
         print(done.stdout.decode())
-        print(f"{total:,} verdicts on {args.questions:,} questions: {wall:.1f} s, peak {peak:.2f} GiB")
+        what = f"{total:,} verdicts on {args.questions:,} questions"
+        print(f"{what}: {wall:.1f} s ({cpu:.1f} s CPU), peak {peak:.2f} GiB")
 
 
 if __name__ == "__main__":

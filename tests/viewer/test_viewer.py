@@ -25,6 +25,7 @@ def client(tmp_path: Path) -> TestClient:
     dataset = write_dataset(tmp_path / "ds", questions)
     (dataset / "media").mkdir()
     Image.new("RGB", (4, 4)).save(dataset / "media" / "one.png")
+    Image.new("RGB", (4, 4)).save(dataset / "media" / "unnamed.png")
     (dataset / "media" / "page.svg").write_text("<svg/>")
     verdicts = [said(q, "A" if i else "B") for i, q in enumerate(questions[:50])]
     run = write_run(tmp_path / "run", dataset, verdicts, judge=NASTY)
@@ -50,7 +51,15 @@ def test_question_shows_verdict_and_escapes(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["../secret.png", "..%2Fsecret.png", "media/page.svg", "questions.json", "/etc/passwd", "media/../../secret.png"],
+    [
+        "../secret.png",
+        "..%2Fsecret.png",
+        "media/page.svg",
+        "media/unnamed.png",
+        "questions.json",
+        "/etc/passwd",
+        "media/../../secret.png",
+    ],
 )
 def test_nothing_but_the_datasets_pictures_is_served(client: TestClient, path: str) -> None:
     assert client.get(f"/picture/{path}").status_code == 404

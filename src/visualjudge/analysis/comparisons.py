@@ -21,6 +21,7 @@ from visualjudge.analysis.join import Study
 
 POWER = 0.8
 LEVEL = 0.05
+LEAST_UNITS = 5
 KEYS = ["id", "order", "repeat"]
 
 
@@ -119,8 +120,8 @@ def judge_agreement(study: Study) -> list[dict[str, Any]]:
                 "level": level,
                 "judges": len(study.runs),
                 "units": shared,
-                "alpha": alpha(ratings, level) if shared else None,
-                "ci95": alpha_interval(ratings, level, clusters) if shared else None,
+                "alpha": alpha(ratings, level) if shared >= LEAST_UNITS else None,
+                "ci95": alpha_interval(ratings, level, clusters) if shared >= LEAST_UNITS else None,
             }
         )
     return rows

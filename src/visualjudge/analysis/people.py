@@ -17,13 +17,14 @@ import polars as pl
 
 from visualjudge.analysis import correlation
 from visualjudge.analysis.alpha import Level, alpha, alpha_interval
-from visualjudge.analysis.bootstrap import Resampling, fisher_interval, percentile_interval
+from visualjudge.analysis.bootstrap import Resampling, fisher_interval, percentile_interval, share_interval
 from visualjudge.analysis.ratings import as_array
 from visualjudge.errors import UsageError
 from visualjudge.records import FloatArray
 
 REPLICATES = 1000
 LEAST_ITEMS = 3
+LEAST_UNITS = 5
 Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
@@ -101,6 +102,7 @@ def _row(a: FloatArray, b: FloatArray, resampling: Resampling) -> dict[str, Any]
     told, alike = pair_order(a, b)
     items = int((np.isfinite(a) & np.isfinite(b)).any(1).sum())
     pairs = resampling.ratios(alike[:, None], told[:, None])[:, 0]
+    share, telling = _number(alike.sum() / told.sum()) if told.sum() else None, int((told > 0).sum())
     point = _number(averaged[0])
     return {
         "items": items,
@@ -108,8 +110,8 @@ def _row(a: FloatArray, b: FloatArray, resampling: Resampling) -> dict[str, Any]
         "spearman_ci95": fisher_interval(point, averaged[1:], items),
         "kendall_tau": _number(mean_tau[0]),
         "kendall_ci95": percentile_interval(mean_tau[1:], items),
-        "pairwise_accuracy": _number(alike.sum() / told.sum()) if told.sum() else None,
-        "pairwise_ci95": percentile_interval(pairs, items) if told.sum() else None,
+        "pairwise_accuracy": share,
+        "pairwise_ci95": None if share is None else share_interval(pairs, share, telling),
         "pairs": int(told.sum()),
         "by_source": [_number(value) for value in rho[0]],
     }
@@ -185,11 +187,12 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> dict[str, Any]:
     people = panel.people
     flat = people.reshape(people.shape[0], -1)
     items = np.repeat(np.arange(people.shape[1]), people.shape[2])
-    enough = people.shape[0] > 1
+    units = int((np.isfinite(flat).sum(0) > 1).sum())
+    enough = units >= LEAST_UNITS
     return {
         "dimension": panel.dimension,
         "people": people.shape[0],
-        "units": int((np.isfinite(flat).sum(0) > 1).sum()),
+        "units": units,
         "level": level,
         "alpha": alpha(flat, level) if enough else None,
         "ci95": alpha_interval(flat, level, items) if enough else None,

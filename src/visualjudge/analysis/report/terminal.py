@@ -7,17 +7,20 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from visualjudge.analysis.report import words
 from visualjudge.analysis.report.words import number, p_value, percent, percents, points
 
+WIDEST_NAME = 24
 _COLUMNS = ("Judge", "Pairs", "Right", "95 %", "Failed", "Said A", "Swap", "τ-b", "ρ")
 
 
 def show(metrics: Mapping[str, Any], console: Console) -> None:
     """Print one row a judge, what each leans to, and the comparisons."""
-    table = Table(*_COLUMNS, title="How far can the judge be trusted?", title_justify="left")
+    widest = max((len(judge["judge"]) for judge in metrics["judges"]), default=0)
+    first = Column(_COLUMNS[0], overflow="fold", min_width=min(widest, WIDEST_NAME))
+    table = Table(first, *_COLUMNS[1:], title="How far can the judge be trusted?", title_justify="left")
     for judge in metrics["judges"]:
         p = judge["pairwise"]
         name = escape(judge["judge"]) + (" [dim](simulated)[/]" if judge["simulated"] else "")
