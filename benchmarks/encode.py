@@ -134,9 +134,7 @@ def semantic(rounds: int, folder: Path) -> None:
 
     parsed = Masks((480, 640), tuple(Instance(f"{k}", mask_from_array(label_map == k)) for k in range(1, 21)))
     draw = best(lambda: visualjudge.encode("semantic_segmentation", "pixel_ss1_m0_o0_l1_c0", parsed, image), rounds)
-    print(
-        f"semantic overlay, 20 classes (goal: 6): {best(work, rounds):.2f} ms from label map to file; parsed, drawing alone {draw:.2f}"
-    )
+    print(f"semantic overlay, 20 classes (goal: 6): {draw:.2f} ms; from label map to file {best(work, rounds):.2f}")
     masks = predictions(640, 480)["instance_segmentation"]
     rle = best(lambda: visualjudge.encode("instance_segmentation", "text_rle", masks, image), rounds)
     print(f"text_rle of 10 masks (goal: 2): {rle:.2f} ms\n")
@@ -205,9 +203,9 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
         ("masks drawn, over the naive blend", "masks drawn, ours", "masks drawn, naive blend", 15),
     ):
         print(f"{what:<60}{figures[theirs] / figures[ours]:>8.1f}× (goal: {goal}×)")
-    print(
-        f"PNG bytes: ours {len(png_bytes(our_masks()))}, OpenCV {(folder / 'opencv.png').stat().st_size}, Pillow {(folder / 'pillow.png').stat().st_size}\n"
-    )
+    sizes = {"ours": len(png_bytes(our_masks()))}
+    sizes |= {name: (folder / f"{name}.png").stat().st_size for name in ("opencv", "pillow")}
+    print(f"PNG bytes: {sizes}\n")
 
 
 def large(memory: bool) -> None:
@@ -228,9 +226,8 @@ def large(memory: bool) -> None:
                 tracemalloc.stop()
     print(f"4000×3000, slowest encoding (goal: 1000): {slowest[0]:.0f} ms, {slowest[1]}")
     if memory:
-        print(
-            f"4000×3000, highest peak of NumPy's memory (goal: {4 * image.nbytes / 1e6 + 50:.0f}): {fattest[0]:.0f} MB, {fattest[1]}"
-        )
+            goal = 4 * image.nbytes / 1e6 + 50
+        print(f"4000×3000, highest peak of NumPy's memory (goal: {goal:.0f}): {fattest[0]:.0f} MB, {fattest[1]}")
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ every machine. A letter it lacks is written as its code point, so that no two la
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -127,7 +127,7 @@ def _patch(text: str, font: int, color: RGB) -> np.ndarray:
     return patch
 
 
-def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> list[Point]:
+def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iterator[Point]:
     """Places (x, y) for the corner of a tag of ``shape``, best first, such that it is inside the picture.
 
     For a box: above its corner, below, inside at the corners, beside; for a centred one: the middle, then around it.
@@ -137,7 +137,7 @@ def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> list
         _around_middle(anchor.box, high, wide) if anchor.centered else _around_box(anchor.box, high, wide, size, gap)
     )
     right, bottom = size[1] - wide, size[0] - high
-    return [(min(max(x, 0), right), min(max(y, 0), bottom)) for x, y in corners]
+    return ((min(max(x, 0), right), min(max(y, 0), bottom)) for x, y in corners)
 
 
 def _around_middle(box: Box, high: int, wide: int) -> list[Point]:
@@ -170,9 +170,9 @@ class _Taken:
     def add(self, box: Box) -> None:
         self._map[self._window(*box)] = True
 
-    def best(self, spots: list[Point], shape: tuple[int, ...]) -> Point:
+    def best(self, spots: Iterable[Point], shape: tuple[int, ...]) -> Point:
         """The first of ``spots`` where nothing is covered, else the one that covers least."""
-        least, best = -1, spots[0]
+        least, best = -1, (0, 0)
         for x, y in spots:
             covered = int(np.count_nonzero(self._map[self._window(x, y, x + shape[1], y + shape[0])]))
             if covered == 0:

@@ -1,0 +1,175 @@
+"""``visualjudge gallery``: the page that shows every encoding on a photograph, with its description and legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from visualjudge.encoding import Encoded, Encoding
+    from visualjudge.records import Pixels
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+SIDE = 400
+QUALITY = 82
+LONGEST_TEXT = 700
+PAGE = "README.md"
+
+
+@app.command(epilog="Example:\n\nvisualjudge gallery --out docs/gallery\n\nvisualjudge gallery --check")
+def gallery(
+    out: Annotated[Path, typer.Option(help="Folder to write")] = Path("docs/gallery"),
+    check: Annotated[bool, typer.Option(help="Write nothing: status 1 if the page there is not complete")] = False,
+) -> None:
+    """Write the page that shows all encodings, or check that it is complete."""
+    from visualjudge.errors import RunError
+
+    shown = list(_exhibits())
+    if not check:
+        _write(out, shown)
+        print(f"wrote {out / PAGE}: {len(shown)} encodings")
+        return
+    problems = list(_problems(out, shown))
+    if problems:
+        raise RunError(f"{out}: {'; '.join(problems)}: run visualjudge gallery")
+    print(f"{out / PAGE}: complete, {len(shown)} encodings")
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One encoding with what it shows; ``tasks``: all that share it."""
+
+    row: Encoding
+    tasks: tuple[str, ...]
+    description: str
+    encoded: Encoded
+
+    @property
+    def picture(self) -> str | None:
+        """File name of its picture."""
+        return None if self.encoded.image is None else f"{self.row.task}-{self.row.stem}.jpg"
+
+
+def _exhibits() -> Iterator[Exhibit]:
+    from visualjudge.encoding import encode, encodings
+    from visualjudge.prompts.questions import Scene, format_text
+    from visualjudge.tasks import TASKS
+
+    families: dict[str, list[str]] = {}
+    for task in TASKS.values():
+        families.setdefault(task.family, []).append(task.name)
+    for family, names in families.items():
+        image, prediction, expression = _subject(family)
+        for row in encodings(names[0]):
+            encoded = encode(row.task, row.stem, prediction, image, expression=expression)
+            size = image.shape[0], image.shape[1]
+            scene = Scene(TASKS[row.task], row.stem, size, original=True, combo=row.kind == "combo")
+            text = format_text(scene) if row.is_final else ""
+            yield Exhibit(row, tuple(names), text or "The predicted picture itself." * (row.kind == "pixel"), encoded)
+
+
+def _subject(family: str) -> tuple[Pixels, Any, str | None]:
+    """A photograph, a prediction for it, and an expression: the demo's photographs with their ground truth."""
+    from visualjudge.demo.photographs import photographs, smaller, stereo_disparity
+    from visualjudge.records import DepthMap, Detection, Detections, Masks, People, WholeImage
+
+    photos = {photo.name: photo for photo in photographs()}
+    if family == "depth":
+        name, disparity = stereo_disparity()
+        return photos[name].pixels, DepthMap(disparity, inverse=True), None
+    wanted = {"keypoint": "people", "referring": "expressions"}.get(family, "objects")
+    photo = max(photos.values(), key=lambda p: (bool(getattr(p, wanted)), min(len(p.objects), 8), p.name))
+    photo = photo.resized(smaller(photo.pixels, 640)) if wanted == "objects" else photo
+    match family:
+        case "detection":
+            found = (Detection(item.label, item.mask.xyxy) for item in photo.objects)
+            return photo.pixels, Detections(tuple(found)), None
+        case "instance":
+            return photo.pixels, Masks(photo.size, photo.objects), None
+        case "semantic":
+            return photo.pixels, Masks(photo.size, photo.segments), None
+        case "referring":
+            from visualjudge.records import Instance
+
+            text, mask = photo.expressions[0]
+            return photo.pixels, Masks(photo.size, (Instance(text, mask),)), text
+        case "keypoint":
+            return photo.pixels, People(photo.people), None
+    return photo.pixels, WholeImage(photo.pixels), None
+
+
+def _write(out: Path, shown: list[Exhibit]) -> None:
+    from visualjudge.atomic import write_bytes
+
+    for exhibit in shown:
+        if exhibit.encoded.image is not None and exhibit.picture is not None:
+            write_bytes(out / exhibit.picture, _jpeg(exhibit.encoded.image))
+    kept = {exhibit.picture for exhibit in shown}
+    for old in out.glob("*.jpg"):
+        if old.name not in kept:
+            old.unlink()
+    write_bytes(out / PAGE, _page(shown).encode())
+
+
+def _jpeg(pixels: Pixels) -> bytes:
+    """Shrunk for the page only; a judge is shown the PNG at full size."""
+    import io
+
+    from PIL import Image
+
+    picture = Image.fromarray(pixels)
+    picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=QUALITY, optimize=True)
+    return buffer.getvalue()
+
+
+def _page(shown: list[Exhibit]) -> str:
+    final = sum(exhibit.row.is_final for exhibit in shown)
+    blocks = [
+        "# Gallery of encodings",
+        f"All {final} encodings and {len(shown) - final} extended ones, each on a photograph with its ground truth as "
+        "the prediction: what the prompt says of it, its legend, and what it costs. Pictures are shrunk and saved as "
+        "JPEG for this page; a judge gets the PNG. Written by `visualjudge gallery`.",
+    ]
+    task = ""
+    for exhibit in shown:
+        if exhibit.row.task != task:
+            task = exhibit.row.task
+            blocks.append("## " + ", ".join(exhibit.tasks))
+        blocks += _section(exhibit)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _section(exhibit: Exhibit) -> Iterator[str]:
+    row, encoded, cost = exhibit.row, exhibit.encoded, exhibit.encoded.cost()
+    yield f"### {row.task}: {row.stem}"
+    yield f"{row.kind}{'' if row.is_final else ', extended'}"
+    if exhibit.picture is not None:
+        yield f"![{row.task} {row.stem}]({exhibit.picture})"
+    if exhibit.description:
+        yield "\n".join(f"> {line}".rstrip() for line in exhibit.description.splitlines())
+    if encoded.legend:
+        yield encoded.legend
+    if encoded.text is not None:
+        cut = encoded.text if len(encoded.text) <= LONGEST_TEXT else encoded.text[:LONGEST_TEXT] + " …"
+        yield f"```json\n{cut}\n```"
+    tokens = ", ".join(f"{name} {count}" for name, count in cost.tokens.items())
+    yield f"Text {cost.text_chars} characters, legend {cost.legend_chars}; estimated tokens: {tokens}."
+
+
+def _problems(out: Path, shown: list[Exhibit]) -> Iterator[str]:
+    page = out / PAGE
+    if not page.is_file():
+        yield f"{PAGE} is missing"
+        return
+    if page.read_text("utf-8") != _page(shown):
+        yield f"{PAGE} is not what the catalogue gives"
+    for exhibit in shown:
+        if exhibit.picture is not None and not (out / exhibit.picture).is_file():
+            yield f"{exhibit.picture} is missing"

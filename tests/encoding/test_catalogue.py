@@ -1,0 +1,138 @@
+"""The table of encodings, and what every row keeps to."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from visualjudge import encode, encodings
+from visualjudge.cli.encodings import app
+from visualjudge.encoding.catalogue import encoding_named
+from visualjudge.encoding.context import context_image
+from visualjudge.encoding.cost import gemini_tokens, openai_tokens, qwen_tokens
+from visualjudge.encoding.encoded import Encoded
+from visualjudge.encoding.grid import grid_of
+from visualjudge.encoding.tags import Anchor, draw_tags, words
+from visualjudge.errors import DataError, UsageError
+from visualjudge.tasks import TASKS
+
+
+def test_there_are_53_final_encodings_and_two_extended_ones() -> None:
+    shared = {(TASKS[row.task].family, row.stem) for row in encodings() if row.is_final}
+    assert len(shared) == 53
+    assert [row.stem for row in encodings() if not row.is_final] == ["pixel_ss1_m0_o0_l0_c0_b0", "text_subsample"]
+    assert all(row.is_final == row.is_base_ablation for row in encodings())
+
+
+def test_unknown_names_are_a_usage_error_that_lists_what_there_is() -> None:
+    with pytest.raises(UsageError, match="plasma, turbo, gray"):
+        encoding_named("depth_estimation", "viridis")
+    with pytest.raises(UsageError, match="unknown task"):
+        encodings("depth")
+
+
+@pytest.mark.parametrize("image", [np.zeros((4, 4)), np.zeros((4, 4, 4), np.uint8), np.zeros((0, 4, 3), np.uint8)])
+def test_an_image_that_is_none_is_refused(image: np.ndarray) -> None:
+    with pytest.raises(DataError, match="image: "):
+        encode("object_detection", "text_xyxy", {"detections": []}, image)
+
+
+def test_encoding_leaves_its_input_alone_and_gives_the_same_twice() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (50, 60, 3), dtype=np.uint8)[:, ::-1]
+    before, payload = image.copy(), {"detections": [{"label": "a", "bbox": [5, 5, 40, 40]}]}
+    first = encode("object_detection", "0305", payload, image)
+    second = encode("object_detection", "0305", payload, image)
+    assert np.array_equal(image, before)
+    assert np.array_equal(first.image, second.image)
+    assert first.text == second.text == '[\n{"label":"a","bbox":[5,5,40,40]}\n]'
+
+
+def test_list_of_encodings_is_printed_as_json() -> None:
+    result = CliRunner().invoke(app, ["--task", "depth_estimation", "--format", "json"])
+    rows = json.loads(result.stdout)
+    assert [row["stem"] for row in rows] == ["plasma", "turbo", "gray"]
+    assert rows[0]["style"] == {"colormap": "plasma"}
+
+
+def test_cell_numbers_are_written_in_cells_of_12_pixels_and_more() -> None:
+    whole = {"segmentation": np.ones((400, 400), bool)}
+    shown = encode("referring_segmentation", "pixel_ss0_m1", whole, np.zeros((400, 400, 3), np.uint8), expression="e")
+    assert shown.image is not None
+    assert {(255, 0, 0), (0, 0, 0), (255, 255, 255)} <= set(map(tuple, shown.image.reshape(-1, 3).tolist()))
+    small = encode(
+        "referring_segmentation",
+        "pixel_ss0_m1",
+        {"segmentation": np.ones((90, 90), bool)},
+        np.zeros((90, 90, 3), np.uint8),
+    )
+    assert small.image is not None
+    assert set(map(tuple, small.image.reshape(-1, 3).tolist())) == {(255, 0, 0)}
+
+
+def test_a_tie_goes_to_the_lower_index_and_background_wins_its_own() -> None:
+    from visualjudge.data.predictions import read_prediction
+    from visualjudge.encoding.encoded import Scene
+
+    half, other = np.zeros((64, 64), bool), np.zeros((64, 64), bool)
+    half[:, 0:1] = True  # cells are 2 pixels: half of each in the first column
+    other[:, 2:4] = True
+    payload = {"instances": [{"label": k, "segmentation": m} for k, m in (("a", other), ("b", other), ("c", half))]}
+    image = np.zeros((64, 64, 3), np.uint8)
+    grid = grid_of(Scene(read_prediction("instance_segmentation", payload, size=(64, 64)), image), merged=False)
+    assert grid.index[0, :3].tolist() == [0, 1, 0]
+
+
+def test_tags_keep_off_each_other_where_there_is_room() -> None:
+    pixels = np.zeros((200, 300, 3), np.uint8)
+    anchors = [Anchor("aa", (255, 0, 0), (50, 90, 150, 150)), Anchor("bb", (0, 255, 0), (52, 90, 150, 148))]
+    draw_tags(pixels, anchors)
+    alone = []
+    for anchor in anchors:
+        canvas = np.zeros_like(pixels)
+        draw_tags(canvas, [anchor])
+        alone.append(int((canvas == anchor.color).all(axis=2).sum()))
+    assert [int((pixels == anchor.color).all(axis=2).sum()) for anchor in anchors] == alone
+
+
+def test_letters_the_font_lacks_are_written_as_code_points() -> None:
+    assert words("кот\nß") == "кот ß"
+    assert words("日") == "<65E5>"
+
+
+def test_hatching_mixes_every_masked_pixel_and_touches_no_other() -> None:
+    image = np.random.default_rng(1).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+    mask = np.zeros((60, 80), bool)
+    mask[10:40, 20:60] = True
+    shown = context_image(image, mask)
+    assert np.array_equal(shown[~mask], image[~mask])
+    under = image[mask].astype(float)
+    wanted = [np.abs(shown[mask] - (under + color) / 2).max(axis=1) <= 1 for color in ((255, 0, 255), (255, 255, 255))]
+    assert (wanted[0] | wanted[1]).all()
+    assert wanted[0].any()
+    assert wanted[1].any()
+
+
+@pytest.mark.parametrize(
+    ("rule", "size", "tokens"),
+    [
+        (openai_tokens, (1024, 1024), 765),  # the guide's own examples
+        (openai_tokens, (4096, 2048), 1105),
+        (gemini_tokens, (384, 384), 258),
+        (gemini_tokens, (540, 960), 258 * 6),
+        (qwen_tokens, (280, 280), 102),
+        (qwen_tokens, (28, 28), 6),
+    ],
+)
+def test_token_rules_give_the_providers_figures(rule: object, size: tuple[int, int], tokens: int) -> None:
+    assert callable(rule)
+    assert rule(size) == tokens
+
+
+def test_cost_counts_png_text_and_legend() -> None:
+    cost = Encoded(np.zeros((28, 28, 3), np.uint8), "x" * 40, "y" * 10).cost(png=99)
+    assert (cost.png_bytes, cost.text_chars, cost.legend_chars) == (99, 40, 10)
+    assert cost.tokens["openai"] == openai_tokens((28, 28)) + 13
+    assert Encoded(text="abcd").cost().tokens["openai"] == 1
