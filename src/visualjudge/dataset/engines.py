@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -17,6 +19,7 @@ from visualjudge.errors import RunError, UsageError
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
+LONGEST_SOCKET_FOLDER = 38
 AHEAD = 3
 """Jobs under way or done and not fetched yet, a worker: enough to keep all busy, few enough to keep memory flat."""
 
@@ -103,8 +106,17 @@ class RayEngine:
         self._ray = ray
         self._owned = not ray.is_initialized()
         self._ahead = workers * AHEAD
+        self._folder: str | None = None
         if self._owned:
-            ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="error")
+            self._folder = _short_folder()
+            self._start(workers)
+
+    def _start(self, workers: int) -> None:
+        quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+        try:
+            self._ray.init(num_cpus=workers, _temp_dir=self._folder, **quiet)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise RunError(f"Ray cannot be started: {' '.join(str(error).split())}") from None
 
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
         remote = self._ray.remote(work)
@@ -128,6 +140,18 @@ class RayEngine:
     def __exit__(self, *_: object) -> None:
         if self._owned:
             self._ray.shutdown()
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _short_folder() -> str | None:
+    """Where Ray may put its sockets: None for its default, or a folder of ours where that path would be too long.
+
+    A socket's path has at most 107 bytes, of which Ray's own part takes 64.
+    """
+    if len(tempfile.gettempdir()) <= LONGEST_SOCKET_FOLDER:
+        return None
+    return tempfile.mkdtemp(prefix="visualjudge-", dir="/tmp")
 
 
 def _calm() -> None:
