@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
+SUBJECT = "astronaut"
 SIDE = 400
 QUALITY = 82
 LONGEST_TEXT = 700
@@ -75,16 +76,14 @@ def _exhibits() -> Iterator[Exhibit]:
 
 def _subject(family: str) -> tuple[Pixels, Any, str | None]:
     """A photograph, a prediction for it, and an expression: the demo's photographs with their ground truth."""
-    from visualjudge.demo.photographs import photographs, smaller, stereo_disparity
+    from visualjudge.demo.photographs import photographs, stereo_disparity
     from visualjudge.records import DepthMap, Detection, Detections, Masks, People, WholeImage
 
     photos = {photo.name: photo for photo in photographs()}
     if family == "depth":
         name, disparity = stereo_disparity()
         return photos[name].pixels, DepthMap(disparity, inverse=True), None
-    wanted = {"keypoint": "people", "referring": "expressions"}.get(family, "objects")
-    photo = max(photos.values(), key=lambda p: (bool(getattr(p, wanted)), min(len(p.objects), 8), p.name))
-    photo = photo.resized(smaller(photo.pixels, 640)) if wanted == "objects" else photo
+    photo = photos[SUBJECT]
     match family:
         case "detection":
             found = (Detection(item.label, item.mask.xyxy) for item in photo.objects)
