@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from visualjudge.runs.budget import Prices
     from visualjudge.runs.judging import Options, RunReport
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 EPILOG = """Examples:
 
