@@ -245,8 +245,8 @@ class TestLabelMaps:
         path = tmp_path / "table.csv"
         path.write_text("Idx,Ratio,Name\n1,0.1,person;individual\n2,0.1,car;auto\n")
         assert class_table(path) == {1: "person", 2: "car"}
-        path.write_text("Idx,Ratio,Name\n1,0.1,car;auto\n2,0.1,car;railcar\n")
-        assert class_table(path) == {1: "car;auto", 2: "car;railcar"}
+        path.write_text("Idx,Ratio,Name\n1,0.1,car;auto\n2,0.1,car;railcar\n3,0.1,bus;coach\n")
+        assert class_table(path) == {1: "car;auto", 2: "car;railcar", 3: "bus"}
 
 
 class TestDepth:

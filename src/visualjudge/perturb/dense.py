@@ -79,7 +79,7 @@ def pixel_noise(truth: WholeImage, severity: float, _scene: Scene, rng: np.rando
 def colour_shift(truth: WholeImage, severity: float, _scene: Scene, rng: np.random.Generator) -> WholeImage:
     """One channel is raised, another lowered, the contrast reduced."""
     direction = rng.permutation([1.0, 0.3, -1.0])
-    return WholeImage(_eight_bit(truth.pixels * (1 - 0.4 * severity) + 60 * severity * (direction + 0.3)))
+    return WholeImage(_eight_bit(truth.pixels * (1 - 0.35 * severity) + 38 * severity * (direction + 0.5)))
 
 
 def blocking(truth: WholeImage, severity: float, _scene: Scene, _rng: np.random.Generator) -> WholeImage:

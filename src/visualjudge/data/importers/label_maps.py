@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,8 @@ def class_table(path: Path) -> dict[int, str]:
     """Names by value: a CSV or TSV with a column of numbers (id, idx, index, value, …) and one of names (name, class);
     JSON, ``{"1": "road"}`` or an array of such rows; or a text with a name a line, counted from 0.
 
-    Where every name's part before the first ``;`` is unique, as in ADE20K's ``person;individual;someone``, that part
-    is the name.
+    Of a name such as ADE20K's ``person;individual;someone`` the part before the first ``;`` is the name, unless another
+    class begins with it too.
     """
     suffix = path.suffix.lower()
     if suffix == ".json":
@@ -85,7 +86,8 @@ def class_table(path: Path) -> dict[int, str]:
             raise UsageError(f"{path}: no such file") from None
         table = dict(enumerate(line.strip() for line in lines if line.strip()))
     short = {value: name.partition(";")[0].strip() for value, name in table.items()}
-    return short if len(set(short.values())) == len(short) else table
+    times = Counter(short.values())
+    return {value: short[value] if times[short[value]] == 1 else name for value, name in table.items()}
 
 
 def _from_json(path: Path) -> dict[int, str]:
