@@ -58,7 +58,7 @@ def build(
             data,
             out,
             options,
-            workers=workers if workers is not None else len(os.sched_getaffinity(0)),
+            workers=workers if workers is not None else cores(),
             engine=engine,  # type: ignore[arg-type]
             force=force,
             progress=progress,
@@ -70,3 +70,8 @@ def build(
         count = len(built.problems)
         print(f"visualjudge: {count} invalid record{'s' * (count > 1)} left out", file=sys.stderr)
         raise typer.Exit(0 if skip_invalid else 1)
+
+
+def cores() -> int:
+    """Cores that this process may use: fewer than the machine's in a container or under taskset."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
