@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.prompt_pages import write_pages
 from visualjudge.encoding import encodings
+from visualjudge.prompts import PromptAssetStore
+from visualjudge.tasks import TASKS
 
 DOCS = Path(__file__).parents[2] / "docs/prompts"
 ROWS = [row for row in encodings() if row.is_final]
@@ -29,9 +32,23 @@ def test_every_picture_of_a_page_is_there() -> None:
             assert (DOCS / part.split('"')[0]).is_file()
 
 
-def test_pages_are_up_to_date_with_the_prompts(tmp_path: Path) -> None:
-    make_folder(tmp_path / "data", images=1, annotations=3, size=(240, 320), tasks=["depth_estimation"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.task}/{row.stem}")
+def test_page_has_the_words_of_the_asset_in_use(row: object) -> None:
+    task = TASKS[row.task]  # type: ignore[attr-defined]
+    page = (DOCS / f"{task.name}.md").read_text("utf-8")
+    natural = task.family in ("restoration", "generation")
+    asset = PromptAssetStore().get_prompt("questions/context" if natural else f"questions/format/{task.family}")
+    words = asset.parts[task.name if natural else row.stem]  # type: ignore[attr-defined]
+    for between in re.split(r"\{\{.*?\}\}", words):
+        assert between in page
+
+
+def test_writing_pages_shows_the_first_question_of_each_kind(tmp_path: Path) -> None:
+    make_folder(tmp_path / "data", images=1, annotations=3, tasks=["depth_estimation"])
     build(tmp_path / "data", tmp_path / "dataset")
-    write_pages(load_dataset(tmp_path / "dataset"), tmp_path / "docs", lambda done, total: None)
-    made = (tmp_path / "docs/depth_estimation.md").read_text("utf-8")
-    assert made == (DOCS / "depth_estimation.md").read_text("utf-8")
+    dataset = load_dataset(tmp_path / "dataset")
+    pages = write_pages(dataset, tmp_path / "docs", lambda done, total: None)
+    assert [page.name for page in pages] == ["README.md", "depth_estimation.md"]
+    text = pages[1].read_text("utf-8")
+    assert text.count("\n### ") == 9
+    assert f"Answer: `{dataset.questions[0].answer}`" in text
