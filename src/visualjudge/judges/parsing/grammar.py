@@ -257,7 +257,15 @@ class Grammar:
                 strength = LEAD
             else:
                 strength = BARE
-            yield Claim(found.value, strength, sentence.start)
+            yield Claim(None if self._listed(sentence, found) else found.value, strength, sentence.start)
+
+    def _listed(self, sentence: Sentence, bare: Found) -> bool:
+        """The sentence before on the same line ends in another value: "Options: A. B." lists, it does not choose."""
+        if sentence.opens_line:
+            return False
+        before = self.sentences[self.sentences.index(sentence) - 1]
+        values = (self.value(at, stated=True) for at in range(before.start, before.end))
+        return any(found.value != bare.value for found in values if found and found.end == before.end)
 
     def _leads(self) -> Iterator[Claim]:
         for sentence in self.sentences:
