@@ -150,3 +150,9 @@ def test_invalid_depth_stays_invalid() -> None:
 def test_unknown_error_type_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="jitter, inversion, swap, missed"):
         list(perturbed("keypoint", "blur", TRUTHS["keypoint"], SCENE, seed=1, key=0))
+
+
+def test_every_severity_of_a_swap_lowers_the_score() -> None:
+    """Exchanging all keypoints of two people would make both right again."""
+    group = graded("keypoint", "swap", People((standing(40), standing(160))), SCENE, seed=1, key=0)
+    assert group[-1].severity == 1

@@ -40,7 +40,10 @@ def inversion(truth: People, severity: float, _scene: Scene, rng: np.random.Gene
 
 
 def swap(truth: People, severity: float, _scene: Scene, rng: np.random.Generator) -> People:
-    """A share of the keypoints is given to another person: the nearest one's of the same name."""
+    """A share of the keypoints is given to another person: the nearest one's of the same name.
+
+    Half of them at severity 1: where all are exchanged, the two people are right again, in another order.
+    """
     pairs = [
         (k, other, name)
         for k, person in enumerate(truth.items)
@@ -50,7 +53,7 @@ def swap(truth: People, severity: float, _scene: Scene, rng: np.random.Generator
     ]
     order = rng.permutation(len(pairs))
     points = [person.keypoints.copy() for person in truth.items]
-    for index in order[: counted(severity, len(pairs))]:
+    for index in order[: counted(0.5 * severity, len(pairs))]:
         k, other, name = pairs[index]
         points[k][name], points[other][name] = points[other][name].copy(), points[k][name].copy()
     return _people(truth, points)
