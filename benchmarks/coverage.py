@@ -149,10 +149,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=500)
     parser.add_argument("--images", type=int, default=40)
+    parser.add_argument("--only", default="", help="judges whose name holds this")
     args = parser.parse_args()
     started = time.perf_counter()
     rows = []
-    for judge in JUDGES:
+    for judge in (j for j in JUDGES if args.only in j.name):
         row = one_judge(judge, args.simulations, args.images)
         rows.append(row)
         print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)

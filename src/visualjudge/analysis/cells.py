@@ -35,7 +35,7 @@ def cell_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Ex
     named = [expr.cast(pl.Float64).sum().alias(name) for name, expr in values.items()]
     frame = table.lazy().with_columns(pl.lit(0).alias("__all"))
     keys = list(by) or ["__all"]
-    sums = frame.group_by([*keys, "cluster"]).agg(named).collect()
+    sums = frame.group_by([*keys, "cluster"], maintain_order=True).agg(named).collect()
     cells = sums.select(keys).unique().sort(keys)
     placed = sums.join(cells.with_row_index("__cell"), on=keys, how="left", nulls_equal=True)
     where = (placed["cluster"].to_numpy(), placed["__cell"].to_numpy())

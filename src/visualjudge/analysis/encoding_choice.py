@@ -105,7 +105,7 @@ def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[st
     verdicts or 5 images.
     """
     duels = compare_encodings(table, resampling)
-    shares = table.group_by("encoding").agg(
+    shares = table.group_by("encoding", maintain_order=True).agg(
         n=pl.len(),
         images=pl.col("cluster").n_unique(),
         accuracy=pl.col("right").mean(),

@@ -62,8 +62,8 @@ def _true_scores(table: pl.DataFrame) -> dict[str, float]:
         )
         for side in (0, 1)
     ]
-    seen = pl.concat(parts).filter(pl.col("source").is_not_null()).unique(["item", "source"])
-    return dict(seen.group_by("source").agg(pl.col("score").mean()).iter_rows())
+    seen = pl.concat(parts).filter(pl.col("source").is_not_null()).unique(["item", "source"], maintain_order=True)
+    return dict(seen.group_by("source", maintain_order=True).agg(pl.col("score").mean()).iter_rows())
 
 
 def leaderboard(table: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:

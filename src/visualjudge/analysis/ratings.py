@@ -172,7 +172,7 @@ def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
     scored = joined.filter((pl.col("kind") == "scoring") & pl.col("parsed"))
     rows = scored.with_columns(source=pl.col("sources").list.first()).drop_nulls("source")
     return (
-        rows.group_by(item=pl.col("image"), source="source", dimension=pl.col("task"))
+        rows.group_by(item=pl.col("image"), source="source", dimension=pl.col("task"), maintain_order=True)
         .agg(score=pl.col("number").mean(), rater=pl.lit(judge).first(), kind=pl.lit("judge").first())
         .select(*COLUMNS, "kind")
     )

@@ -173,7 +173,11 @@ def _errors(parsed: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
 
 def _within(parsed: pl.DataFrame) -> dict[str, Any]:
     """Mean τ-b inside the groups of one image, task and encoding that hold two scores or more."""
-    groups = parsed.group_by(GROUP).agg(pl.col("number"), pl.col("truth"), k=pl.len()).filter(pl.col("k") > 1)
+    groups = (
+        parsed.group_by(GROUP, maintain_order=True)
+        .agg(pl.col("number"), pl.col("truth"), k=pl.len())
+        .filter(pl.col("k") > 1)
+    )
     taus = []
     for part in groups.partition_by("k"):
         said, true = (np.array(part[name].to_list(), dtype=float) for name in ("number", "truth"))

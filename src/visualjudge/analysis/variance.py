@@ -22,7 +22,7 @@ def _ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
     """Σ y·y′ and the number of ordered pairs (a verdict with itself among them) that share ``same``."""
     keys = list(same)
     sums = (
-        table.group_by(keys).agg(s=pl.col("y").sum(), n=pl.len())
+        table.group_by(keys, maintain_order=True).agg(s=pl.col("y").sum(), n=pl.len())
         if keys
         else table.select(s=pl.col("y").sum(), n=pl.len())
     )
