@@ -120,6 +120,7 @@ def test_hatching_mixes_every_masked_pixel_and_touches_no_other() -> None:
     [
         (openai_tokens, (1024, 1024), 765),  # the guide's own examples
         (openai_tokens, (4096, 2048), 1105),
+        (openai_tokens, (1000, 1375), 1105),  # 768×1056: six tiles
         (gemini_tokens, (384, 384), 258),
         (gemini_tokens, (540, 960), 258 * 6),
         (qwen_tokens, (280, 280), 102),
