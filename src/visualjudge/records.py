@@ -19,6 +19,7 @@ RGB = tuple[int, int, int]
 Pixels = NDArray[np.uint8]
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
