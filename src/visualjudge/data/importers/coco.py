@@ -97,16 +97,24 @@ def read_truth(gt: Path, images: Path) -> Truth:
         except InvalidRecord as error:
             truth.problems.append(error.problem)
     for k, raw in enumerate(content["annotations"]):
-        if not isinstance(raw, Mapping) or "image_id" not in raw:
-            raise DataError(f"{gt}: annotations[{k}]: image_id: the field is missing")
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
+            raise DataError(f"{gt}: annotations[{k}]: image_id: is missing, or neither a number nor a text")
         truth.annotations[raw["image_id"]].append((f"annotations[{k}]", raw))
     return truth
 
 
 def _labels(categories: Any, gt: Path) -> dict[Any, str]:
     rows = categories if isinstance(categories, list) else []
-    labels = {row["id"]: row["name"] for row in rows if isinstance(row, Mapping) and {"id", "name"} <= row.keys()}
-    if not labels or len(labels) != len(rows) or not all(isinstance(name, str) and name for name in labels.values()):
+    labels = {
+        row["id"]: row["name"]
+        for row in rows
+        if isinstance(row, Mapping) and isinstance(row.get("id"), int | str) and "name" in row
+    }
+    if (
+        not labels
+        or len(labels) != len(rows)
+        or not all(isinstance(name, str) and name.strip() for name in labels.values())
+    ):
         raise DataError(f"{gt}: categories: is a list of objects, each with an 'id' of its own and a 'name'")
     if len(set(labels.values())) != len(labels):
         raise DataError(f"{gt}: categories: two have one name")
@@ -114,9 +122,9 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
 
 
 def _picture(raw: Any, where: str, gt: Path, images: Path) -> Picture:
-    if not isinstance(raw, Mapping) or "id" not in raw:
-        raise _invalid(gt, where, "id", "the field is missing")
-    name = raw.get("file_name") or str(raw.get("coco_url", "")).rpartition("/")[2]
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), int | str):
+        raise _invalid(gt, where, "id", "is missing, or neither a number nor a text")
+    name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
     if not name:
         raise _invalid(gt, where, "file_name", "the field is missing")
     path = images / name
@@ -140,8 +148,8 @@ def _results(pred: Path, truth: Truth) -> dict[Any, list[tuple[str, Any]]]:
         raise DataError(f"{pred}: is no COCO results file: it is an array of objects")
     found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for k, raw in enumerate(rows):
-        if not isinstance(raw, Mapping) or "image_id" not in raw:
-            raise DataError(f"{pred}: [{k}]: image_id: the field is missing")
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
+            raise DataError(f"{pred}: [{k}]: image_id: is missing, or neither a number nor a text")
         found[raw["image_id"]].append((f"[{k}]", raw))
     return found
 
@@ -170,8 +178,8 @@ def _typed(family: Family, rows: Sequence[tuple[str, Any]], picture: Picture, tr
 
 
 def _label(raw: Mapping[str, Any], truth: Truth) -> str:
-    number = raw.get("category_id")
-    if number not in truth.labels:
+    number = raw.get("category_id") if isinstance(raw, Mapping) else None
+    if not isinstance(number, int | str) or number not in truth.labels:
         raise DataError(f"category_id: {number!r} is no category of {truth.file.name}")
     return truth.labels[number]
 
@@ -324,7 +332,10 @@ def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, f
         raise _invalid(file, where, "file_name", f"is {colours.shape[:2]}, the picture {picture.size} (height, width)")
     ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
     items = []
-    for k, segment in enumerate(raw.get("segments_info", [])):
+    segments = raw.get("segments_info")
+    if not isinstance(segments, list):
+        raise _invalid(file, where, "segments_info", "is a list of objects")
+    for k, segment in enumerate(segments):
         try:
             label = _label(segment, truth)
         except DataError as error:

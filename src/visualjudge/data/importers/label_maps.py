@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from visualjudge.data.images import picture_size
-from visualjudge.data.importers.sample import Found, Sample, aligned, read_json, read_table
+from visualjudge.data.importers.sample import Found, Sample, aligned, read_json, read_table, read_text
 from visualjudge.data.masks import mask_from_array
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.records import Instance, Masks
@@ -80,11 +80,7 @@ def class_table(path: Path) -> dict[int, str]:
     elif suffix in (".csv", ".tsv"):
         table = _from_rows(read_table(path), path)
     else:
-        try:
-            lines = path.read_text("utf-8").splitlines()
-        except OSError:
-            raise UsageError(f"{path}: no such file") from None
-        table = dict(enumerate(line.strip() for line in lines if line.strip()))
+        table = dict(enumerate(line.strip() for line in read_text(path).splitlines() if line.strip()))
     short = {value: name.partition(";")[0].strip() for value, name in table.items()}
     times = Counter(short.values())
     return {value: short[value] if times[short[value]] == 1 else name for value, name in table.items()}

@@ -123,8 +123,9 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
     groups = content if isinstance(content, list) else [content]
     regions = _instances(instances) if instances else {}
     for k, row in enumerate(groups):
-        if not isinstance(row, Mapping):
-            raise DataError(f"{gt}: [{k}]: is an object")
+        lists = [row.get(name, []) for name in ("objects", "sentences")] if isinstance(row, Mapping) else [None]
+        if not all(isinstance(one, list) for one in lists):
+            raise DataError(f"{gt}: [{k}]: is an object; 'objects' or 'sentences' in it is a list")
         if "objects" in row:
             yield from _of_objects(row, k)
         elif "sentences" in row:
@@ -137,8 +138,11 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
 
 def _of_objects(row: Mapping[str, Any], k: int) -> Iterator[Expression]:
     for j, item in enumerate(row["objects"]):
+        texts = item.get("expressions") if isinstance(item, Mapping) else None
+        if not isinstance(texts, list):
+            raise DataError(f"[{k}].objects[{j}]: expressions: is a list of texts")
         name = str(item.get("object_id", f"{k}_{j}"))
-        for n, text in enumerate(item.get("expressions", [])):
+        for n, text in enumerate(texts):
             where = f"[{k}].objects[{j}].expressions[{n}]"
             region, box = item.get("segmentation"), item.get("bbox")
             yield Expression(where, f"{name}.{n}", str(row.get("image", "")), str(text), region, box)

@@ -51,9 +51,15 @@ def read_json(path: Path) -> Any:
         If there is no such file, or it is not JSON; the message names the line.
     """
     try:
-        return json.loads(path.read_bytes())
+        content = path.read_bytes()
+        value = json.loads(content)
+        if b"\\ud" in content.lower():
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
+    except UnicodeEncodeError:
+        raise DataError(f"{path}: holds half of a surrogate pair, which is no character") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:
@@ -78,6 +84,22 @@ def read_table(path: Path) -> list[dict[str, Any]]:
             raise DataError(f"{path}: is not a JSON array of objects")
         return rows
     raise UsageError(f"{path}: a table is a .csv, .tsv, .jsonl or .json file")
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is not UTF-8.
+    """
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
 
 
 def files_by_key(where: str | Path) -> dict[str, Path]:
@@ -164,13 +186,7 @@ def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
             yield number, line
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from visualjudge.data.images import picture_size
 from visualjudge.data.importers.coco import without_crowds
-from visualjudge.data.importers.sample import Found, Sample
+from visualjudge.data.importers.sample import Found, Sample, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.records import Detection, Detections, Size, Xyxy
 from visualjudge.tasks import task_named
@@ -99,7 +99,7 @@ def _results(pred: Path) -> Mapping[str, Detections | Path]:
         raise UsageError(f"{pred}: holds neither .xml nor .txt files")
     for path in files:
         label = path.stem.rpartition("_")[2]
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        for number, line in enumerate(read_text(path).splitlines(), 1):
             if line.strip():
                 stem, item = _line(line, label, path, number)
                 items[stem].append(item)

@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from visualjudge.data.images import picture_size
-from visualjudge.data.importers.sample import Found, Sample, files_by_key
+from visualjudge.data.importers.sample import Found, Sample, files_by_key, read_text
 from visualjudge.data.masks import mask_from_polygons
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.records import Detection, Detections, Instance, Masks, Size
@@ -57,10 +57,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
 
 def class_names(path: Path) -> dict[int, str]:
     """Names by number: ``names`` of a data.yaml (list or mapping), or a text with a name a line."""
-    try:
-        text = path.read_text("utf-8")
-    except OSError:
-        raise UsageError(f"{path}: no such file") from None
+    text = read_text(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
         return dict(enumerate(line.strip() for line in text.splitlines() if line.strip()))
     try:
@@ -75,7 +72,7 @@ def class_names(path: Path) -> dict[int, str]:
 
 
 def _read(path: Path, names: dict[int, str], size: Size, boxes: bool) -> Detections | Masks:
-    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    lines = read_text(path).splitlines() if path.is_file() else []
     rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
     items = [_item(cells, names, size, boxes, path.name, number) for number, cells in rows]
     if boxes:
