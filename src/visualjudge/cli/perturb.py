@@ -44,6 +44,7 @@ def perturb(
     instances: Annotated[Path | None, typer.Option(help="Referring: COCO instances that ann_id points to.")] = None,
     gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, as 0.001 or 1/256.")] = "1",
     gt_inverse: Annotated[bool, typer.Option(help="The depth truth is a disparity.")] = False,
+    boxes: Annotated[bool, typer.Option("--boxes", help="Referring: a box stands in for a mask.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Take the place of older records of these ids.")] = False,
     skip_invalid: Annotated[bool, typer.Option("--skip-invalid", help="Exit with 0 although records are bad.")] = False,
 ) -> None:
@@ -52,7 +53,7 @@ def perturb(
     from visualjudge.data.writer import FolderWriter
     from visualjudge.perturb.samples import Made, perturb_samples, surroundings
 
-    read = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse)
+    read = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
     writer, done = FolderWriter(out, task, replace=replace), Made()
     with stages() as progress:
         around = surroundings(read())
@@ -76,6 +77,7 @@ def _reader(
     instances: Path | None,
     gt_scale: str,
     gt_inverse: bool,
+    boxes: bool,
 ) -> Callable[[], Found]:
     """A function that reads the ground truth's samples from the start."""
     from visualjudge.data.importers import coco
@@ -93,7 +95,7 @@ def _reader(
     def referring() -> Found:
         from visualjudge.data.importers.referring import referring as read
 
-        return read(task, Path(gt), None, Path(images), instances, boxes=False)
+        return read(task, Path(gt), None, Path(images), instances, boxes=boxes)
 
     def depth() -> Found:
         from visualjudge.data.importers.depth_maps import DepthForm, depth_maps
