@@ -54,6 +54,15 @@ def test_exif_orientation_turns_picture_and_size(tmp_path: Path) -> None:
     assert shown[-1].max() == 0
 
 
+def test_size_of_a_plain_png_is_read_without_decoding_it(tmp_path: Path) -> None:
+    content = png_bytes(np.zeros((30, 40, 3), dtype=np.uint8))
+    (tmp_path / "a.png").write_bytes(content)
+    assert picture_size(tmp_path / "a.png") == (30, 40)
+    start = content.index(b"IDAT") + 4
+    (tmp_path / "b.png").write_bytes(content[:start] + bytes(len(content) - start - 12) + content[-12:])
+    assert picture_size(tmp_path / "b.png") == (30, 40)
+
+
 @pytest.mark.parametrize(("name", "content", "reason"), [
     ("none.png", None, "no such file"),
     ("text.png", b"hello", "not a picture"),

@@ -19,6 +19,7 @@ try:
 except ImportError:  # no wheel for this platform: OpenCV writes PNG too, some ten times slower
     fpng = None
 
+_MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
@@ -87,7 +88,8 @@ def picture_size(path: str | Path) -> Size:
     """(height, width) as shown, EXIF orientation applied; reads the header only."""
     with _open(path) as picture:
         width, height = picture.size
-        turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        plain = picture.format == "PNG" and not _png_chunks(path) & _MAY_TELL_ORIENTATION
+        turned = not plain and picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
     return (width, height) if turned else (height, width)
 
 
@@ -139,6 +141,17 @@ def png_bytes(pixels: Pixels) -> bytes:
 def write_png(path: str | Path, pixels: Pixels) -> None:
     """Write an H×W×3 uint8 RGB array as PNG, atomically."""
     write_bytes(path, png_bytes(pixels))
+
+
+def _png_chunks(path: str | Path) -> set[bytes]:
+    """Types of a PNG's chunks, found by seeking: Pillow decodes the whole picture to see those behind the pixels."""
+    found = set()
+    with Path(path).open("rb") as file:
+        file.seek(8)
+        while len(header := file.read(8)) == 8:
+            found.add(header[4:])
+            file.seek(int.from_bytes(header[:4], "big") + 4, 1)
+    return found
 
 
 def _open(path: str | Path) -> Image.Image:
