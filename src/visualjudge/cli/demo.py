@@ -10,14 +10,18 @@ from typing import Annotated
 import typer
 
 from visualjudge.errors import RunError, UsageError
+from visualjudge.tasks import TASKS
 
 app = typer.Typer()
+
+RESTORATION = tuple(word for task in TASKS.values() if task.family == "restoration" for word in ("--task", task.name))
+"""All that a judge of sharpness can look at."""
 
 JUDGES = (
     ("oracle", ("--model", "oracle:0.8", "--swap")),
     ("first", ("--model", "first", "--swap")),
     ("random", ("--model", "random", "--swap")),
-    ("sharpness", ("--model", "sharpness", "--swap")),
+    ("sharpness", ("--model", "sharpness", "--swap", *RESTORATION)),
 )
 """Folder and options of each judge. None of them is a model: they show what a report says of judges like these."""
 
@@ -35,7 +39,7 @@ def demo(
     _make_data(out / "data", seed)
     print("2  The dataset: pairwise, ranking and scoring questions in every encoding")
     _visualjudge("build", out / "data", "--out", out / "dataset", "--seed", seed)
-    print("3  Judges that need no network (simulated: they know the answers, or do not look)")
+    print("3  Judges that need no network: three that are simulated, and one that looks (at restorations alone)")
     runs = [out / "runs" / name for name, _ in JUDGES]
     for run, (_, options) in zip(runs, JUDGES, strict=True):
         _visualjudge("judge", out / "dataset", "--backend", "baseline", *options, "--out", run)
@@ -60,7 +64,6 @@ def _clear(out: Path, force: bool) -> None:
 def _make_data(data: Path, seed: int) -> None:
     from visualjudge.cli.progress import stages
     from visualjudge.demo.data import make_data
-    from visualjudge.tasks import TASKS
 
     total = 0
     with stages() as progress:

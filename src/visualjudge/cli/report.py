@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
+WIDE = 120
+"""Columns of the table where the output is no terminal."""
+
 
 class Format(StrEnum):
     """What ``--out`` is written as."""
@@ -45,7 +48,8 @@ def report(
         analysis = analyse(runs, dataset=dataset, seed=seed, progress=status.update)
         status.update("writing the report")
         _write(analysis, out, json, format, csv)
-    show(analysis.metrics, Console())
+    screen = Console()
+    show(analysis.metrics, screen if screen.is_terminal else Console(width=WIDE))
     _tell(analysis)
 
 
