@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -11,21 +12,46 @@ from typing import Any
 
 import orjson
 
+from visualjudge.errors import RunError
+
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; on success it takes the place of ``path``, else it is removed."""
+    """Yield a temporary path in the same folder; on success it takes the place of ``path``, else it is removed.
+
+    Raises
+    ------
+    RunError
+        If there cannot be a file at ``path``: a folder is there, or a file where its folder should be.
+    """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
-    os.close(handle)
-    scratch = Path(name)
+    scratch = _scratch(target)
     try:
         yield scratch
         scratch.chmod(0o644)
-        scratch.replace(target)
+        with _named(target):
+            scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def _scratch(target: Path) -> Path:
+    with _named(target):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is to be written")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+    os.close(handle)
+    return Path(name)
+
+
+@contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """An error of the file system says which file was to be written."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"{target}: cannot be written: {error.strerror or error}") from None
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:

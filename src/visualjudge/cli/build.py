@@ -28,7 +28,7 @@ def build(
     task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated [all]")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of every draw")] = 42,
     workers: Annotated[int | None, typer.Option("--workers", help="Processes [one for each core]")] = None,
-    engine: Annotated[str, typer.Option("--engine", help="local, or ray (needs visualjudge[ray])")] = "local",
+    engine: Annotated[str, typer.Option("--engine", help="local, or ray (needs the extra 'ray')")] = "local",
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Exit with 0 although records were left out")
     ] = False,

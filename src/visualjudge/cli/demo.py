@@ -12,7 +12,7 @@ import typer
 from visualjudge.errors import RunError, UsageError
 from visualjudge.tasks import TASKS
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 RESTORATION = tuple(word for task in TASKS.values() if task.family == "restoration" for word in ("--task", task.name))
 """All that a judge of sharpness can look at."""

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.errors import UsageError
+
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
+PICTURES = (".png", ".svg", ".pdf")
 WIDTH = 110
 """Columns of the table where the terminal is narrower, or is none."""
 
@@ -33,6 +36,8 @@ def describe(
     from visualjudge.dataset.describe import describe as describe_task
     from visualjudge.dataset.describe import plot
 
+    if out is not None and out.suffix.lower() not in PICTURES:
+        raise UsageError(f"--out: {out}: give a name that ends in {', '.join(PICTURES)}")
     with open_folder(data) as folder:
         tasks = [name for name in folder.tasks if not task or name in task]
         found = [describe_task(name, [entry.annotation for entry in folder.entries(name)]) for name in tasks]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from visualjudge.encoding import Encoded
     from visualjudge.records import Annotation
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command(epilog="Example:\n\nvisualjudge encode data --task object_detection --stem pixel_s1_m0 --out shown.png")
@@ -39,7 +39,10 @@ def encode(
     for line in filter(None, (shown.legend, shown.text)):
         print(line)
     if cost:
-        print(shown.cost(), file=sys.stderr)
+        found = shown.cost()
+        tokens = ", ".join(f"{name} {count}" for name, count in found.tokens.items())
+        print(f"{found.png_bytes} bytes of PNG, {found.text_chars} characters of text", file=sys.stderr)
+        print(f"tokens, estimated: {tokens}", file=sys.stderr)
 
 
 def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 class Format(StrEnum):

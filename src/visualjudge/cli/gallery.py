@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from visualjudge.encoding import Encoded, Encoding
     from visualjudge.records import Pixels
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 SUBJECT = "astronaut"
 SIDE = 400

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     help="Ground truth and a model's output into a data folder, scored. Run it again with another source to add it.",
     epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred detr.json "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+import visualjudge
 from visualjudge.errors import UsageError, VisualJudgeError
 
 COMMANDS = {
@@ -60,8 +61,18 @@ app = typer.Typer(
 )
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"visualjudge {visualjudge.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
     """visualjudge."""
 
 
@@ -76,6 +87,13 @@ def run() -> None:
         _say(error)
         sys.exit(1)
     except BrokenPipeError:
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"visualjudge: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(1)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from visualjudge.data.importers.sample import Found
     from visualjudge.perturb.samples import Made
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 EPILOG = (
     "Examples:\n\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.errors import RunError
+from visualjudge.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from visualjudge.errors import Problem
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from visualjudge.pipelines import PipelineReport, Row
     from visualjudge.runs.budget import Limits
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 EPILOG = """Example:
 
@@ -49,6 +49,8 @@ def pipeline(
     from visualjudge.prompts.store import PromptAssetStore
     from visualjudge.runs.budget import Limits
 
+    if out.is_dir():
+        raise UsageError(f"--out: {out} is a folder; name a file")
     metrics = read_config(config)
     place = None if no_cache else cache_dir or default_cache_dir()
     store = PromptAssetStore(*(prompts or ()))

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.errors import RunError
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -26,5 +28,17 @@ def view(
     pages = create_app(open_shelf(dataset, runs or ()))
     import uvicorn  # after create_app, whose error says how to install it
 
+    _check_free(port)
     typer.echo(f"http://127.0.0.1:{port}  (Ctrl-C ends it)")
     uvicorn.run(pages, host="127.0.0.1", port=port, log_level="warning")
+
+
+def _check_free(port: int) -> None:
+    import socket
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise RunError(f"port {port} cannot be used: {error.strerror}; name another with --port") from None
