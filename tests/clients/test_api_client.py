@@ -13,6 +13,7 @@ import pytest
 from clients.loopback import Loopback, completion, refused, serving
 from visualjudge.clients import Reply, Request, TextPart, image_part
 from visualjudge.clients.api import ApiClient
+from visualjudge.clients.registry import build_client
 from visualjudge.clients.vllm import VllmClient
 from visualjudge.errors import ApiError, TransportError, UsageError
 
@@ -42,6 +43,18 @@ def error_of(answers: list[Any], **options: Any) -> Exception:
     with pytest.raises((ApiError, TransportError)) as caught:
         ask(answers, **options)
     return caught.value
+
+
+@pytest.mark.parametrize("backend", ["api", "vllm", "anthropic"])
+def test_a_url_without_a_scheme_is_refused_before_anything_is_asked(backend: str) -> None:
+    with pytest.raises(UsageError, match=r"^base_url, --base-url: must begin with http:// or https://$"):
+        build_client(backend, model_name="m", base_url="localhost:8765/v1", api_key=KEY)
+
+
+def test_a_url_without_a_scheme_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "joe:secret@localhost:8765/v1")
+    with pytest.raises(UsageError, match=r"^OPENAI_BASE_URL: must begin with http:// or https://$"):
+        ApiClient("m", api_key=KEY)
 
 
 def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_its_own() -> None:

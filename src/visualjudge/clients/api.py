@@ -22,7 +22,7 @@ from visualjudge.clients.failures import api_error, embedded_error
 from visualjudge.clients.openai_protocol import body_pieces, reply_of
 from visualjudge.clients.parameters import Identity, Sampling
 from visualjudge.clients.quirks import Quirks
-from visualjudge.clients.secrets import Redactor, Secret, public_url
+from visualjudge.clients.secrets import Redactor, Secret, check_scheme, public_url
 from visualjudge.clients.sessions import PreparedBody, Sessions
 from visualjudge.errors import ApiError, TransportError, UsageError
 
@@ -76,6 +76,7 @@ class ApiClient:
     ) -> None:
         self.model = model_name
         url = self._url(base_url)
+        check_scheme(url, "base_url, --base-url" if base_url else "OPENAI_BASE_URL")
         self.base_url = public_url(url)
         self._endpoint = f"{url.rstrip('/')}/chat/completions"
         self._key = self._secret(api_key)
@@ -164,7 +165,7 @@ class ApiClient:
         except aiohttp.InvalidURL:
             raise UsageError(f"base_url {self.base_url!r} is no URL: write it as http://host:port/v1") from None
         except (aiohttp.ClientError, OSError) as error:
-            said = self._redact(str(error)) or type(error).__name__
+            said = self._redact(_reason(error)) or type(error).__name__
             failure = TransportError(f"{self.base_url}: {said}", cause="connection")
         except asyncio.IncompleteReadError:
             failure = TransportError(f"{self.base_url}: the reply was cut off", cause="connection")
@@ -173,6 +174,13 @@ class ApiClient:
     def _request_headers(self) -> dict[str, str]:
         authorization = {"Authorization": f"Bearer {self._key.reveal()}"} if self._key else {}
         return {**self._headers, **authorization, "Content-Type": "application/json"}
+
+
+def _reason(error: Exception) -> str:
+    """Why no connection came about, as the operating system puts it; else the error's own words."""
+    if isinstance(error, aiohttp.ClientConnectorError) and (error.os_error.errno or 0) > 0:
+        return os.strerror(error.os_error.errno or 0).lower()
+    return str(error)
 
 
 def _other_secrets(url: str, headers: Mapping[str, str]) -> list[Secret]:

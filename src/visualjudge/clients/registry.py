@@ -15,6 +15,7 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.limiter import Limited
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
+from visualjudge.clients.secrets import check_scheme
 from visualjudge.errors import UnknownName, UsageError
 
 
@@ -84,6 +85,7 @@ class ClientConfig(BaseModel):
 
     backend: str = "api"
     model_name: str = Field(min_length=1)
+    base_url: str | None = None
     timeout: PositiveFloat | None = None
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: PositiveInt | None = None
@@ -104,6 +106,8 @@ def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"client configuration: {where}: {first['msg']}") from None
+    if checked.base_url:
+        check_scheme(checked.base_url, "base_url, --base-url")
     return {name: value for name, value in checked.model_dump().items() if value is not None}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit, urlunsplit
 
+from visualjudge.errors import UsageError
+
 MASK = "***"
 _SHORTEST = 6  # shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble every text
 
@@ -44,6 +46,18 @@ class Redactor:
         for secret in self._secrets:
             raw = raw.replace(secret.reveal().encode(), MASK.encode())
         return raw
+
+
+def check_scheme(url: str, where: str) -> None:
+    """Refuse a server's address that is no URL; it may hold a password, so the message names ``where``, not ``url``.
+
+    Raises
+    ------
+    UsageError
+        If ``url`` does not begin with ``http://`` or ``https://``.
+    """
+    if not url.lower().startswith(("http://", "https://")):
+        raise UsageError(f"{where}: must begin with http:// or https://")
 
 
 def public_url(url: str) -> str:
