@@ -140,8 +140,39 @@ def test_a_refused_key_is_said_once_and_shown_nowhere(tmp_path: Path, dataset: P
         assert server.did.total() == 8
     assert done.returncode == 1
     assert "given up: HTTP 401" in done.stderr
+    assert f"the last: {server.url}: HTTP 401: no" in done.stderr
     assert key not in done.stdout + done.stderr
     assert all(key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_a_server_that_is_not_there_is_named_with_the_reason(tmp_path: Path, dataset: Path) -> None:
+    url = "http://joe:long-password@127.0.0.1:9/v1"
+    done = judge(
+        tmp_path, dataset, "--model", "m", "--base-url", url, "--attempts", 1, "--limit", 2, "--out", tmp_path / "run"
+    )
+    assert done.returncode == 1
+    assert "the last: http://127.0.0.1:9/v1: connection refused\n" in done.stderr
+    assert "password" not in done.stderr
+
+
+def test_a_dry_run_with_resume_counts_only_what_is_left(tmp_path: Path, dataset: Path) -> None:
+    args = [dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"]
+    judge(tmp_path, *args, "--limit", 5)
+    before = (tmp_path / "run" / "verdicts.jsonl").read_bytes()
+    assert "calls: 7\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
+    assert "calls: 12\n" in judge(tmp_path, *args, "--dry-run").stdout
+    failed = before.replace(b'"status":"ok"', b'"status":"api_error"', 2)
+    (tmp_path / "run" / "verdicts.jsonl").write_bytes(failed)
+    assert "calls: 9\n" in judge(tmp_path, *args, "--retry-errors", "--resume", "--dry-run").stdout
+    judge(tmp_path, *args, "--retry-errors", "--resume")
+    assert "calls: 0\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
+
+
+def test_a_file_where_a_folder_is_meant_is_told(tmp_path: Path, dataset: Path) -> None:
+    (tmp_path / "run").write_text("mine")
+    done = judge(tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert f"--out: {tmp_path / 'run'} is a file; name a folder" in done.stderr
 
 
 def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> None:
@@ -172,6 +203,7 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
         (["--model", "m", "--api-key-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),
         (["--model", "m", "--max-cost", "1"], 2, "--price-in"),
         (["--model", "m", "--task", "poetry"], 2, "poetry"),
+        (["--model", "m", "--base-url", "localhost:8765/v1"], 2, "--base-url: must begin with http:// or https://"),
         (["--panel", "nowhere"], 1, "nowhere"),
     ],
 )

@@ -264,6 +264,16 @@ def test_the_command_judges_rows_and_a_second_run_is_free(tmp_path: Path, server
     assert "usage" not in lines(tmp_path / "out.jsonl")[0]  # nothing was paid
 
 
+def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 1)
+    started = server(GOOD)
+    (tmp_path / "out.jsonl").mkdir()
+    result = command(tmp_path)
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception) == f"--out: {tmp_path / 'out.jsonl'} is a folder; name a file"
+    assert not started.raw
+
+
 def test_a_refused_key_is_said_once_a_row_and_written_nowhere(tmp_path: Path, server: Any) -> None:
     make_rows(tmp_path, 2)
     server(refused(401, f"Incorrect API key: {KEY}"))

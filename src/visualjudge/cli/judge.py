@@ -93,11 +93,13 @@ def judge(
     from visualjudge.runs.budget import Limits, Prices
     from visualjudge.runs.judging import Options
 
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out: {out} is a file; name a folder")
     chosen = _dataset(dataset, task)
     options = Options(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name)
     prices = Prices(price_in, price_out)
     if dry_run:
-        _dry_run(chosen, options, prices)
+        _dry_run(chosen, out, options, prices)
         return
     fields = {
         "backend": backend,
@@ -181,12 +183,12 @@ def _panel(folders: list[Path]) -> Judge:
     return PanelJudge(members, bool(simulated))
 
 
-def _dry_run(dataset: Dataset, options: Options, prices: Prices) -> None:
+def _dry_run(dataset: Dataset, out: Path, options: Options, prices: Prices) -> None:
     from visualjudge.runs.estimate import estimate
-    from visualjudge.runs.judging import asks, check_pictures
+    from visualjudge.runs.judging import check_pictures, still_to_ask
 
     check_pictures(dataset, dataset.questions[: options.limit])
-    found = estimate(dataset, asks(dataset.questions, options), prices)
+    found = estimate(dataset, still_to_ask(out, dataset.questions, options), prices)
     print(f"calls: {found.calls}")
     print(f"images: {found.images} ({found.different_images} different files)")
     print(f"tokens, estimated: {found.tokens_in} in, {found.tokens_out} out (an answer without reasoning)")
@@ -228,10 +230,18 @@ def _finish(report: RunReport, out: Path) -> None:
     if errors:
         again = "--resume --retry-errors asks them again"
         _say(f"{errors} of {report.statuses.total()} questions got no reply: {counted(report.causes)}; {again}")
+        _say(_last_error(report))
     if report.missing:
         _say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; --resume goes on")
     if errors or report.missing:
         raise typer.Exit(1)
+
+
+def _last_error(report: RunReport) -> str:
+    """Which server, and why in its own words; a client's message may name the server already."""
+    said = report.last_error or "no reason was given"
+    server = report.server or ""
+    return f"the last: {said}" if server in said else f"the last: {server}: {said}"
 
 
 def _say(line: str) -> None:

@@ -52,6 +52,10 @@ class RunReport:
     """Failed calls by cause, those that a retry made good included."""
     missing: int = 0
     torn_bytes: int = 0
+    server: str | None = None
+    """The base URL that was asked, without secrets."""
+    last_error: str | None = None
+    """What the last verdict without a reply says of why, in the server's or the socket's words, secrets masked."""
 
 
 def key_of(line: Record) -> Key:
@@ -62,6 +66,16 @@ def key_of(line: Record) -> Key:
 def asks(questions: Sequence[Question], options: Options) -> Iterator[Ask]:
     """All that a run is to ask, lazily."""
     return plan(islice(questions, options.limit), swap=options.swap, repeats=options.repeats)
+
+
+def still_to_ask(folder: str | Path, questions: Sequence[Question], options: Options) -> Iterator[Ask]:
+    """All that an invocation with these options would ask, the verdicts in ``folder`` left out where it resumes."""
+    path = Path(folder) / VERDICTS
+    done = set[Key]()
+    if options.resume and path.is_file():
+        lines = read_records(path)
+        done = {key_of(line) for line in lines if not (options.retry_errors and line["status"] == "api_error")}
+    return (ask for ask in asks(questions, options) if ask.key not in done)
 
 
 def total_asks(questions: Sequence[Question], options: Options) -> int:
@@ -131,16 +145,25 @@ async def run_judge(
             journal.drop(lambda line: line["status"] == "api_error")
         before = Progress()
         done = set[Key]()
+        last_error: str | None = None
         for line in journal.records():
             done.add(key_of(line))
             _count(before, line)
+            last_error = line.get("error") or last_error
+
+        async def ask_one(ask: Ask) -> Outcome:
+            nonlocal last_error
+            outcome = await _outcome(judge, ask)
+            last_error = outcome.record.get("error") or last_error
+            return outcome
+
         atomic.write_json(folder / RUN, manifest)
         todo = (ask for ask in asks(questions, options) if ask.key not in done)
         left = total_asks(questions, options) - sum(ask.key in done for ask in asks(questions, options))
         try:
             progress = await run(
                 todo,
-                lambda ask: _outcome(judge, ask),
+                ask_one,
                 journal,
                 concurrency=options.concurrency,
                 total=left,
@@ -157,6 +180,8 @@ async def run_judge(
             _failures(judge),
             left - progress.done,
             journal.torn_bytes,
+            manifest.get("base_url"),
+            last_error,
         )
     atomic.write_json(folder / RUN, {**manifest, **_ending(report)})
     return report
@@ -197,6 +222,7 @@ def _manifest(dataset: Dataset, judge: Judge, options: Options) -> dict[str, Any
         "swap": options.swap,
         "repeats": options.repeats,
         "limit": options.limit,
+        "asked": total_asks(dataset.questions, options),
         "concurrency": options.concurrency,
         "dataset": {"path": str(dataset.root.resolve()), "checksum": checksum_of(dataset)},
         "version": __version__,
