@@ -38,6 +38,13 @@ VERDICT_SCHEMA: dict[str, Any] = {
 }
 
 
+def missing_verdicts(missing: int | None, expected: int | None) -> str | None:
+    """What is said wherever a run is not finished; None where it is."""
+    if not missing:
+        return None
+    return f"{missing:,} of {expected:,} verdicts are missing; visualjudge judge … --resume goes on"
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """One judge over one dataset: what ``run.json`` says, and its verdicts as a table (VERDICT_SCHEMA)."""
@@ -48,6 +55,18 @@ class Run:
     verdicts: pl.DataFrame
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    expected: int | None = None
+    """Verdicts that a finished run has; None where ``run.json`` does not tell."""
+
+    @property
+    def missing(self) -> int | None:
+        """How many of those are not there yet."""
+        return None if self.expected is None else max(0, self.expected - self.verdicts.height)
+
+    @property
+    def unfinished(self) -> str | None:
+        """The sentence on a run that stopped before its last verdict."""
+        return missing_verdicts(self.missing, self.expected)
 
     @property
     def simulated(self) -> bool:
@@ -125,9 +144,10 @@ def question_table(questions: Sequence[Question]) -> pl.DataFrame:
             "image": [q.image_id for q in questions],
             "classes": [None if q.class_of_interest is None else "+".join(q.class_of_interest) for q in questions],
             "error_type": [q.error_type or NO_TYPE for q in questions],
-            "item": ["|".join(q.annotation_ids) for q in questions],
+            "item": ["|".join((q.task, *sorted(q.annotation_ids))) for q in questions],
             "scores": scores,
             "sources": sources,
+            "annotations": _lists([name for q in questions for name in q.annotation_ids], lengths, pl.String),
             **_answer_columns(questions),
             **features,
         },

@@ -56,13 +56,14 @@ def _true_scores(table: pl.DataFrame) -> dict[str, float]:
     """Mean score of each source over the different annotations that were asked about."""
     parts = [
         table.select(
-            item=pl.col("item").str.split("|").list.get(side),
+            annotation=pl.col("annotations").list.get(side),
+            task=pl.col("task"),
             source=pl.col("sources").list.get(side),
             score=pl.col("scores").list.get(side),
         )
         for side in (0, 1)
     ]
-    seen = pl.concat(parts).filter(pl.col("source").is_not_null()).unique(["item", "source"], maintain_order=True)
+    seen = pl.concat(parts).filter(pl.col("source").is_not_null()).unique(["task", "annotation", "source"], maintain_order=True)
     return dict(seen.group_by("source", maintain_order=True).agg(pl.col("score").mean()).iter_rows())
 
 
