@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from visualjudge.clients.base import FinishReason
 from visualjudge.judges.parsing.grammar import MARKED, STATED, Claim, Grammar
-from visualjudge.judges.parsing.kinds import Pairwise, Scoring
+from visualjudge.judges.parsing.kinds import Pairwise
 from visualjudge.judges.parsing.markup import unwrap, without_thoughts
 from visualjudge.judges.parsing.rankings import Ranking
 from visualjudge.judges.parsing.refusals import is_refusal
+from visualjudge.judges.parsing.scores import Scoring
 from visualjudge.judges.parsing.tokens import tokens_of
 from visualjudge.records import FAILED, Answer, QuestionType, Status
 
