@@ -54,6 +54,33 @@ def test_wrong_usage_is_exit_2(data, replies):
     assert call("infer", data, "--model", "m", "--out", "x.csv").returncode == 2
 
 
+def test_no_output_is_written_over_an_input(data, replies, tmp_path):
+    link = tmp_path / "link.tsv"
+    link.symlink_to(data)
+    before = data.read_bytes(), replies.read_bytes()
+    for words in (
+        ("circular", data, "--out", data),
+        ("circular", link, "--out", data),
+        ("eval", replies, "--data", data, "--json", replies),
+        ("eval", replies, "--data", data, "--json", data),
+        ("report", replies, "--data", data, "--out", replies),
+        ("report", replies, "--data", data, "--json", data),
+    ):
+        done = call(*words)
+        assert done.returncode == 2
+        assert "is an input file; name another file" in done.stderr
+    assert (data.read_bytes(), replies.read_bytes()) == before
+
+
+def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(data, tmp_path):
+    (tmp_path / "x.json").write_text("{}")
+    done = call("eval", tmp_path / "x.json", "--data", data)
+    assert done.returncode == 1
+    said = f"{tmp_path / 'x.json'}: not an xlsx workbook; give the .xlsx or the .jsonl that `mmbench infer` wrote"
+    assert done.stderr.strip().endswith(said)
+    assert "openpyxl" not in done.stderr
+
+
 def test_picture_that_is_none_stops_before_asking(data, tmp_path):
     done = call("infer", data, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "p.xlsx")
     assert done.returncode == 1

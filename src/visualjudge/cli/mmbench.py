@@ -86,6 +86,7 @@ def infer(
 
     if out.suffix.lower() != ".xlsx":
         raise UsageError(f"--out {out}: the results are an .xlsx file (the .jsonl is written beside it)")
+    _keep_inputs([data], {"--out": out, "--out (its .jsonl)": Places(out).journal})
     fields = {
         "backend": backend,
         "model_name": model,
@@ -121,6 +122,7 @@ def evaluate(
     from visualjudge.atomic import write_json
     from visualjudge.mmbench.scores import scores
 
+    _keep_inputs([data, predictions], {"--json": json})
     table = _table(data, skip_invalid)
     found = _evaluation(table, predictions, rules)
     if matcher_model:
@@ -144,6 +146,7 @@ def circular(
     from visualjudge.cli.progress import stages
     from visualjudge.mmbench.circular import write_rotations
 
+    _keep_inputs([data], {"--out": out})
     table = _table(data, skip_invalid)
     done = 0
     with stages() as tell:
@@ -177,6 +180,7 @@ def report(
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} results files")
     names = name or [path.stem for path in predictions]
+    _keep_inputs([data, *predictions], {"--out": out, "--json": json})
     if len(set(names)) != len(names):
         raise UsageError(f"two results files would bear the name {max(names, key=names.count)!r}: add --name for each")
     table = _table(data, skip_invalid)
@@ -190,6 +194,18 @@ def report(
 
 
 # ---------------------------------------------------------------- steps
+
+
+def _keep_inputs(inputs: list[Path], outputs: dict[str, Path | None]) -> None:
+    """Refuse to write over what is read, under whatever name, or one output over another."""
+    taken = {path.resolve(): "is an input file" for path in inputs}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        place = path.resolve()
+        if place in taken:
+            raise UsageError(f"{option}: {path} {taken[place]}; name another file")
+        taken[place] = f"is what {option} writes"
 
 
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:

@@ -105,8 +105,10 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
         raise DataError(f"{file}: no such file")
     try:
         book = openpyxl.load_workbook(file, read_only=True, data_only=False)
-    except (zipfile.BadZipFile, InvalidFileException, KeyError, ValueError, OSError) as error:
-        raise DataError(f"{file}: not an xlsx workbook ({' '.join(str(error).split())[:120]})") from None
+    except (zipfile.BadZipFile, InvalidFileException, KeyError, ValueError, OSError):
+        raise DataError(
+            f"{file}: not an xlsx workbook; give the .xlsx or the .jsonl that `mmbench infer` wrote"
+        ) from None
     try:
         return _lines(file, book.worksheets[0].iter_rows(values_only=True))
     finally:
