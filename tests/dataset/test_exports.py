@@ -12,9 +12,9 @@ import pytest
 
 from making import make_folder
 from visualjudge.dataset.build import Options, build
-from visualjudge.dataset.exports import export
+from visualjudge.dataset.exports import embedded_bytes, export
 from visualjudge.dataset.exports.vlmevalkit import numbered
-from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.folder import Dataset, load_dataset, selected
 from visualjudge.dataset.sampling import Caps
 from visualjudge.errors import DataError, UsageError
 
@@ -62,7 +62,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_vlmevalkit_tables_hold_pictures_marks_and_options(dataset: Dataset, tmp_path: Path) -> None:
-    files = export(dataset, "vlmevalkit", tmp_path)
+    files = export(dataset, "vlmevalkit", tmp_path, embed=True)
     assert {path.name for path in files} == {f"mine_{kind}.tsv" for kind in ("pairwise", "ranking", "scoring")}
     asked = {question.id: question for question in dataset.questions}
     rows = _rows(tmp_path / "mine_pairwise.tsv")
@@ -74,6 +74,64 @@ def test_vlmevalkit_tables_hold_pictures_marks_and_options(dataset: Dataset, tmp
         assert f"<image {len(pictures)}>" in row["question"]
         assert row["A"] and row["B"] and row["answer"] == question.answer
     assert "A" not in _rows(tmp_path / "mine_scoring.tsv")[0]
+
+
+def test_vlmevalkit_names_pictures_that_are_written_once(dataset: Dataset, tmp_path: Path) -> None:
+    export(dataset, "vlmevalkit", tmp_path)
+    asked = {question.id: question for question in dataset.questions}
+    for kind in ("pairwise", "ranking", "scoring"):
+        for row in _rows(tmp_path / f"mine_{kind}.tsv"):
+            question = asked[row["question_id"]]
+            named = row["image_path"]
+            paths = [Path(p) for p in (ast.literal_eval(named) if named.startswith("[") else [named])]
+            assert "image" not in row
+            assert all(path.is_absolute() for path in paths)
+            expected = [dataset.image_path(p).read_bytes() for p in question.images]
+            assert [path.read_bytes() for path in paths] == expected
+    shown = {path for question in dataset.questions for path in question.images}
+    assert len([path for path in (tmp_path / "images").rglob("*") if path.is_file()]) == len(shown)
+
+
+def test_the_size_of_embedded_pictures_is_that_of_the_tables(dataset: Dataset, tmp_path: Path) -> None:
+    files = export(dataset, "vlmevalkit", tmp_path, embed=True)
+    pictures = sum(len(row["image"]) for file in files for row in _rows(file))
+    assert embedded_bytes(dataset, "vlmevalkit", embed=True) == pytest.approx(pictures, rel=0.02)
+    assert embedded_bytes(dataset, "vlmevalkit") == embedded_bytes(dataset, "trl") == 0
+
+
+@pytest.mark.parametrize("name", ["sharegpt", "trl"])
+def test_a_file_that_is_there_is_kept_unless_forced(dataset: Dataset, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text("precious")
+    with pytest.raises(UsageError, match=r"mine.jsonl is there already; name another, or add --force"):
+        export(dataset, name, file)
+    assert file.read_text() == "precious"
+    export(dataset, name, file, force=True)
+    assert file.read_text() != "precious"
+    with pytest.raises(UsageError, match="is a folder"):
+        export(dataset, name, tmp_path, force=True)
+
+
+@pytest.mark.parametrize("name", ["parquet", "vlmevalkit"])
+def test_a_folder_that_is_not_empty_is_kept_unless_forced(dataset: Dataset, tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.txt").write_text("precious")
+    with pytest.raises(UsageError, match="is a folder that is not empty"):
+        export(dataset, name, tmp_path)
+    export(dataset, name, tmp_path, force=True)
+    assert (tmp_path / "notes.txt").read_text() == "precious"
+    with pytest.raises(UsageError, match="is a file; "):
+        export(dataset, name, tmp_path / "notes.txt", force=True)
+
+
+def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_path: Path) -> None:
+    few = selected(dataset, ["generation_t2i"], 3)
+    [path] = export(few, "sharegpt", tmp_path / "few.jsonl")
+    wanted = [question.id for question in dataset.questions if question.task == "generation_t2i"][:3]
+    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == wanted
+    with pytest.raises(DataError, match="no question to export"):
+        export(selected(dataset, ["depth_estimation"]), "trl", tmp_path / "none.jsonl")
+    with pytest.raises(UsageError, match="--embed"):
+        export(dataset, "trl", tmp_path / "none.jsonl", embed=True)
 
 
 def test_marks_are_numbered_in_order() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,11 @@ EPILOG = (
     "Examples:\n\n"
     "visualjudge export dataset --format parquet --out hub-folder\n\n"
     "visualjudge export dataset --format vlmevalkit --out LMUData\n\n"
+    "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 --out LMUData\n\n"
     "visualjudge export dataset --format trl --out preferences.jsonl"
 )
+LARGE = 500_000_000
+"""Bytes from which an export's size is told before it is written."""
 
 
 @app.command(epilog=EPILOG)
@@ -22,17 +26,33 @@ def export(
     dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
     out: Annotated[Path, typer.Option("--out", help="Folder (parquet, vlmevalkit) or file (sharegpt, trl)")],
     form: Annotated[str, typer.Option("--format", help="parquet, vlmevalkit, sharegpt or trl")] = "parquet",
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over an existing file, or into a folder that is not empty.")
+    ] = False,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="vlmevalkit: pictures inside the tables, as base64, once for each use.")
+    ] = False,
+    task: Annotated[list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
 ) -> None:
     """Write a dataset in the format of another tool.
 
     parquet: Hugging Face datasets, pictures embedded. vlmevalkit: TSV tables. sharegpt, trl: JSONL to train judges.
     """
     from visualjudge.cli.progress import stages
+    from visualjudge.dataset.exports import embedded_bytes
     from visualjudge.dataset.exports import export as export_dataset
-    from visualjudge.dataset.folder import load_dataset
+    from visualjudge.dataset.folder import load_dataset, selected
 
+    read = selected(load_dataset(dataset), task, limit)
+    size = embedded_bytes(read, form, embed=embed)
+    if size > LARGE:
+        print(f"visualjudge: {out}: about {size / 1e9:.1f} GB; --task and --limit write less", file=sys.stderr)
     with stages() as progress:
-        read = load_dataset(dataset)
-        files = export_dataset(read, form, out, lambda done, total: progress(f"writing {form}", done, total))
+
+        def tick(done: int, total: int) -> None:
+            progress(f"writing {form}", done, total)
+
+        files = export_dataset(read, form, out, tick, embed=embed, force=force)
     for file in files:
         print(file)

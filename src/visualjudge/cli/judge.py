@@ -134,16 +134,9 @@ def judge(
 
 
 def _dataset(path: Path, tasks: list[str] | None) -> Dataset:
-    from dataclasses import replace
+    from visualjudge.dataset.folder import load_dataset, selected
 
-    from visualjudge.dataset.folder import load_dataset
-    from visualjudge.tasks import task_named
-
-    found = load_dataset(path)
-    if not tasks:
-        return found
-    names = {task_named(name).name for name in tasks}
-    return replace(found, questions=tuple(question for question in found.questions if question.task in names))
+    return selected(load_dataset(path), tasks)
 
 
 def _key(variable: str | None) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import orjson
 
 from visualjudge.errors import DataError, UsageError
 from visualjudge.records import OptionFeatures, Question
+from visualjudge.tasks import task_named
 
 VERSION = "2.1"
 QUESTIONS = "questions.json"
@@ -66,6 +67,19 @@ def load_dataset(path: str | Path) -> Dataset:
     if not isinstance(raw, list) or not isinstance(meta, dict):
         raise DataError(f"{path}: {QUESTIONS} holds an array and {META} an object; these do not")
     return Dataset(root, tuple(question_from_wire(item, k) for k, item in enumerate(raw)), meta)
+
+
+def selected(dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None) -> Dataset:
+    """The dataset with only the questions of ``tasks`` (None or empty: all), and of those the first ``limit``.
+
+    Raises
+    ------
+    UnknownName
+        If a task is none.
+    """
+    names = {task_named(name).name for name in tasks or ()}
+    kept = [question for question in dataset.questions if not names or question.task in names]
+    return replace(dataset, questions=tuple(kept[:limit]))
 
 
 def question_from_wire(raw: Any, position: int = 0) -> Question:

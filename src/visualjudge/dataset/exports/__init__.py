@@ -3,33 +3,101 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from visualjudge.dataset.exports.jsonl import export_sharegpt, export_trl
 from visualjudge.dataset.exports.parquet import export_parquet
-from visualjudge.dataset.exports.vlmevalkit import export_vlmevalkit
+from visualjudge.dataset.exports.vlmevalkit import export_vlmevalkit, export_vlmevalkit_embedded
 from visualjudge.dataset.folder import Dataset
-from visualjudge.errors import UsageError
+from visualjudge.errors import DataError, UsageError
 
 Tick = Callable[[int, int], None]
-FORMATS: dict[str, Callable[[Dataset, Path, Tick], list[Path]]] = {
-    "parquet": export_parquet,
-    "vlmevalkit": export_vlmevalkit,
-    "sharegpt": export_sharegpt,
-    "trl": export_trl,
+Write = Callable[[Dataset, Path, Tick], list[Path]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How to write a format, what ``--out`` is, and how many bytes a byte of a picture takes inside it (0: beside)."""
+
+    write: Write
+    is_folder: bool
+    blow_up: float = 0
+    embedded: Format | None = None
+    """The same with pictures inside, where that is a choice."""
+
+
+FORMATS = {
+    "parquet": Format(export_parquet, is_folder=True, blow_up=1),
+    "vlmevalkit": Format(
+        export_vlmevalkit, is_folder=True, embedded=Format(export_vlmevalkit_embedded, is_folder=True, blow_up=4 / 3)
+    ),
+    "sharegpt": Format(export_sharegpt, is_folder=False),
+    "trl": Format(export_trl, is_folder=False),
 }
 
 
-def export(dataset: Dataset, name: str, out: str | Path, tick: Tick = lambda done, total: None) -> list[Path]:
+def export(
+    dataset: Dataset,
+    name: str,
+    out: str | Path,
+    tick: Tick = lambda done, total: None,
+    *,
+    embed: bool = False,
+    force: bool = False,
+) -> list[Path]:
     """Write ``dataset`` in the format called ``name`` to ``out``; the files that were written.
+
+    Parameters
+    ----------
+    embed
+        Pictures inside, where the format leaves the choice (vlmevalkit).
+    force
+        Write over a file that is there, or into a folder that is not empty.
 
     Raises
     ------
     UsageError
-        If there is no such format.
+        If there is no such format, it leaves no choice of ``embed``, or ``out`` is there already.
     DataError
-        If a picture of the dataset is missing.
+        If a picture of the dataset is missing, or there is no question.
     """
+    form, path = _chosen(name, embed), Path(out)
+    if not dataset.questions:
+        raise DataError(f"{dataset.root}: no question to export (of this task, if one was named)")
+    _check_out(path, name, form, force)
+    return form.write(dataset, path, tick)
+
+
+def embedded_bytes(dataset: Dataset, name: str, *, embed: bool = False) -> int:
+    """About how many bytes of pictures an export will hold: each use of a picture counts."""
+    form = _chosen(name, embed)
+    if not form.blow_up:
+        return 0
+    names = {path for question in dataset.questions for path in question.images}
+    sizes = {path: place.stat().st_size for path in names if (place := dataset.image_path(path)).is_file()}
+    uses = sum(sizes.get(path, 0) for question in dataset.questions for path in question.images)
+    return round(form.blow_up * uses)
+
+
+def _chosen(name: str, embed: bool) -> Format:
     if name not in FORMATS:
         raise UsageError(f"unknown format {name!r}; one of: {', '.join(FORMATS)}")
-    return FORMATS[name](dataset, Path(out), tick)
+    if not embed:
+        return FORMATS[name]
+    embedded = FORMATS[name].embedded
+    if embedded is None:
+        raise UsageError(f"--embed: the format {name} has no choice of it; vlmevalkit has")
+    return embedded
+
+
+def _check_out(out: Path, name: str, form: Format, force: bool) -> None:
+    if not out.exists():
+        return
+    if out.is_dir() != form.is_folder:
+        is_one, due = ("folder", "file") if out.is_dir() else ("file", "folder")
+        raise UsageError(f"--out: {out} is a {is_one}; {name} is written to a {due}")
+    if force or (form.is_folder and not any(out.iterdir())):
+        return
+    what = "is a folder that is not empty" if form.is_folder else "is there already"
+    raise UsageError(f"--out: {out} {what}; name another, or add --force to write over what is there")

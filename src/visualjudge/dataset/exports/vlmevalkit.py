@@ -1,8 +1,11 @@
-"""TSV as VLMEvalKit reads it: ``index``, base64 ``image``, ``question``, options, ``answer``, categories.
+"""TSV as VLMEvalKit reads it: ``index``, pictures, ``question``, options, ``answer``, categories.
 
-Conventions (vlmeval/dataset/image_base.py, image_mcq.py): several pictures are the text of a Python list, in ``image``
-and in ``image_path`` (the names they are saved under); ``<image 1>``, ``<image 2>`` … in the question say where each
-belongs. Pairwise questions are multiple choice; rankings and scores have no options and go to tables of their own.
+Conventions (vlmeval/dataset/image_base.py, image_mcq.py): several pictures are the text of a Python list;
+``<image 1>``, ``<image 2>`` … in the question say where each belongs. Without a column ``image`` the pictures are
+files, named in ``image_path`` and opened as named, so absolutely. With it they are base64 text, and ``image_path`` has
+the names they are saved under; a cell may name another row in place of its own text only as a whole, not picture by
+picture, so that a picture of several questions is there as often. Pairwise questions are multiple choice; rankings and
+scores have no options and go to tables of their own.
 """
 
 from __future__ import annotations
@@ -10,21 +13,59 @@ from __future__ import annotations
 import base64
 import csv
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from visualjudge.atomic import atomic_path
+from visualjudge.atomic import atomic_path, write_bytes
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.exports.media import answer_text, picture_bytes
 from visualjudge.dataset.folder import Dataset
 from visualjudge.records import Question
 
-COLUMNS = ("index", "image", "image_path", "question", "answer", "category", "l2-category", "question_id")
+COLUMNS = ("index", "image_path", "question", "answer", "category", "l2-category", "question_id")
+IMAGES = "images"
 CHOICES = {"A": "Option A", "B": "Option B"}
 
 
+Pictures = Callable[[Question], dict[str, str]]
+"""The cells of a row that hold or name its pictures."""
+
+
 def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/<dataset's name>_<question type>.tsv`` for each type of question that there is."""
+    """Write ``out/<dataset's name>_<question type>.tsv`` for each type of question that there is.
+
+    Each picture is written once, to ``out/images/<dataset's name>/``; the tables name it by its absolute path.
+    """
+    home = out.resolve() / IMAGES / dataset.root.resolve().name
+    written: set[str] = set()
+
+    def cells(question: Question) -> dict[str, str]:
+        for path in question.images:
+            if path not in written:
+                write_bytes(home / path, picture_bytes(dataset, path))
+                written.add(path)
+        return {"image_path": _cell([str(home / path) for path in question.images])}
+
+    return _write(dataset, out, cells, COLUMNS, tick)
+
+
+def export_vlmevalkit_embedded(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
+    """The same tables with every picture as base64 in every row that shows it: they can be moved, and are large."""
+
+    def cells(question: Question) -> dict[str, str]:
+        texts = [base64.b64encode(picture_bytes(dataset, path)).decode() for path in question.images]
+        return {"image": _cell(texts), "image_path": _cell([Path(path).name for path in question.images])}
+
+    return _write(dataset, out, cells, (COLUMNS[0], "image", *COLUMNS[1:]), tick)
+
+
+def _cell(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else repr(texts)
+
+
+def _write(
+    dataset: Dataset, out: Path, pictures: Pictures, columns: Sequence[str], tick: Callable[[int, int], None]
+) -> list[Path]:
     files = []
     done = itertools.count(1)
     for kind in dict.fromkeys(question.question_type for question in dataset.questions):
@@ -32,10 +73,11 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
         choices = CHOICES if kind == "pairwise" else {}
         with atomic_path(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file, delimiter="\t", lineterminator="\n")
-            table.writerow([*COLUMNS, *choices])
+            table.writerow([*columns, *choices])
             asked = (question for question in dataset.questions if question.question_type == kind)
             for index, question in enumerate(asked, start=1):
-                table.writerow([*_row(dataset, index, question), *choices.values()])
+                row = _row(index, question) | pictures(question) | choices
+                table.writerow([row[name] for name in (*columns, *choices)])
                 tick(next(done), len(dataset.questions))
         files.append(path)
     return files
@@ -47,17 +89,12 @@ def numbered(prompt: str) -> str:
     return first + "".join(f"<image {k}>{part}" for k, part in enumerate(rest, start=1))
 
 
-def _row(dataset: Dataset, index: int, question: Question) -> list[str | int]:
-    pictures = [base64.b64encode(picture_bytes(dataset, path)).decode() for path in question.images]
-    names = [Path(path).name for path in question.images]
-    one = len(pictures) == 1
-    return [
-        index,
-        pictures[0] if one else repr(pictures),
-        names[0] if one else repr(names),
-        numbered(question.prompt),
-        answer_text(question.answer),
-        question.task,
-        f"{question.task}/{question.encoding}",
-        question.id,
-    ]
+def _row(index: int, question: Question) -> dict[str, str | int]:
+    return {
+        "index": index,
+        "question": numbered(question.prompt),
+        "answer": answer_text(question.answer),
+        "category": question.task,
+        "l2-category": f"{question.task}/{question.encoding}",
+        "question_id": question.id,
+    }
