@@ -88,6 +88,10 @@ class Grammar:
         """Productions of this kind of question alone."""
         return iter(())
 
+    def vetoed(self) -> bool:
+        """Whether something in the reply forbids to read any value from it."""
+        return False
+
     # ------------------------------------------------ reading
 
     def claims(self) -> list[Claim]:

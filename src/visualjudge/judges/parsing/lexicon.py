@@ -48,6 +48,8 @@ class Term(Enum):
     SCALE = auto()
     RETRACT = auto()
     EXAMPLE = auto()
+    REVERSED = auto()  # an order that is not best first
+    WRONG = auto()  # adjectives that make "the … answer" no answer
 
 
 class Refusal(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from visualjudge.judges.parsing.grammar import COMPARED, QUALIFIED, Claim, Found
+from visualjudge.judges.parsing.grammar import COMPARED, QUALIFIED, Claim, Found, Sentence
 from visualjudge.judges.parsing.kinds import Letters
 from visualjudge.judges.parsing.lexicon import Term
 from visualjudge.judges.parsing.tokens import Kind, Token
@@ -17,6 +17,18 @@ class Ranking(Letters):
     colon_heads = frozenset({Term.FINAL, Term.CONCLUDE})
     verbs = frozenset({Term.CHOOSE, Term.RANK})
     n_options = 5
+
+    def vetoed(self) -> bool:
+        """Another order than best first is spoken of: worst first, as shown. It is not turned round: that is a guess."""
+        return any(token.term is Term.REVERSED for token in self.tokens)
+
+    def free(self, at: int) -> bool:
+        """A ranking after "e.g." anywhere in the sentence is an example, too."""
+        home = self._home[at]
+        return super().free(at) and all(t.term is not Term.EXAMPLE for t in self.tokens[home.start : home.end])
+
+    def _bare(self, sentence: Sentence) -> Found | None:
+        return super()._bare(sentence) if self.free(sentence.start) else None
 
     def value(self, at: int, *, stated: bool) -> Found | None:
         start = self.openers(at)
@@ -91,23 +103,35 @@ class Ranking(Letters):
         yield from self._lists()
 
     def _lists(self) -> Iterator[Claim]:
-        letters, start = "", 0
-        for sentence in self.sentences:
-            item = self._item_letter(sentence.start, len(letters) + 1) if self.tokens[sentence.start].first else None
+        """One option a line, on lines that follow each other."""
+        letters, start, remarks = "", 0, False
+        for at in self._line_starts():
+            item = self._item_letter(at, len(letters) + 1)
             if item is None:
+                letters, remarks = "", False
                 continue
-            start = start if letters else sentence.start
-            letters += item
+            start = start if letters else at
+            letters, remarks = letters + str(item.value), remarks or not self._line_ends_at(item.end)
             if len(letters) == self.n_options:
-                yield Claim(self._complete(letters), QUALIFIED, start)
-                letters = ""
+                shown = letters == "".join(sorted(letters))  # remarks on the options as they were shown, one by one
+                yield Claim(None if remarks and shown else self._complete(letters), QUALIFIED, start)
+                letters, remarks = "", False
+
+    def _line_starts(self) -> Iterator[int]:
+        for at, token in enumerate(self.tokens):
+            if token.kind is not Kind.BREAK and (at == 0 or self.tokens[at - 1].kind is Kind.BREAK):
+                yield at
+
+    def _line_ends_at(self, at: int) -> bool:
+        token = self.peek(self.skip_marks(at, ".", ")", "]", ",", ";", '"', "'"))
+        return token is None or token.kind is Kind.BREAK
 
     def _item(self, at: int) -> bool:
         token = self.peek(at)
         after = self.peek(at + 1)
         return token is not None and token.value == 1 and after is not None and after.mark(".", ")", ":", "-")
 
-    def _item_letter(self, at: int, number: int) -> str | None:
+    def _item_letter(self, at: int, number: int) -> Found | None:
         """The letter of the line ``number. Option B …``, or of a line that is a letter alone."""
         token = self.tokens[at]
         if token.kind is Kind.NUMBER:
@@ -115,6 +139,15 @@ class Ranking(Letters):
                 return None
             at = self.skip_marks(at + 1, ".", ")", ":", "-")
         found = self.option(at, stated=True)
-        if found is None or (token.kind is not Kind.NUMBER and not self._ends(found.end)):
-            return None
-        return str(found.value)
+        if found is None or self._line_ends_at(found.end):
+            return found
+        return found if token.kind is Kind.NUMBER and self._plain_remark(found.end) else None
+
+    def _plain_remark(self, at: int) -> bool:
+        """Whether the rest of the line neither scores nor ranks: such a remark could contradict the list."""
+        ranks = (Term.BETTER, Term.WORSE, Term.TIE, Term.RANK, Term.WRONG)
+        while at < len(self.tokens) and self.tokens[at].kind is not Kind.BREAK:
+            if self.tokens[at].term in ranks or (self.tokens[at].kind is Kind.NUMBER and self.tokens[at].text.isdigit()):
+                return False
+            at += 1
+        return True

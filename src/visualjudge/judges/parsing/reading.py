@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from visualjudge.clients.base import FinishReason
+from visualjudge.judges.parsing.echoes import without_echo
 from visualjudge.judges.parsing.grammar import MARKED, STATED, Claim, Grammar
 from visualjudge.judges.parsing.kinds import Pairwise
 from visualjudge.judges.parsing.markup import unwrap, without_thoughts
@@ -49,7 +50,7 @@ def read_reply(
         return Reading(FAILED, "truncated")
     if finish_reason == "refusal":
         return Reading(FAILED, "refusal")
-    said = without_thoughts(text)
+    said = without_echo(without_thoughts(text))
     value = _agreed(_claims(said, question_type, n_options))
     if value is not None:
         return Reading(value, "ok")
@@ -57,6 +58,8 @@ def read_reply(
 
 
 def _claims(text: str, question_type: QuestionType, n_options: int) -> list[Claim]:
+    if _read(text, question_type, n_options).vetoed():
+        return []
     marked = unwrap(text)
     claims = _read(marked.plain, question_type, n_options).claims()
     for answer in marked.answers:
