@@ -79,3 +79,20 @@ def test_another_host_name_is_refused(client: TestClient) -> None:
 def test_no_schema_or_docs_pages(client: TestClient) -> None:
     assert client.get("/docs").status_code == 404
     assert client.get("/openapi.json").status_code == 404
+
+
+def test_right_in_one_order_and_wrong_in_the_other_is_mixed(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(3)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    answers = [("A", "B"), ("A", "A"), ("B", "B")]
+    verdicts = [
+        said(q, value, order)
+        for q, both in zip(questions, answers, strict=True)
+        for value, order in zip(both, ("AB", "BA"), strict=True)
+    ]
+    shelf = open_shelf(dataset, [write_run(tmp_path / "run", dataset, verdicts)])
+    assert shelf.table["outcome"].to_list() == ["mixed", "right", "wrong"]
+    text = TestClient(create_app(shelf), base_url="http://127.0.0.1:8421").get("/?outcome=mixed").text
+    assert "1 questions" in text
+    assert "mixed (1 of 2 right)" in text
+    assert "some verdicts are right and some wrong" in text

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from visualjudge.errors import UsageError
-from visualjudge.viewer.shelf import FILTERS, PAGE, Shelf
+from visualjudge.viewer.shelf import FILTERS, OUTCOMES, PAGE, Shelf
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -91,6 +91,7 @@ def _list(shelf: Shelf, query: dict[str, str]) -> dict[str, Any]:
         "pages": max(1, -(-total // PAGE)),
         "chosen": chosen,
         "choices": shelf.choices(),
+        "outcomes": OUTCOMES,
         "link": lambda number: "/?" + urlencode({**chosen, "page": number}),
         "root": shelf.dataset.root,
         "judges": [run.name for run in shelf.runs],

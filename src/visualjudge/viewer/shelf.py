@@ -17,7 +17,13 @@ from visualjudge.records import Question
 
 PAGE = 50
 FILTERS = ("task", "encoding", "kind", "error_type", "outcome")
-OUTCOMES = ("right", "wrong", "failed", "not asked")
+OUTCOMES = {
+    "right": "every verdict is right",
+    "mixed": "some verdicts are right and some wrong: the orders, repeats or judges disagree",
+    "wrong": "every verdict is wrong",
+    "failed": "a reply could not be used",
+    "not asked": "there is no verdict",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,19 +50,22 @@ class Shelf:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row a question, with ``outcome``: failed before wrong before right over all its verdicts."""
+        """One row a question, with ``outcome``: (OUTCOMES) over all its verdicts and how many of them are ``right``."""
         base = question_table(self.dataset.questions).select("id", "task", "encoding", "kind", "image", "error_type")
         exact = pl.when(pl.col("kind") == "ranking").then(pl.col("text") == pl.col("answer"))
         close = exact.otherwise((pl.col("number") - pl.col("truth")).abs() <= 1)
         right = pl.when(pl.col("kind") == "pairwise").then(pl.col("right")).otherwise(close)
-        level = pl.when(~pl.col("parsed")).then(2).when(right.fill_null(False)).then(0).otherwise(1)
-        seen = [t.select("id", level=level) for t in self._joined]
+        good = (pl.col("parsed") & right).fill_null(False)
+        seen = [t.select("id", "parsed", good=good) for t in self._joined]
         if not seen:
-            return base.with_columns(outcome=pl.lit("not asked"))
-        worst = pl.concat(seen).group_by("id").agg(pl.col("level").max())
-        names = dict(enumerate(OUTCOMES[:3]))
-        outcome = pl.col("level").replace_strict(names, default="not asked", return_dtype=pl.String)
-        return base.join(worst, on="id", how="left", maintain_order="left").select(base.columns, outcome=outcome)
+            return base.with_columns(outcome=pl.lit("not asked"), right=pl.lit(0), asked=pl.lit(0))
+        counts = (
+            pl.concat(seen)
+            .group_by("id")
+            .agg(right=pl.col("good").sum(), failed=(~pl.col("parsed")).sum(), asked=pl.len())
+        )
+        table = base.join(counts, on="id", how="left", maintain_order="left")
+        return table.select(*base.columns, "right", "asked", outcome=_outcome())
 
     def choices(self) -> dict[str, list[str]]:
         """Every value of every filter."""
@@ -100,6 +109,22 @@ class Shelf:
         root = self.dataset.root.resolve()
         path = (root / name).resolve()
         return path if path.is_relative_to(root) and path.is_file() else None
+
+
+def _outcome() -> pl.Expr:
+    """A key of OUTCOMES from the counts ``right``, ``failed`` and ``asked``."""
+    right, asked = pl.col("right"), pl.col("asked")
+    return (
+        pl.when(asked.is_null())
+        .then(pl.lit("not asked"))
+        .when(pl.col("failed") > 0)
+        .then(pl.lit("failed"))
+        .when(right == asked)
+        .then(pl.lit("right"))
+        .when(right == 0)
+        .then(pl.lit("wrong"))
+        .otherwise(pl.lit("mixed"))
+    )
 
 
 def open_shelf(dataset: str | Path, runs: Sequence[str | Path] = ()) -> Shelf:
