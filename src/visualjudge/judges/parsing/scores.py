@@ -3,10 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from visualjudge.judges.parsing.grammar import COMPARED, QUALIFIED, Claim, Found, Grammar
+from visualjudge.judges.parsing.grammar import COMPARED, FINAL, QUALIFIED, Claim, Found, Grammar
 from visualjudge.judges.parsing.lexicon import Term
 from visualjudge.judges.parsing.tokens import Kind, Token
+
+# What may stand in a clause that states a score. Any other word might make the number a bound ("at least 8"), a
+# deduction, a count, or the score of one aspect or of another image: then the clause is not read.
+_SCORE_TERMS = frozenset(
+    {
+        Term.FINAL,
+        Term.CONCLUDE,
+        Term.ANSWER,
+        Term.NOUN,
+        Term.SCORE,
+        Term.IS,
+        Term.CHOOSE,
+        Term.GIVE,
+        Term.FILL,
+        Term.OF,
+        Term.POINTS,
+        Term.ASPECT,
+        Term.THEN,
+        Term.RETRACT,
+        Term.WHOLE,
+    }
+)
+_MORE_SCORE_WORDS = """
+    quality restored restoration segmentation mask detection scale range given assigned assessment evaluation say think
+    feel call for with has how well numerical single respond overall general di à que de du des della
+    张 图 片 这张 打 出 と
+"""
+_SCORE_WORDS = frozenset(_MORE_SCORE_WORDS.split())
+_OTHER_MEANINGS = frozenset(
+    (
+        "perfect",
+        "full",
+        "even",
+        "more",
+        "most",
+        "far",
+        "much",
+        "possible",
+        "better",
+        "low",
+        "high",
+        "the other",
+        "the other one",
+        "the other option",
+    )
+)
+"""Fillers elsewhere that here make the number something else: "a perfect score is 10", "more than 8"."""
+_OUT_OF = frozenset(("sur", "su", "auf", "von", "sobre", "em", "из"))
+"""Prepositions that mean "out of" between two numbers."""
+_PAUSES = (",", ":", "-", "(", "[")
+_ARITHMETIC = ("+", "^", "=", "%", "<")
 
 
 class Scoring(Grammar):
@@ -17,6 +69,82 @@ class Scoring(Grammar):
     verbs = frozenset({Term.GIVE, Term.CHOOSE})
     lead_marks = (",", "-", ":")
 
+    # ------------------------------------------------ what the clause of a claim must be
+
+    def claims(self) -> list[Claim]:
+        """All claims; one whose clause says more than a score is kept without its value, to contradict the weaker."""
+        return [claim if claim.value is None else self._checked(claim) for claim in super().claims()]
+
+    def _checked(self, claim: Claim) -> Claim:
+        numbers = range(claim.at, len(self.tokens))
+        at = next((n for n in numbers if self.tokens[n].value == claim.value and not self._of_the_scale(n)), None)
+        if at is not None and self._plain_before(claim, at) and self._plain_after(claim, at):
+            return claim
+        strength = claim.strength if claim.strength == FINAL else min(claim.strength, QUALIFIED)
+        return replace(claim, value=None, strength=strength)
+
+    def _plain_before(self, claim: Claim, at: int) -> bool:
+        """Whether the clause says nothing but a score up to the number."""
+        home = self._home[claim.at]
+        first = self.tokens[home.start]
+        if (first.term is Term.ASPECT or first.text.lower() == "for") and not self._only_score(home.start, claim.at):
+            return False
+        start = home.start if claim.strength <= COMPARED else self._clause_start(home.start, claim.at)
+        return self._only_score(start, at)
+
+    def _clause_start(self, start: int, at: int) -> int:
+        pauses = (n + 1 for n in range(start, at) if self.tokens[n].mark(*_PAUSES))
+        return max((n for n in pauses if not self._of_the_scale(n)), default=start)
+
+    def _plain_after(self, claim: Claim, at: int) -> bool:
+        """Whether no other value follows in the sentence, and what follows at once limits nothing."""
+        start = self._full_marks(at + 1)
+        stop = self._home[at].end if at in self._home else at + 1
+        if start is None:
+            return False
+        reason = next((n for n in range(start, stop) if self._gives_reason(n)), stop)
+        pause = next((n for n in range(start, reason) if self.tokens[n].mark(*_PAUSES)), reason)
+        if claim.strength <= COMPARED and claim.at == at and reason < stop and not self._home[at].opens_line:
+            return False
+        return self._only_score(start, pause) and not self._numbers(pause, reason)
+
+    def _gives_reason(self, at: int) -> bool:
+        token = self.tokens[at]
+        return token.term in (Term.BECAUSE, Term.THOUGH) or token.text.lower() == "as"
+
+    def _only_score(self, start: int, end: int) -> bool:
+        """Whether tokens ``start`` to ``end`` are words of scoring, the scale, or marks that compute nothing."""
+        return not self._numbers(start, end) and all(
+            self._says_score(at) or self._scale_at(at) for at in range(start, end)
+        )
+
+    def _says_score(self, at: int) -> bool:
+        token = self.tokens[at]
+        if token.kind is Kind.MARK:
+            return not token.mark("+", "^", "%")
+        if token.kind in (Kind.BREAK, Kind.NUMBER):
+            return True
+        if token.text.lower() in _OTHER_MEANINGS:
+            return False
+        return token.kind is Kind.LETTER or token.term in _SCORE_TERMS or token.text.lower() in _SCORE_WORDS
+
+    def _scale_at(self, at: int) -> bool:
+        """Whether the word links the scale's numbers: ``from 0 to 10``, ``out of 10``."""
+        near = range(max(0, at - 1), min(at + 2, len(self.tokens)))
+        links = (Term.FROM, Term.TO, Term.AND, Term.OUT_OF, Term.BETTER, Term.WORSE)
+        token = self.tokens[at]
+        linked = token.term in links or token.text.lower() in _OUT_OF
+        return linked and any(self._of_the_scale(n) for n in near)
+
+    def _numbers(self, start: int, end: int) -> bool:
+        return any(self.tokens[n].kind is Kind.NUMBER and not self._of_the_scale(n) for n in range(start, end))
+
+    # ------------------------------------------------ productions
+
+    def _label(self, at: int) -> Claim | None:
+        """ "Best: 10" names the scale's end, never a score."""
+        return None if self.tokens[at].term is Term.BETTER else super()._label(at)
+
     def value(self, at: int, *, stated: bool) -> Found | None:
         at = self.openers(at)
         token = self.peek(at)
@@ -26,7 +154,7 @@ class Scoring(Grammar):
         if self._of_the_scale(at):
             return None
         end = self._full_marks(at + 1)
-        if end is None or self._ranged(at, end):
+        if end is None or self._ranged(at, end) or self._computed(at, end):
             return Found(None, at + 1)
         if self._counts_something(end):
             return None
@@ -37,11 +165,17 @@ class Scoring(Grammar):
         token = self.peek(at)
         if token is None:
             return at
-        if token.mark("/") or token.term is Term.OUT_OF:
+        if self._divides(at):
             ten = self.peek(at + 1)
             good = ten is not None and ten.kind is Kind.NUMBER and ten.value == 10
             return self.skip(at + 2, Term.POINTS) if good else None
         return None if token.mark("%") else self.skip(at, Term.POINTS)
+
+    def _divides(self, at: int) -> bool:
+        """Whether the full mark follows: ``/10``, ``out of 10``, ``sur 10``."""
+        token, ten = self.tokens[at], self.peek(at + 1)
+        number = ten is not None and ten.kind is Kind.NUMBER
+        return token.mark("/") or token.term is Term.OUT_OF or (number and token.text.lower() in _OUT_OF)
 
     def _ranged(self, at: int, end: int) -> bool:
         """Whether two numbers are given: ``7-8``, ``7 or 8``, ``between 6 and 7``."""
@@ -50,20 +184,49 @@ class Scoring(Grammar):
         forward = linked and other is not None and other.kind is Kind.NUMBER
         return forward or self._bounded_before(at)
 
+    def _computed(self, at: int, end: int) -> bool:
+        """Whether the number is a term of a sum, signed, or less than exact: ``3+4``, ``- 3``, ``5+``, ``=7``."""
+        after, before = self.peek(end), self.tokens[at - 1] if at else None
+        first = self.tokens[at - 2] if at >= 2 else None
+        if after is not None and after.mark(*_ARITHMETIC):
+            return True
+        minus = before is not None and before.mark("-", "+", "^") and first is not None
+        return minus and first is not None and (first.kind is Kind.MARK or first.term is Term.IS)
+
     def _bounded_before(self, at: int) -> bool:
         """Whether what stands before makes the number a bound: ``between 6 and``, ``5-``, ``>``."""
         before = self.tokens[at - 1] if at else None
         first = self.tokens[at - 2] if at >= 2 else None
         if before is None:
             return False
-        if before.mark(">", "<"):
+        if before.mark("<"):
+            return not self._in_angles(at)
+        if before.mark(">"):
             return first is None or not first.mark("-", "=")
         link = before.term in (Term.TO, Term.OR) or before.mark("-")
         return before.term is Term.FROM or (link and first is not None and first.kind is Kind.NUMBER)
 
+    def _in_angles(self, at: int) -> bool:
+        """``<7>``, as a template's place is filled in."""
+        after = self.peek(at + 1)
+        return after is not None and after.mark(">")
+
+    def _named_end(self, at: int) -> bool:
+        """``0: worst, 10: best``, ``worst = 0, best = 10``."""
+        ends = (Term.BETTER, Term.WORSE)
+        after, word = self.peek(at + 1), self.peek(at + 2)
+        if after is not None and after.mark(":") and word is not None and word.term in ends:
+            return True
+        link, word = (self.tokens[at - 1], self.tokens[at - 2]) if at >= 2 else (None, None)
+        return link is not None and link.mark(":", "=") and word is not None and word.term in ends
+
     def _of_the_scale(self, at: int) -> bool:
-        """Whether the number belongs to the scale as the question gave it: ``0 to 10``, ``0 = worst``."""
+        """Whether the number belongs to the scale as the question gave it: ``0 to 10``, ``0 = worst``, ``/10``."""
         link, other, value = self.peek(at + 1), self.peek(at + 2), self.tokens[at].value
+        if value == 10 and at and self._divides(at - 1):
+            return True
+        if value in (0, 1, 10) and self._named_end(at):
+            return True
         if link is not None and link.mark("=") and not (other is not None and other.kind is Kind.NUMBER):
             return True
         to = link is not None and (link.term in (Term.TO, Term.AND) or link.mark("-"))
@@ -92,7 +255,8 @@ class Scoring(Grammar):
 
     def between(self, at: int) -> bool:
         """The scale, too, may stand between: "my score, on a scale from 0 to 10, is"."""
-        return super().between(at) or (self.tokens[at].kind is Kind.NUMBER and self._of_the_scale(at))
+        number = self.tokens[at].kind is Kind.NUMBER
+        return super().between(at) or (number and self._of_the_scale(at)) or self.tokens[at].mark("/")
 
     def loose(self, token: Token[Term]) -> bool:
         """ "I would rate the restored image a 7": any words but numbers may stand between."""
@@ -124,4 +288,12 @@ class Scoring(Grammar):
                         for token in self.tokens[at : found.end]
                     )
                     if fraction:
-                        yield Claim(found.value, COMPARED, at)
+                        alone = at == self.openers(sentence.start) and self._ends(found.end)
+                        value = found.value if alone or not self._other_numbers(found.value) else None
+                        yield Claim(value, COMPARED, at)
+
+    def _other_numbers(self, value: object) -> bool:
+        return any(
+            token.kind is Kind.NUMBER and token.value != value and not self._of_the_scale(at)
+            for at, token in enumerate(self.tokens)
+        )
