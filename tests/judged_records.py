@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -62,18 +63,27 @@ def features(*chars: int) -> tuple[OptionFeatures, ...]:
     return tuple(OptionFeatures(text_chars=n) for n in chars)
 
 
+def _digest(dataset: Path) -> str:
+    return hashlib.sha256((dataset / "questions.json").read_bytes()).hexdigest()
+
+
 def write_dataset(root: Path, questions: Sequence[Question]) -> Path:
     """A dataset folder without pictures."""
     root.mkdir(parents=True)
     (root / "questions.json").write_text(json.dumps([asdict(q) for q in questions]))
-    (root / "dataset.json").write_text(json.dumps({"version": "2.1", "files": {"questions.json": "abc"}}))
+    files = {"questions.json": _digest(root)}
+    (root / "dataset.json").write_text(json.dumps({"version": "2.1", "files": files}))
     return root
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write_run(root: Path, dataset: Path, verdicts: Sequence[Verdict], **info: Any) -> Path:
     """A run folder as the judge command leaves it."""
     root.mkdir(parents=True)
-    base = {"judge": root.name, "simulated": False, "dataset": {"path": str(dataset), "checksum": "abc"}}
+    base = {"judge": root.name, "simulated": False, "dataset": {"path": str(dataset), "checksum": _digest(dataset)}}
     (root / "run.json").write_text(json.dumps({**base, **info}))
     (root / "verdicts.jsonl").write_text("".join(json.dumps(asdict(v)) + "\n" for v in verdicts))
     return root

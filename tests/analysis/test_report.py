@@ -10,11 +10,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from judged_records import pair, said, write_dataset, write_run
+from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
+from visualjudge.analysis.report.disagreements import worst
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html as page
 from visualjudge.cli.report import app
+from visualjudge.errors import DataError, UsageError
 
 NASTY = '<script>alert("x")</script><img src="http://evil.example/x.png">'
 
@@ -87,3 +89,129 @@ def test_unreadable_line_is_said_and_ends_with_status_1(run: Path) -> None:
     done = CliRunner().invoke(app, [str(run)])
     assert done.exit_code == 1
     assert "line 1" in done.stderr
+
+
+MISSING = "28 of 36 verdicts are missing; visualjudge judge … --resume goes on"
+
+
+@pytest.mark.parametrize("told", [{"asked": 36}, {"swap": True, "repeats": 2, "limit": 9}])
+def test_unfinished_run_is_said_everywhere(told: dict[str, object], tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(20)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:8]], **told)
+    page_file, text_file, metrics = (tmp_path / name for name in ("r.html", "r.md", "m.json"))
+    done = CliRunner().invoke(app, [str(run), "--out", str(page_file), "--json", str(metrics)])
+    assert done.exit_code == 0
+    assert MISSING in done.stderr
+    CliRunner().invoke(app, [str(run), "--out", str(text_file), "--format", "md"])
+    assert MISSING in page_file.read_text()
+    assert MISSING in text_file.read_text()
+    entry = json.loads(metrics.read_text())["judges"][0]
+    assert (entry["expected"], entry["missing"]) == (36, 28)
+
+
+@pytest.mark.parametrize("told", [{"asked": 8}, {"swap": False, "repeats": 1, "limit": 8}, {}])
+def test_finished_run_says_nothing_of_missing_verdicts(told: dict[str, object], tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(20)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:8]], **told)
+    done = CliRunner().invoke(app, [str(run)])
+    assert done.exit_code == 0
+    assert "missing" not in done.output
+
+
+def test_failed_replies_of_every_question_type_are_shown(tmp_path: Path) -> None:
+    asked = [pair(0, (8.0, 1.0)), ranking(1, (3.0, 2.0, 1.0)), scoring(2, 4.0)]
+    dataset = write_dataset(tmp_path / "ds", asked)
+    verdicts = [said(asked[0], "A"), *(said(q, "?", status="refusal") for q in asked[1:])]
+    run = write_run(tmp_path / "run", dataset, verdicts)
+    line = "Failed replies: 0 of 1 pairwise, 1 of 1 ranking, 1 of 1 scoring."
+    shown = CliRunner().invoke(app, [str(run)]).stdout
+    for text in (shown, markdown(analyse([run])), page(analyse([run]))):
+        assert "2 of 3" in text
+    assert line in shown
+    assert line in markdown(analyse([run]))
+
+
+@pytest.mark.parametrize("option", ["--out", "--json", "--csv"])
+@pytest.mark.parametrize("name", ["run/verdicts.jsonl", "run/run.json", "ds/questions.json", "ds/dataset.json"])
+def test_report_never_overwrites_what_it_reads(run: Path, tmp_path: Path, option: str, name: str) -> None:
+    before = (tmp_path / name).read_bytes()
+    detour = tmp_path / "run" / ".." / name
+    done = CliRunner().invoke(app, [str(run), option, str(detour)])
+    assert isinstance(done.exception, UsageError)
+    assert (tmp_path / name).read_bytes() == before
+
+
+def test_one_run_twice_is_refused(run: Path) -> None:
+    with pytest.raises(UsageError, match="given twice"):
+        analyse([run, run.parent / "." / run.name / ".." / run.name])
+
+
+def _two_datasets(tmp_path: Path, first: int) -> list[Path]:
+    runs = []
+    for name, start in (("one", 0), ("two", first)):
+        questions = [pair(i, (8.0, 1.0)) for i in range(start, start + 8)]
+        dataset = write_dataset(tmp_path / f"ds-{name}", questions)
+        runs.append(write_run(tmp_path / name, dataset, [said(q, "A") for q in questions]))
+    return runs
+
+
+def test_runs_without_a_common_question_are_said_to_be(tmp_path: Path) -> None:
+    runs = _two_datasets(tmp_path, 100)
+    told = "different questions, none in common, and cannot be compared: one | two"
+    assert told in CliRunner().invoke(app, [*map(str, runs)]).stderr
+    assert told in markdown(analyse(runs)).replace("\\|", "|")
+    assert told in page(analyse(runs))
+
+
+def test_runs_with_common_questions_are_compared_without_a_warning(tmp_path: Path) -> None:
+    assert analyse(_two_datasets(tmp_path, 4)).metrics["warnings"] == []
+
+
+def test_datasets_with_different_questions_under_one_id_are_refused(tmp_path: Path) -> None:
+    one = write_dataset(tmp_path / "ds-one", [pair(0, (8.0, 1.0))])
+    two = write_dataset(tmp_path / "ds-two", [pair(0, (1.0, 8.0))])
+    verdict = [said(pair(0, (8.0, 1.0)), "A")]
+    runs = [write_run(tmp_path / name, home, verdict) for name, home in (("a", one), ("b", two))]
+    with pytest.raises(DataError, match="question q0 is another one"):
+        analyse(runs)
+
+
+def test_comparison_says_which_judge_is_taken_from_which(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, [*map(str, _two_datasets(tmp_path, 4))]).stdout
+    assert "one minus two: 0.0 points" in shown
+
+
+def test_judge_of_one_place_has_its_interval_explained(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(24)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "B", "BA"))]
+    run = write_run(tmp_path / "run", dataset, verdicts)
+    for text in (CliRunner().invoke(app, [str(run)]).stdout, markdown(analyse([run])), page(analyse([run]))):
+        assert "always chose the option shown first" in text
+
+
+def test_worst_disagreements_show_each_pair_once(tmp_path: Path) -> None:
+    turned = {"annotation_ids": ("b0", "a0"), "encoding": "text_other", "id": "again"}
+    questions = [pair(0, (8.0, 1.0)), pair(0, (1.0, 8.0), **turned), pair(1, (7.0, 1.0))]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [said(questions[0], "B"), said(questions[1], "A"), said(questions[2], "B")]
+    run = write_run(tmp_path / "run", dataset, verdicts)
+    assert [entry["image"] for entry in worst(analyse([run]).study, 0)] == ["image0", "image1"]
+
+
+@pytest.mark.parametrize(("period", "recommended"), [(2, False), (10, True)])
+def test_encoding_is_recommended_only_where_the_judge_beats_chance(
+    tmp_path: Path, period: int, recommended: bool
+) -> None:
+    questions = [
+        pair(i, (8.0, 1.0), id=f"{name}{i}", encoding=name) for name in ("text_xyxy", "text_other") for i in range(60)
+    ]
+    verdicts = [said(q, "B" if i % period == 0 else "A") for i, q in enumerate(questions)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
+    row = analysis.metrics["judges"][0]["encodings"][0]
+    assert (row["recommended"] is not None) is recommended
+    assert ("not shown to be better than chance" in page(analysis)) is not recommended
+    assert ("not shown to be better than chance" in markdown(analysis)) is not recommended

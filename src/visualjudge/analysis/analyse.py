@@ -15,8 +15,8 @@ import polars as pl
 from visualjudge.analysis.bias import binomial_p, preferences, swap_figures
 from visualjudge.analysis.bootstrap import Resampling
 from visualjudge.analysis.cells import margin_bin, pairwise_cells
-from visualjudge.analysis.comparisons import comparisons, judge_agreement
-from visualjudge.analysis.encoding_choice import recommend
+from visualjudge.analysis.comparisons import comparisons, judge_agreement, strangers
+from visualjudge.analysis.encoding_choice import recommend, why_none
 from visualjudge.analysis.join import Run, Study
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.leaks import leak_audit
@@ -83,6 +83,7 @@ def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis
     say("comparing judges")
     metrics = {
         "judges": judges,
+        "warnings": strangers(study),
         "comparisons": comparisons(study, resampling),
         "judge_agreement": judge_agreement(study),
         "leak_audit": leak_audit(study.questions, resampling),
@@ -140,15 +141,17 @@ def judge_entry(study: Study, index: int, resampling: Resampling) -> dict[str, A
 
 
 def _identity(run: Run, table: pl.DataFrame) -> dict[str, Any]:
-    tokens = table.select(pl.col("tokens_in", "tokens_out").sum(), latency=pl.col("latency_s").median()).row(
-        0, named=True
-    )
+    known = pl.col("tokens_in", "tokens_out")
+    told = pl.when(known.is_not_null().any()).then(known.sum())  # a sum of nothing is not 0 tokens
+    tokens = table.select(told, latency=pl.col("latency_s").median()).row(0, named=True)
     statuses = dict(sorted(table.group_by("status").len().iter_rows()))
     return {
         "judge": run.name,
         "simulated": run.simulated,
         "run": str(run.folder) if run.folder is not None else None,
         "verdicts": table.height,
+        "expected": run.expected,
+        "missing": run.missing,
         "questions": table["id"].n_unique(),
         "status": {str(k): int(n) for k, n in statuses.items()},
         "tokens": {"prompt": tokens["tokens_in"], "reply": tokens["tokens_out"]},
@@ -225,5 +228,6 @@ def _encodings(pairs: pl.DataFrame, resampling: Resampling) -> Rows:
     for task, part in _parts(pairs, "task"):
         rows, duels = recommend(part, resampling)
         chosen = next((row["encoding"] for row in rows if row["recommended"]), None)
-        out.append({"task": task, "recommended": chosen, "encodings": rows, "comparisons": duels})
+        reason = None if chosen else why_none(rows)
+        out.append({"task": task, "recommended": chosen, "reason": reason, "encodings": rows, "comparisons": duels})
     return out

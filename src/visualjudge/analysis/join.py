@@ -81,7 +81,7 @@ def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | Non
         ("prompt_tokens", "input_tokens", "prompt_token_count"),
         ("completion_tokens", "output_tokens", "candidates_token_count"),
     ):
-        values = [usage[n] for n in names if isinstance(usage.get(n), int)] if usage else []
+        values = [usage[n] for n in names if isinstance(usage.get(n), int) and usage[n] >= 0] if usage else []
         found.append(values[0] if values else None)
     return found[0], found[1]
 

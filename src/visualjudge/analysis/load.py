@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +12,11 @@ import orjson
 import polars as pl
 
 from visualjudge.analysis.join import VERDICT_SCHEMA, Run, Study, question_table, token_counts
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, UsageError
 from visualjudge.records import Question
 
 CHUNK_LINES = 50_000
+MOST_REPEATS = 1_000_000
 STATUSES = frozenset({"ok", "unparseable", "refusal", "truncated", "api_error"})
 
 
@@ -26,20 +28,36 @@ def _row(line: bytes, offset: int) -> tuple[Any, ...]:
         raise ValueError(status)
     number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
     text = value if isinstance(value, str) else None
-    order = "BA" if v.get("order") == "BA" else "AB"
+    order = v.get("order") or "AB"
+    if order not in ("AB", "BA"):
+        raise ValueError(order)
     tokens = token_counts(v.get("usage"))
     return (
         v["id"],
         order,
-        v.get("repeat") or 0,
+        _repeat(v.get("repeat")),
         text,
         number,
         status,
-        v.get("probability_a"),
-        v.get("latency_s"),
+        _number(v.get("probability_a")),
+        _number(v.get("latency_s")),
         *tokens,
         offset,
     )
+
+
+def _repeat(value: Any) -> int:
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MOST_REPEATS:
+        raise ValueError(value)
+    return value
+
+
+def _number(value: Any) -> float | None:
+    if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
+        raise ValueError(value)
+    return None if value is None else float(value)
 
 
 def read_verdicts(path: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
@@ -147,23 +165,63 @@ def _distinct_names(runs: Sequence[Run]) -> list[Run]:
     return out
 
 
+def _truth(question: Question) -> tuple[Any, ...]:
+    """What two datasets must agree on where they share a question's id."""
+    return question.answer, question.annotation_ids, question.final_scores
+
+
+def _refuse_twice(folders: Sequence[str | Path]) -> None:
+    seen = set[Path]()
+    for folder in folders:
+        home = Path(folder).resolve()
+        if home in seen:
+            raise UsageError(f"{folder}: is given twice; name each run once")
+        seen.add(home)
+
+
 def _merge_questions(roots: Sequence[Path]) -> tuple[tuple[Question, ...], Mapping[str, Any]]:
-    from visualjudge.dataset.folder import load_dataset
+    from visualjudge.dataset.folder import QUESTIONS, load_dataset
 
     seen: dict[str, Question] = {}
     meta: Mapping[str, Any] = {}
     for root in roots:
         dataset = load_dataset(root)
-        meta = meta or {**dataset.meta, "path": str(root), "questions_sha256": dataset.checksum}
+        meta = meta or {**dataset.meta, "path": str(root), "questions_sha256": _digest(root / QUESTIONS)}
         for question in dataset.questions:
-            seen.setdefault(question.id, question)
+            if _truth(seen.setdefault(question.id, question)) != _truth(question):
+                raise DataError(f"{root}: question {question.id} is another one in {roots[0]}: report the runs apart")
     return tuple(seen.values()), meta
 
 
-def _checked(run: Run, known: pl.Series, checksum: str | None) -> Run:
-    """The run with what does not fit the dataset noted."""
+def _digest(path: Path) -> str:
+    """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score verdicts wrongly."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int | None:
+    """How many verdicts a run is to have: as ``run.json`` states it, else counted from its options.
+
+    ``kinds``: the question type of every question of the run's dataset, in order; None where that is not known.
+    """
+    asked, limit = info.get("asked"), info.get("limit")
+    if isinstance(asked, int):
+        return asked
+    if kinds is None or not {"swap", "repeats", "limit"} <= info.keys():
+        return None
+    chosen = kinds.head(limit) if isinstance(limit, int) else kinds
+    turned = int((chosen == "pairwise").sum()) if info["swap"] else 0
+    return (chosen.len() + turned) * int(info["repeats"] or 1)
+
+
+def _checked(run: Run, questions: pl.DataFrame, checksum: str | None, alone: bool) -> Run:
+    """The run with what does not fit the dataset, or is not there, noted; ``alone``: no other dataset is read."""
+    known = questions["id"]
     strangers = run.verdicts.filter(~pl.col("id").is_in(known.implode())).height
+    run = replace(run, expected=expected_verdicts(run.info, questions["kind"] if alone else None))
     notes, problems = list(run.warnings), list(run.problems)
+    if run.unfinished:
+        notes.insert(0, f"{run.folder}: {run.unfinished}")
     if strangers and strangers == run.verdicts.height:
         raise DataError(f"{run.folder}: none of its verdicts is on a question of the dataset; name it with --dataset")
     if strangers:
@@ -187,18 +245,36 @@ def _roots(runs: Sequence[Run], dataset: str | Path | None) -> list[Path]:
     return roots
 
 
+def input_files(folders: Sequence[str | Path], dataset: str | Path | None = None) -> list[Path]:
+    """The files that a study of these runs is read from, there or not.
+
+    Raises
+    ------
+    DataError
+        If a ``run.json`` cannot be read.
+    """
+    homes = [Path(folder) for folder in folders]
+    roots = [Path(dataset)] if dataset is not None else [dataset_path(_info(home)) for home in homes]
+    files = [home / name for home in homes for name in ("verdicts.jsonl", "run.json")]
+    return files + [root / name for root in roots if root for name in ("questions.json", "dataset.json")]
+
+
 def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = None, seed: int = 0) -> Study:
     """Runs with the questions they were asked. ``dataset`` overrides the path that the runs remember.
 
     Raises
     ------
+    UsageError
+        If a run is given twice.
     DataError
-        If a run or its dataset cannot be read, or none of a run's verdicts is on a question of the dataset.
+        If a run or its dataset cannot be read, none of a run's verdicts is on a question of the dataset, or two
+        datasets hold different questions under one id.
     """
+    _refuse_twice(folders)
     runs = _distinct_names([load_run(folder) for folder in folders])
     roots = _roots(runs, dataset)
     questions, meta = _merge_questions(roots)
     table = question_table(questions)
     checksum = str(meta.get("questions_sha256") or "") if len(roots) == 1 else None
-    checked = tuple(_checked(run, table["id"], checksum) for run in runs)
+    checked = tuple(_checked(run, table, checksum, len(roots) == 1) for run in runs)
     return Study(table, checked, meta, roots[0], seed, {q.id: q for q in questions})

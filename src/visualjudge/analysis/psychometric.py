@@ -156,7 +156,9 @@ def _figures(theta: FloatArray, data: Binned, resampling: Resampling, most: floa
     reason = _why_none(jnd, data.x, np.asarray(data.n.sum(0)).ravel(), most)
     return {
         "jnd": jnd if reason is None else None,
-        "ci95": (float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None),
+        "ci95": None
+        if reason is not None
+        else (float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None),
         "alpha": float(np.exp(theta[0, 0])),
         "beta": float(np.exp(theta[0, 1])),
         "lapse": float(0.5 / (1 + np.exp(-theta[0, 2]))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from visualjudge.errors import DataError
 from visualjudge.metrics.matching import matched, mean_f1
 from visualjudge.records import FloatArray, People, Person
 from visualjudge.skeleton import OKS_SIGMAS
@@ -33,8 +34,10 @@ def oks(prediction: Person, truth: Person) -> float:
     """
     labelled = truth.present
     area = person_area(truth)
-    if not labelled.any() or area <= 0:
+    if not labelled.any():
         return 0.0
+    if area <= 0:
+        raise DataError("persons: the truth has neither area nor bbox, and its keypoints span none: OKS has no scale")
     gaps = prediction.keypoints[labelled, :2] - truth.keypoints[labelled, :2]
     variances = (2 * np.array(OKS_SIGMAS)[labelled]) ** 2
     exponent: FloatArray = (gaps**2).sum(axis=1) / variances / (area + np.spacing(1)) / 2
@@ -42,8 +45,8 @@ def oks(prediction: Person, truth: Person) -> float:
 
 
 def person_area(person: Person) -> float:
-    """Area in pixels²: of the segmentation where known, else 0.53 × the box (else × the keypoints' own box)."""
-    if person.area is not None:
+    """Area in pixels²: the segmentation's where known and above 0, else 0.53 × the box (or the keypoints' own box)."""
+    if person.area is not None and person.area > 0:
         return float(person.area)
     if person.bbox is not None:
         x1, y1, x2, y2 = person.bbox

@@ -35,7 +35,7 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
     A label predicted on unlabelled pixels alone is not counted. 0..1; 1 where nothing is labelled on either side.
     """
     _same_size(prediction, truth)
-    if not truth.items:
+    if not any(item.mask.area for item in truth.items):
         return 1.0 if not any(item.mask.area for item in prediction.items) else 0.0
     real, found = _by_label(truth), _by_label(prediction)
     labelled = np.logical_or.reduce(list(real.values()))
