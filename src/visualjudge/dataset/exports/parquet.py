@@ -44,6 +44,8 @@ def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]
                 writer.write_table(pa.Table.from_pylist([_row(dataset, q) for q in rows], schema=schema()))
                 tick(min(start + len(rows), len(questions)), len(questions))
         files.append(path)
+    for stale in set((out / "data").glob(f"{SPLIT}-?????-of-?????.parquet")) - set(files):
+        stale.unlink()  # of an earlier export to this folder: the library would read it as a part of this one
     write_text(out / "README.md", _card(dataset))
     return [*files, out / "README.md"]
 
