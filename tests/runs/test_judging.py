@@ -116,6 +116,7 @@ def test_run_json_says_who_judged_what_and_how_it_ended(dataset: Dataset, tmp_pa
     assert told["simulated"] is True
     assert told["dataset"] == {"path": str(dataset.root), "checksum": dataset.checksum}
     assert told["statuses"] == {"ok": 21}
+    assert told["asked"] == 21
     assert (told["swap"], told["missing"], told["stopped"]) == (True, 0, None)
 
 

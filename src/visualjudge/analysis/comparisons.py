@@ -81,6 +81,24 @@ def _paired(both: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
     }
 
 
+def strangers(study: Study) -> list[str]:
+    """One line where the runs fall into groups that answered no question in common; else none."""
+    groups: list[tuple[set[str], list[str]]] = []
+    for run in study.runs:
+        ids, names = set(run.verdicts["id"].to_list()), [run.name]
+        if not ids:
+            continue
+        joined = [group for group in groups if not ids.isdisjoint(group[0])]
+        groups = [group for group in groups if ids.isdisjoint(group[0])]
+        for group in joined:
+            ids, names = ids | group[0], [*group[1], *names]
+        groups.append((ids, names))
+    if len(groups) < 2:
+        return []
+    told = " | ".join(", ".join(names) for _, names in groups)
+    return [f"the runs answer different questions, none in common, and cannot be compared: {told}"]
+
+
 def comparisons(study: Study, resampling: Resampling) -> list[dict[str, Any]]:
     """Every two judges, p by Holm over all of them."""
     rows = [compare(study, i, j, resampling) for i, j in combinations(range(len(study.runs)), 2)]

@@ -2,7 +2,8 @@
 
 Two encodings of a task are compared over the pairs of annotations that the judge saw in both; images are resampled;
 p is adjusted by Holm over all comparisons of that judge and task. The best is recommended, or a cheaper encoding that
-is shown to be at most five points behind it (non-inferiority, by the interval of the paired difference).
+is shown to be at most five points behind it (non-inferiority, by the interval of the paired difference). An encoding
+under which the judge is not shown to be better than chance is never recommended: choosing among guesses is no choice.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_interval, t_test
+from visualjudge.analysis.cells import pairwise_cells
 from visualjudge.records import FloatArray, IntArray
 
 LEVEL = 0.05
 MARGIN = 0.05
 LEAST_VERDICTS = 20
 LEAST_IMAGES = 5
+CHANCE = 0.5
 
 
 def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
@@ -101,8 +104,8 @@ def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[st
 
     Recommended is the best, or the cheapest in prompt tokens of those shown to be at most 5 points behind it
     (``standing`` "equivalent"): an encoding that too little data cannot tell from the best ("open") is never preferred
-    for its price. Nothing is recommended among fewer than two encodings, or where one of them has fewer than 20
-    verdicts or 5 images.
+    for its price. Nothing is recommended among fewer than two encodings, where one of them has fewer than 20 verdicts
+    or 5 images, or where the interval of every one that could be recommended reaches down to 50 %.
     """
     duels = compare_encodings(table, resampling)
     shares = table.group_by("encoding", maintain_order=True).agg(
@@ -112,12 +115,36 @@ def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[st
         tokens=pl.col("tokens_in").mean(),
     )
     rows = shares.sort(["accuracy", "encoding"], descending=[True, False]).to_dicts()
+    spreads = {cell["encoding"]: cell["ci95"] for cell in pairwise_cells(table, ["encoding"], resampling)}
     for row in rows:
         row["standing"] = _standing(duels, rows[0]["encoding"], row["encoding"])
-    enough = len(rows) > 1 and all(row["n"] >= LEAST_VERDICTS and row["images"] >= LEAST_IMAGES for row in rows)
-    good = [row for row in rows if row["standing"] in ("best", "equivalent")]
-    priced = all(row["tokens"] is not None for row in good)
-    chosen = min(good, key=lambda row: (row["tokens"], -row["accuracy"])) if priced else rows[0]
+        row["ci95"] = spreads[row["encoding"]]
+    chosen = _chosen(rows) if _enough(rows) else None
     for row in rows:
-        row["recommended"] = enough and row is chosen
+        row["recommended"] = row is chosen
     return rows, duels
+
+
+def _enough(rows: list[dict[str, Any]]) -> bool:
+    return len(rows) > 1 and all(row["n"] >= LEAST_VERDICTS and row["images"] >= LEAST_IMAGES for row in rows)
+
+
+def _chosen(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The best or a cheaper equivalent, among those whose interval lies above chance."""
+    above = [row for row in rows if row["ci95"] and row["ci95"][0] > CHANCE]
+    good = [row for row in above if row["standing"] in ("best", "equivalent")]
+    if not good:
+        return None
+    priced = all(row["tokens"] is not None for row in good)
+    return min(good, key=lambda row: (row["tokens"], -row["accuracy"])) if priced else good[0]
+
+
+def why_none(rows: list[dict[str, Any]]) -> str:
+    """Why no encoding of ``rows`` (as :func:`recommend` gives them) is recommended."""
+    if len(rows) == 1:
+        return f"only {rows[0]['encoding']}"
+    if not _enough(rows):
+        return "too few verdicts"
+    best = rows[0]
+    spread = f", 95 % {100 * best['ci95'][0]:.1f} to {100 * best['ci95'][1]:.1f}" if best["ci95"] else ""
+    return f"not shown to be better than chance (best: {best['encoding']}{spread})"

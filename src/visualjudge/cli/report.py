@@ -43,6 +43,7 @@ def report(
     from visualjudge.analysis import analyse
     from visualjudge.analysis.report.terminal import show
 
+    _refuse_inputs(runs, dataset, {"--out": out, "--json": json, "--csv": csv})
     notes = Console(stderr=True)
     with notes.status("analysing") as status:
         analysis = analyse(runs, dataset=dataset, seed=seed, progress=status.update)
@@ -51,6 +52,17 @@ def report(
     screen = Console()
     show(analysis.metrics, screen if screen.is_terminal else Console(width=WIDE))
     _tell(analysis)
+
+
+def _refuse_inputs(runs: list[Path], dataset: Path | None, outputs: dict[str, Path | None]) -> None:
+    """No report over the verdicts or questions that it is made from: they may have cost money."""
+    from visualjudge.analysis.load import input_files
+    from visualjudge.errors import UsageError
+
+    inputs = [path for path in input_files(runs, dataset) if path.exists()]
+    for option, path in outputs.items():
+        if path is not None and path.exists() and any(path.samefile(known) for known in inputs):
+            raise UsageError(f"{option} {path}: the report reads this file; choose another name")
 
 
 def _write(analysis: Analysis, out: Path | None, json: Path | None, format: Format, csv: Path | None) -> None:
@@ -71,6 +83,8 @@ def _write(analysis: Analysis, out: Path | None, json: Path | None, format: Form
 def _tell(analysis: Analysis) -> None:
     """Warnings and problems on stderr, one line each; problems end the command with status 1."""
     judges = analysis.metrics["judges"]
+    for line in analysis.metrics["warnings"]:
+        typer.echo(f"visualjudge: {line}", err=True)
     for judge in judges:
         for line in [*judge["warnings"], *judge["problems"]]:
             typer.echo(f"visualjudge: {line}", err=True)

@@ -30,11 +30,12 @@ def _distance(table: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def worst(study: Study, run: int) -> list[dict[str, Any]]:
-    """Up to ten verdicts of one run, each on another pair, ranking or annotation."""
+    """Up to ten verdicts of one run, each on another pair, ranking or annotation, whatever its encoding and order."""
     out = []
     for kind, most in SHOWN.items():
         table = _distance(study.joined[run], kind).sort(["distance", "id"], descending=[True, False])
-        for row in table.unique("item", keep="first", maintain_order=True).head(most).iter_rows(named=True):
+        firsts = table.unique(["item", "image"], keep="first", maintain_order=True)
+        for row in firsts.head(most).iter_rows(named=True):
             out.append(_entry(study, run, row))
     return out
 

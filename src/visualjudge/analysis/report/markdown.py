@@ -29,7 +29,7 @@ def _headline_rows(judges: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         name = judge["judge"] + (" (simulated)" if judge["simulated"] else "")
         shares = (percent(p["answered_a"]), percent(p["swap_consistency"]))
         orders = (number(r["kendall_tau"]), number(s["spearman"]))
-        right = (number(p["n"]), percent(p["accuracy"]), percents(p["ci95"]), number(p["failed"]))
+        right = (number(p["n"]), percent(p["accuracy"]), percents(p["ci95"]), words.failed(judge))
         rows.append([name, *right, *shares, *orders])
     return rows
 
@@ -44,8 +44,11 @@ def _task_rows(judge: Mapping[str, Any], block: str) -> list[list[str]]:
 
 
 def _judge_parts(judge: Mapping[str, Any]) -> Iterable[str]:
-    yield f"## {judge['judge']}\n\n{words.headline(judge)}\n"
-    yield from (f"- {sentence}" for sentence in words.leanings(judge))
+    left = words.unfinished(judge)
+    yield f"## {judge['judge']}\n\n" + (f"**{left}**\n\n" if left else "") + f"{words.headline(judge)}\n"
+    told = [words.failures(judge), words.one_place(judge), *words.leanings(judge)]
+    lines = [*filter(None, told), *judge["problems"], *words.other_warnings(judge)]
+    yield from (f"- {_cell(line)}" for line in lines)
     for block, title in (
         ("by_task", "Task"),
         ("by_encoding", "Encoding"),
@@ -57,7 +60,7 @@ def _judge_parts(judge: Mapping[str, Any]) -> Iterable[str]:
     yield "\n" + table(["Questions", "Distance", "75 % point (95 %)"], curves)
     yield "\n" + table(
         ["Task", "Recommended encoding"],
-        ([t["task"], t["recommended"] or "too few verdicts, or one encoding"] for t in judge["encodings"]),
+        ([t["task"], t["recommended"] or f"none: {t['reason']}"] for t in judge["encodings"]),
     )
     board = judge["leaderboard"]["rows"]
     yield "\n" + table(
@@ -80,7 +83,11 @@ def markdown(analysis: Analysis) -> str:
         "Kendall τ-b",
         "Spearman ρ",
     ]
-    parts = ["# Judge report\n", table(header, _headline_rows(metrics["judges"]))]
+    parts = ["# Judge report\n", *(f"**{_cell(line)}**\n" for line in metrics["warnings"])]
+    for judge in metrics["judges"]:
+        left = words.unfinished(judge)
+        parts += [f"**{_cell(judge['judge'])}: {left}**\n"] if left else []
+    parts.append(table(header, _headline_rows(metrics["judges"])))
     pairs = [
         [
             c["a"],

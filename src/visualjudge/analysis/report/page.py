@@ -34,7 +34,14 @@ def environment() -> Environment:
     )
     env.filters.update(_FILTERS)
     env.globals.update(
-        whisker=charts.whisker, headline=words.headline, leanings=words.leanings, jnd_text=words.jnd_text
+        whisker=charts.whisker,
+        headline=words.headline,
+        leanings=words.leanings,
+        jnd_text=words.jnd_text,
+        unfinished=words.unfinished,
+        other_warnings=words.other_warnings,
+        failed=words.failed,
+        one_place=words.one_place,
     )
     return env
 

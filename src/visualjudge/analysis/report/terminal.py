@@ -28,7 +28,7 @@ def show(metrics: Mapping[str, Any], console: Console) -> None:
             number(p["n"]),
             percent(p["accuracy"]),
             percents(p["ci95"]),
-            number(p["failed"]),
+            words.failed(judge),
             percent(p["answered_a"]),
         ]
         rest = [
@@ -39,12 +39,13 @@ def show(metrics: Mapping[str, Any], console: Console) -> None:
         table.add_row(name, *cells, *rest)
     console.print(table)
     for judge in metrics["judges"]:
-        for sentence in words.leanings(judge):
+        notes = [words.failures(judge), words.one_place(judge), *words.leanings(judge)]
+        for sentence in filter(None, notes):
             console.print(f"{judge['judge']}: {sentence}", markup=False, highlight=False)
     for row in metrics["comparisons"]:
         if row["difference"] is not None:
             console.print(
-                f"{row['a']} less {row['b']}: {points(row['difference'])} points ({percents(row['ci95'])}), "
+                f"{row['a']} minus {row['b']}: {points(row['difference'])} points ({percents(row['ci95'])}), "
                 f"p {p_value(row['p_holm'])} on {row['n']} common questions",
                 markup=False,
                 highlight=False,

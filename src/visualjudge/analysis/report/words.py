@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from visualjudge.analysis.join import missing_verdicts
+
 Ends = Sequence[float | None] | None
 NONE = "–"
+KINDS = ("pairwise", "ranking", "scoring")
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -62,6 +65,45 @@ def headline(judge: Mapping[str, Any]) -> str:
         best = percent(p["accuracy_bounds"][1])
         text += f" {number(p['failed'])} replies failed and count as wrong; had all been right: {best}."
     return text
+
+
+def unfinished(judge: Mapping[str, Any]) -> str | None:
+    """That verdicts of the run are missing, or None."""
+    return missing_verdicts(judge["missing"], judge["expected"])
+
+
+def other_warnings(judge: Mapping[str, Any]) -> list[str]:
+    """The warnings but the one on missing verdicts, which stands by itself."""
+    said = unfinished(judge)
+    return [line for line in judge["warnings"] if said is None or not line.endswith(said)]
+
+
+def failed(judge: Mapping[str, Any]) -> str:
+    """Failed replies of all question types: 240 of 480."""
+    blocks = [judge[kind] for kind in KINDS]
+    return f"{number(sum(b['failed'] for b in blocks))} of {number(sum(b['n'] for b in blocks))}"
+
+
+def failures(judge: Mapping[str, Any]) -> str | None:
+    """Failed replies by question type; None where none failed."""
+    asked = [(kind, judge[kind]) for kind in KINDS if judge[kind]["n"]]
+    if not any(block["failed"] for _, block in asked):
+        return None
+    parts = (f"{number(b['failed'])} of {number(b['n'])} {kind}" for kind, b in asked)
+    return f"Failed replies: {', '.join(parts)}."
+
+
+def one_place(judge: Mapping[str, Any]) -> str | None:
+    """Why a judge that always answers the same place has an interval without width, or None."""
+    p = judge["pairwise"]
+    ends = p["ci95"]
+    if p["answered_a"] not in (0, 1) or not ends or round(ends[1] - ends[0], 3) > 0:
+        return None
+    place = "first" if p["answered_a"] else "second"
+    return (
+        f"It always chose the option shown {place}: asked in both orders, that is right exactly half of the time on "
+        "every image, so the interval has no width."
+    )
 
 
 def leanings(judge: Mapping[str, Any]) -> list[str]:
