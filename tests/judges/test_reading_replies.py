@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from visualjudge.judges.parsing import Reading, read_reply
 
 CORPUS = yaml.safe_load((Path(__file__).parent / "data" / "replies.yaml").read_text("utf-8"))
-KINDS = {"pairwise": ("pairwise", 2), "scoring": ("scoring", 1), "ranking3": ("ranking", 3), "ranking5": ("ranking", 5)}
+KINDS = {
+    "pairwise": ("pairwise", 2),
+    "scoring": ("scoring", 1),
+    "ranking3": ("ranking", 3),
+    "ranking4": ("ranking", 4),
+    "ranking5": ("ranking", 5),
+}
 STATUSES = ("unparseable", "refusal", "truncated")
 
 

@@ -97,7 +97,7 @@ class Grammar:
     def claims(self) -> list[Claim]:
         """All claims of the reply; a retraction takes back those before it."""
         found = sorted((*self._in_sentences(), *self.extra()), key=lambda claim: claim.at)
-        taken_back = max((s.start for s in self.sentences if self._retracts(s)), default=-1)
+        taken_back = max((at for at in range(len(self.tokens)) if self._retracts(at)), default=-1)
         return [claim for claim in found if claim.at >= taken_back]
 
     def _in_sentences(self) -> Iterator[Claim]:
@@ -281,14 +281,19 @@ class Grammar:
                 continue
             bracket = self.tokens[found.end - 1].mark(")") and not self.tokens[sentence.start].mark("(")
             marked = after.mark(*self.lead_marks) and self._more_words(found.end + 1)
-            if bracket or marked or after.term in (Term.BECAUSE, Term.THAN):
+            if bracket or marked or after.term is Term.BECAUSE or self._rather_than(after):
                 yield Claim(found.value, LEAD, sentence.start)
+
+    def _rather_than(self, token: Token[Term]) -> bool:
+        """ "A over B" prefers A; where the word is not "over", only what is said after it tells."""
+        return token.text.lower() in ("over", "rather than", "instead of")
 
     def _more_words(self, at: int) -> bool:
         """Whether words follow, and not another value: "B, A" leads with nothing."""
         token = self.peek(at)
-        words = token is not None and token.kind is not Kind.BREAK
-        return words and self.value(at, stated=True) is None
+        words = token is not None and token.kind is not Kind.BREAK and not token.mark(*_ARROWS)
+        denies = token is not None and token.term is Term.NOT
+        return words and not denies and self.value(at, stated=True) is None
 
     def is_marker(self, at: int) -> bool:
         """Whether this opens an item of a list rather than saying a value."""
@@ -345,8 +350,18 @@ class Grammar:
                 return False
         return self.tokens[self._home[at].start].term is not Term.EXAMPLE
 
-    def _retracts(self, sentence: Sentence) -> bool:
-        return self.tokens[sentence.start].term is Term.RETRACT
+    def _retracts(self, at: int) -> bool:
+        """ "Wait", "sorry", "no," at the head of a clause: what was said before it no longer holds."""
+        token = self.tokens[at]
+        no = token.text.lower() == "no" and at + 1 < len(self.tokens) and self.tokens[at + 1].mark(",", ".", "-", "!")
+        if at not in self._home or not (token.term is Term.RETRACT or no):
+            return False
+        start = self._home[at].start
+        while at > start and not self.tokens[at - 1].mark(",", "-", "(", ":"):
+            at -= 1
+            if self.tokens[at].term not in (Term.FOLLOW, Term.AND, Term.RETRACT, Term.FILL):
+                return False
+        return True
 
     def _ends(self, at: int) -> bool:
         """Whether a sentence ends at ``at``, closing marks aside."""

@@ -15,6 +15,8 @@ _AFTER_THE_REFERENCE = (
     "보다",
 )  # the thing compared with stands before these, in other languages after "than"
 _COMPARE_WORDS = 8
+_LOOK_BACK = 4
+_THAT = ("that", "dass", "que", "che", "что", "dat", "że")  # what follows is only as true as what stands before
 FIRST_CJK = 0x3000
 
 
@@ -98,6 +100,50 @@ class Pairwise(Letters):
             other = self.option(found.end + 1, stated=True)
             return Found(self._known(found), other.end) if other else Found(self._known(found), found.end)
         return Found(self._known(found), found.end)
+
+    def free(self, at: int) -> bool:
+        """Beyond what frees any claim: only words that are known, and deny nothing, lead up to this one."""
+        return super().free(at) and all(self._harmless(i) for i in range(self._clause(at), at))
+
+    def _clause(self, at: int) -> int:
+        """Where the clause of ``at`` begins; with "that A is better" the clause before counts as well."""
+        start = self._home[at].start
+        subordinate = any(token.text.lower() in _THAT for token in self.tokens[max(start, at - _LOOK_BACK) : at])
+        for before in range(at - 1, start - 1, -1):
+            if self.tokens[before].mark(",", ":", "-", ")") and not subordinate:
+                return before + 1
+        return start
+
+    def _harmless(self, at: int) -> bool:
+        token = self.tokens[at]
+        if token.kind is not Kind.WORD:
+            return True
+        barred = (None, Term.NOT, Term.WORSE, Term.WRONG)
+        return token.term not in barred or token.text.lower() in _THAT
+
+    def _denied(self, at: int) -> bool:
+        """Whether the clause goes on after the value with a word that turns it round: "A is worse", "A is wrong"."""
+        while (token := self.peek(at)) is not None and at in self._home:
+            if token.mark(",", "(", "-", ":") or token.term in (Term.BECAUSE, Term.THAN):
+                return False
+            if token.term is Term.NOT:
+                return self.option(at + 1, stated=True) is None
+            if token.term in (Term.WORSE, Term.WRONG):
+                return True
+            at += 1
+        return False
+
+    def _label(self, at: int) -> Claim | None:
+        claim = super()._label(at)
+        if claim is None:
+            return None
+        value = next((i for i in range(at + 1, len(self.tokens)) if self.option(i, stated=True)), None)
+        found = self.option(value, stated=True) if value is not None else None
+        if value is None or found is None:
+            return claim
+        said = range(at + 1, value)
+        wrong = any(self.tokens[i].term in (Term.WRONG, Term.WORSE, Term.NOT) for i in said)
+        return None if wrong or self._denied(found.end) else claim
 
     def _no_option(self, at: int) -> Found | None:
         """After a label, a tie, a number or a string of letters is an answer that cannot be used."""
