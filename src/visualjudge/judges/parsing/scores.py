@@ -31,7 +31,7 @@ _SCORE_TERMS = frozenset(
     }
 )
 _MORE_SCORE_WORDS = """
-    quality restored restoration segmentation mask detection scale range given assigned assessment evaluation say think
+    quality restored restoration segmentation mask detection given assigned assessment evaluation say think
     feel call for with has how well numerical single respond overall general di à que de du des della
     张 图 片 这张 打 出 と
 """
@@ -49,6 +49,16 @@ _OTHER_MEANINGS = frozenset(
         "better",
         "low",
         "high",
+        "you",
+        "confidence",
+        "maximum",
+        "minimum",
+        "max",
+        "min",
+        "highest",
+        "lowest",
+        "top",
+        "best possible",
         "the other",
         "the other one",
         "the other option",
@@ -78,10 +88,21 @@ class Scoring(Grammar):
     def _checked(self, claim: Claim) -> Claim:
         numbers = range(claim.at, len(self.tokens))
         at = next((n for n in numbers if self.tokens[n].value == claim.value and not self._of_the_scale(n)), None)
-        if at is not None and self._plain_before(claim, at) and self._plain_after(claim, at):
+        if (
+            at is not None
+            and not self._opens_list(claim, at)
+            and self._plain_before(claim, at)
+            and self._plain_after(claim, at)
+        ):
             return claim
         strength = claim.strength if claim.strength == FINAL else min(claim.strength, QUALIFIED)
         return replace(claim, value=None, strength=strength)
+
+    def _opens_list(self, claim: Claim, at: int) -> bool:
+        """Whether the number after a heading is a list's: ``Score:``, next line ``1. Boxes: fine``."""
+        after = self.peek(at + 1)
+        dotted = after is not None and after.mark(".", ")")
+        return claim.at < at and self.tokens[at].first and dotted and not self._home[at].closes_line
 
     def _plain_before(self, claim: Claim, at: int) -> bool:
         """Whether the clause says nothing but a score up to the number."""
@@ -126,7 +147,11 @@ class Scoring(Grammar):
             return True
         if token.text.lower() in _OTHER_MEANINGS:
             return False
-        return token.kind is Kind.LETTER or token.term in _SCORE_TERMS or token.text.lower() in _SCORE_WORDS
+        if token.kind is Kind.LETTER:  # an article, not "Option A"
+            return token.text.islower() or at == self._home[at].start
+        if token.term is Term.SCALE:
+            return any(self._of_the_scale(n) for n in range(self._home[at].start, self._home[at].end))
+        return token.term in _SCORE_TERMS or token.text.lower() in _SCORE_WORDS
 
     def _scale_at(self, at: int) -> bool:
         """Whether the word links the scale's numbers: ``from 0 to 10``, ``out of 10``."""
@@ -186,6 +211,8 @@ class Scoring(Grammar):
 
     def _computed(self, at: int, end: int) -> bool:
         """Whether the number is a term of a sum, signed, or less than exact: ``3+4``, ``- 3``, ``5+``, ``=7``."""
+        if self.tokens[at].text.startswith("+"):
+            return True
         after, before = self.peek(end), self.tokens[at - 1] if at else None
         first = self.tokens[at - 2] if at >= 2 else None
         if after is not None and after.mark(*_ARITHMETIC):
@@ -203,6 +230,8 @@ class Scoring(Grammar):
             return not self._in_angles(at)
         if before.mark(">"):
             return first is None or not first.mark("-", "=")
+        if before.mark("=") and first is not None and first.mark(">", "<"):
+            return True
         link = before.term in (Term.TO, Term.OR) or before.mark("-")
         return before.term is Term.FROM or (link and first is not None and first.kind is Kind.NUMBER)
 

@@ -47,7 +47,7 @@ class Token(Generic[T]):
 _LEXER = re.compile(
     r"(?P<BREAK>\n)"
     r"|(?P<SPACE>[^\S\n]+|[*`#_~$\\]+)"
-    r"|(?P<NUMBER>(?:(?<![\w)\]])[+\-])?(?:(?<!\d[.,])\d++(?:[.,]\d++)?+|\.\d++)(?![A-Za-z¼-¾]|[.,]\d))"
+    r"|(?P<NUMBER>(?:(?<![\w)\]])[+\-])?(?:(?<!\d[.,])\d++(?:[.,]\d++)?+|\.\d++)(?![A-Za-z¼-¾]|[.,]\d|-[A-Za-z]))"
     r"|(?P<CJK>[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
     r"|(?P<WORD>[^\W_\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:'[^\W\d_]+)*)"
     r"|(?P<MARK>[^\w\s])"
@@ -56,7 +56,7 @@ _LEXER = re.compile(
 _PLAIN = str.maketrans(
     {
         "。": ".",
-        "、": ",",
+        "、": ", ",  # never a decimal comma
         "「": '"',
         "」": '"',
         "『": '"',
@@ -71,7 +71,7 @@ _PLAIN = str.maketrans(
         "’": "'",
         "‘": "'",
         "–": "-",
-        "—": "-",
+        "—": " - ",
         "−": "-",
         "±": "-",
         "→": ">",
@@ -102,8 +102,11 @@ _PLAIN = str.maketrans(
         "\ufeff": "",
         "\r": "",
         **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+        "，": ", ",
     }
 )
+_BOUND = re.compile(r"> *(?:=<? *\d|\d+(?:[.,]\d+)?[^\S\n]*(?:[^.)\d\s]|\n|\Z))")
+"""``> 8`` and ``>= 8`` at the head of a line are as well a bound as a quotation; ``> 1. …`` is a quotation."""
 _LONGEST = 8  # atoms in a phrase
 _OPTIONS = frozenset("ABCDEFGH")
 
@@ -133,11 +136,14 @@ def _table(refusals: bool) -> Mapping[tuple[str, ...], Enum]:
 def _atoms(text: str) -> list[_Atom]:
     atoms: list[_Atom] = []
     first, line = True, 0
-    for match in _LEXER.finditer(text.translate(_PLAIN)):
+    text = text.translate(_PLAIN)
+    for match in _LEXER.finditer(text):
         kind = str(match.lastgroup)
         if kind == "SPACE" or (kind == "MARK" and not match[0].isascii()):  # emoji and the like say nothing
             continue
-        if first and match[0] in "-•+>|" and kind == "MARK":  # a bullet, a quotation, a table's edge
+        if (
+            first and match[0] in "-•+>|" and kind == "MARK" and not _BOUND.match(text, match.start())
+        ):  # a bullet, a quotation, a table's edge
             continue
         atoms.append(_Atom(kind, match[0], first, line))
         first = kind == "BREAK"
