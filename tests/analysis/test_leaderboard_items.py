@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import polars as pl
+
 from visualjudge.analysis.join import question_table
 from visualjudge.records import Question
 
@@ -41,3 +43,36 @@ def test_item_is_the_pair_and_not_its_order() -> None:
     assert first == second
     assert first != third
     assert table["annotations"].to_list()[1] == ["y", "x"]
+
+
+def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
+    """One encoding is asked the easy half alone: its raw accuracy leads, the other is better on common pairs."""
+    from visualjudge.analysis.bootstrap import Resampling
+    from visualjudge.analysis.encoding_choice import recommend
+
+    rows = []
+    for image in range(20):
+        for k in range(4):
+            easy = k < 2
+            rows.append(("full", image, k, easy or image % 4 == 0))
+            if easy:
+                rows.append(("half", image, k, image % 10 < 8))
+    table = pl.DataFrame(
+        {
+            "encoding": [row[0] for row in rows],
+            "cluster": [row[1] for row in rows],
+            "item": [f"{row[1]}-{row[2]}" for row in rows],
+            "right": [row[3] for row in rows],
+            "parsed": [True] * len(rows),
+            "tokens_in": [None] * len(rows),
+            "tokens_out": [None] * len(rows),
+            "text": ["A"] * len(rows),
+            "order": ["AB"] * len(rows),
+            "said_first": [True] * len(rows),
+        },
+        schema_overrides={"tokens_in": pl.Int64, "tokens_out": pl.Int64},
+    )
+    found, _ = recommend(table, Resampling(20, 0))
+    by_name = {row["encoding"]: row for row in found}
+    assert by_name["half"]["accuracy"] > by_name["full"]["accuracy"]
+    assert by_name["full"]["standing"] == "best"

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from visualjudge.analysis.bootstrap import Resampling, holm, percentile_interval, standard_error, t_test
+from visualjudge.analysis.bootstrap import Resampling, holm, percentile_interval, share_interval, standard_error, t_test
 from visualjudge.analysis.cells import cell_sums
 
 LEVEL = 0.03
@@ -115,5 +115,5 @@ def swap_figures(table: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
         "always_first": first,
         "always_second": second,
         "p": binomial_p(first, first + second),
-        "ci95": percentile_interval(draws, int(cells.images[0])),
+        "ci95": share_interval(draws, same / pairs.height, int(cells.images[0])),
     }

@@ -22,6 +22,8 @@ from visualjudge.records import FloatArray
 from visualjudge.seeding import rng_for
 
 DRAWS = 2000
+LEAST_SPREAD = 1e-12
+"""A spread below this is rounding: all images agree, and an interval would claim certainty."""
 MIN_DRAWS = 400
 CELLS = 40_000_000
 CHUNK = 200
@@ -77,9 +79,12 @@ def widened_tail(clusters: int, tail: float = 0.025) -> float:
 
 
 def percentile_interval(draws: FloatArray, clusters: int) -> Interval | None:
-    """95 % percentile interval with Hesterberg's widened quantiles; None with fewer than two clusters."""
+    """95 % percentile interval with Hesterberg's widened quantiles.
+
+    None with fewer than two clusters, and where all draws agree: nothing varied, so nothing is known of the spread.
+    """
     seen = draws[np.isfinite(draws)]
-    if clusters < 2 or seen.size < MIN_DRAWS // 2:
+    if clusters < 2 or seen.size < MIN_DRAWS // 2 or np.ptp(seen) < LEAST_SPREAD:
         return None
     tail = widened_tail(clusters)
     low, high = np.quantile(seen, [tail, 1 - tail])
@@ -99,6 +104,8 @@ def share_interval(draws: FloatArray, share: float, clusters: int) -> Interval |
         edge = 0.025 ** (1 / clusters)
         return (0.0, 1 - edge) if share == 0 else (edge, 1.0)
     spread = standard_error(draws) / (share * (1 - share))
+    if spread < LEAST_SPREAD:  # every image has this very share, as where one place is chosen in both orders
+        return share, share
     ends = t_interval(float(np.log(share / (1 - share))), spread, clusters)
     return None if ends is None else (float(1 / (1 + np.exp(-ends[0]))), float(1 / (1 + np.exp(-ends[1]))))
 
@@ -110,8 +117,8 @@ def standard_error(draws: FloatArray) -> float:
 
 
 def t_interval(estimate: float, error: float, clusters: int) -> Interval | None:
-    """estimate ± Student's t (``clusters`` - 1 degrees of freedom) × standard error."""
-    if clusters < 2 or not np.isfinite(error) or not np.isfinite(estimate):
+    """estimate ± Student's t (``clusters`` - 1 degrees of freedom) × standard error; None where no image differs."""
+    if clusters < 2 or not np.isfinite(error) or not np.isfinite(estimate) or error < LEAST_SPREAD:
         return None
     reach = float(stats.t.isf(0.025, clusters - 1)) * error * np.sqrt(clusters / (clusters - 1))
     return estimate - reach, estimate + reach
@@ -124,7 +131,7 @@ def t_test(estimate: float, error: float, clusters: int) -> float | None:
     """
     if clusters < 2 or not np.isfinite(estimate) or not np.isfinite(error):
         return None
-    if error < 1e-12:
+    if error < LEAST_SPREAD:
         return 1.0 if abs(estimate) < 1e-12 else min(1.0, 2 * 0.5**clusters)
     scaled = abs(estimate) / (error * np.sqrt(clusters / (clusters - 1)))
     return float(2 * stats.t.sf(scaled, clusters - 1))

@@ -22,6 +22,8 @@ LEVEL = 0.05
 MARGIN = 0.05
 LEAST_VERDICTS = 20
 LEAST_IMAGES = 5
+LEAST_COMMON = 10
+"""Pairs that an encoding shares with the best, else the two were asked unlike questions."""
 CHANCE = 0.5
 
 
@@ -116,8 +118,10 @@ def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[st
     )
     rows = shares.sort(["accuracy", "encoding"], descending=[True, False]).to_dicts()
     spreads = {cell["encoding"]: cell["ci95"] for cell in pairwise_cells(table, ["encoding"], resampling)}
+    best = _unbeaten(rows, duels)
     for row in rows:
-        row["standing"] = _standing(duels, rows[0]["encoding"], row["encoding"])
+        row["standing"] = _standing(duels, best, row["encoding"])
+        row["common_pairs"] = _common(duels, best, row["encoding"])
         row["ci95"] = spreads[row["encoding"]]
     chosen = _chosen(rows) if _enough(rows) else None
     for row in rows:
@@ -125,8 +129,27 @@ def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[st
     return rows, duels
 
 
+def _unbeaten(rows: list[dict[str, Any]], duels: list[dict[str, Any]]) -> str:
+    """The most accurate encoding that none beats, beyond chance, on the pairs that both were asked about.
+
+    Raw accuracy alone would prefer the encoding that was asked the easier questions.
+    """
+    for row in rows:
+        leads = [_lead(duels, other["encoding"], row["encoding"]) for other in rows if other is not row]
+        if not any(lead and lead["difference"] > 0 and (lead["p_holm"] or 0) < LEVEL for lead in leads):
+            return str(row["encoding"])
+    return str(rows[0]["encoding"])
+
+
+def _common(duels: list[dict[str, Any]], best: str, other: str) -> int | None:
+    """Pairs that ``other`` shares with ``best``; None for the best itself."""
+    return next((row["pairs"] for row in duels if {row["first"], row["second"]} == {best, other}), None)
+
+
 def _enough(rows: list[dict[str, Any]]) -> bool:
-    return len(rows) > 1 and all(row["n"] >= LEAST_VERDICTS and row["images"] >= LEAST_IMAGES for row in rows)
+    asked = all(row["n"] >= LEAST_VERDICTS and row["images"] >= LEAST_IMAGES for row in rows)
+    alike = all(row["common_pairs"] is None or row["common_pairs"] >= LEAST_COMMON for row in rows)
+    return len(rows) > 1 and asked and alike
 
 
 def _chosen(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -136,7 +159,8 @@ def _chosen(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     if not good:
         return None
     priced = all(row["tokens"] is not None for row in good)
-    return min(good, key=lambda row: (row["tokens"], -row["accuracy"])) if priced else good[0]
+    best = next((row for row in good if row["standing"] == "best"), good[0])
+    return min(good, key=lambda row: (row["tokens"], -row["accuracy"])) if priced else best
 
 
 def why_none(rows: list[dict[str, Any]]) -> str:
@@ -144,7 +168,7 @@ def why_none(rows: list[dict[str, Any]]) -> str:
     if len(rows) == 1:
         return f"only {rows[0]['encoding']}"
     if not _enough(rows):
-        return "too few verdicts"
+        return "too few verdicts, or too few on the same pairs"
     best = rows[0]
     spread = f", 95 % {100 * best['ci95'][0]:.1f} to {100 * best['ci95'][1]:.1f}" if best["ci95"] else ""
     return f"not shown to be better than chance (best: {best['encoding']}{spread})"

@@ -63,7 +63,11 @@ def _true_scores(table: pl.DataFrame) -> dict[str, float]:
         )
         for side in (0, 1)
     ]
-    seen = pl.concat(parts).filter(pl.col("source").is_not_null()).unique(["task", "annotation", "source"], maintain_order=True)
+    seen = (
+        pl.concat(parts)
+        .filter(pl.col("source").is_not_null())
+        .unique(["task", "annotation", "source"], maintain_order=True)
+    )
     return dict(seen.group_by("source", maintain_order=True).agg(pl.col("score").mean()).iter_rows())
 
 
