@@ -15,10 +15,13 @@ _INSTRUCTIONS = re.compile(
     re.IGNORECASE,
 )
 _IMAGE = re.compile(r"<image>", re.IGNORECASE)
+_OPTION_AS_JSON = re.compile(
+    r"^([ \t]*[A-H]\.)[ \t]*(?=[{\[])", re.MULTILINE
+)  # "A. {...}", as text encodings are shown
 _PLACEHOLDER = " imageplaceholder "  # a word that no lexicon has, so that "A. <image>" is no bare letter
 
 
 def without_echo(text: str) -> str:
     """The text after the last instruction of the question that it repeats; all of it where it repeats none."""
     last = max((match.end() for match in _INSTRUCTIONS.finditer(text)), default=0)
-    return _IMAGE.sub(_PLACEHOLDER, text[last:])
+    return _OPTION_AS_JSON.sub(rf"\1{_PLACEHOLDER}", _IMAGE.sub(_PLACEHOLDER, text[last:]))

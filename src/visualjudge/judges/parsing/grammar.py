@@ -292,8 +292,12 @@ class Grammar:
         """Whether words follow, and not another value: "B, A" leads with nothing."""
         token = self.peek(at)
         words = token is not None and token.kind is not Kind.BREAK and not token.mark(*_ARROWS)
-        denies = token is not None and token.term is Term.NOT
+        denies = token is not None and token.term is Term.NOT and not self._not_the_other(at)
         return words and not denies and self.value(at, stated=True) is None
+
+    def _not_the_other(self, at: int) -> bool:
+        """ "A, not B"; but "A, no B" takes A back."""
+        return self.tokens[at].text.lower() == "not" and self.value(at + 1, stated=True) is not None
 
     def is_marker(self, at: int) -> bool:
         """Whether this opens an item of a list rather than saying a value."""

@@ -168,7 +168,7 @@ class Pairwise(Letters):
         if subject is None or subject.value not in _OTHER or self._is_reference(at, subject.end):
             return None
         verdict = self._verdict_after(subject.end, end)
-        if verdict is None or self._limited(verdict + 1):
+        if verdict is None or self._limited(verdict + 1) or self._denied(verdict + 1):
             return None
         winner = subject.value if self.tokens[verdict].term is not Term.WORSE else _OTHER[str(subject.value)]
         summing_up = any(token.term in (Term.CONCLUDE, Term.FINAL) for token in self.tokens[self._home[at].start : end])
@@ -197,6 +197,8 @@ class Pairwise(Letters):
                 after = self.peek(reference.end)
                 at = reference.end + (after is not None and after.text in _AFTER_THE_REFERENCE)
                 continue
+            if token.kind is Kind.WORD and token.term in (None, Term.WRONG, Term.FROM, Term.TIE, Term.IF):
+                return None  # "rarely better", "far from the best", "less accurate": not known to affirm
             provides = provides or token.term is Term.FOLLOW
             at += 1
         return None

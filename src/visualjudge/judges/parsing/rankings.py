@@ -19,7 +19,7 @@ class Ranking(Letters):
     n_options = 5
 
     def vetoed(self) -> bool:
-        """Another order than best first is spoken of: worst first, as shown. It is not turned round: that is a guess."""
+        """Another order than best first is spoken of: worst first, as shown. Turning it round would be a guess."""
         return any(token.term is Term.REVERSED for token in self.tokens)
 
     def free(self, at: int) -> bool:
@@ -147,7 +147,7 @@ class Ranking(Letters):
         """Whether the rest of the line neither scores nor ranks: such a remark could contradict the list."""
         ranks = (Term.BETTER, Term.WORSE, Term.TIE, Term.RANK, Term.WRONG)
         while at < len(self.tokens) and self.tokens[at].kind is not Kind.BREAK:
-            if self.tokens[at].term in ranks or (self.tokens[at].kind is Kind.NUMBER and self.tokens[at].text.isdigit()):
+            if self.tokens[at].term in ranks or self.tokens[at].text.isdigit():
                 return False
             at += 1
         return True
