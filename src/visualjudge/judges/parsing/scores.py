@@ -67,6 +67,8 @@ _OTHER_MEANINGS = frozenset(
 """Fillers elsewhere that here make the number something else: "a perfect score is 10", "more than 8"."""
 _OUT_OF = frozenset(("sur", "su", "auf", "von", "sobre", "em", "из"))
 """Prepositions that mean "out of" between two numbers."""
+_LIMITING = frozenset(("for", "with", "without", "had", "were"))
+"""Words that, opening a sentence, limit what it says: "For localization, 8", "Without the blur, I'd give 9"."""
 _PAUSES = (",", ":", "-", "(", "[")
 _ARITHMETIC = ("+", "^", "=", "%", "<")
 
@@ -108,7 +110,9 @@ class Scoring(Grammar):
         """Whether the clause says nothing but a score up to the number."""
         home = self._home[claim.at]
         first = self.tokens[home.start]
-        if (first.term is Term.ASPECT or first.text.lower() == "for") and not self._only_score(home.start, claim.at):
+        if (first.term is Term.ASPECT or first.text.lower() in _LIMITING) and not self._only_score(
+            home.start, claim.at
+        ):
             return False
         start = home.start if claim.strength <= COMPARED else self._clause_start(home.start, claim.at)
         return self._only_score(start, at)
@@ -127,7 +131,7 @@ class Scoring(Grammar):
         pause = next((n for n in range(start, reason) if self.tokens[n].mark(*_PAUSES)), reason)
         if claim.strength <= COMPARED and claim.at == at and reason < stop and not self._home[at].opens_line:
             return False
-        return self._only_score(start, pause) and not self._numbers(pause, reason)
+        return self._only_score(start, pause) and not self._numbers(pause, reason, said=self.tokens[at].value)
 
     def _gives_reason(self, at: int) -> bool:
         token = self.tokens[at]
@@ -161,8 +165,10 @@ class Scoring(Grammar):
         linked = token.term in links or token.text.lower() in _OUT_OF
         return linked and any(self._of_the_scale(n) for n in near)
 
-    def _numbers(self, start: int, end: int) -> bool:
-        return any(self.tokens[n].kind is Kind.NUMBER and not self._of_the_scale(n) for n in range(start, end))
+    def _numbers(self, start: int, end: int, said: float | None = None) -> bool:
+        """Whether a number stands there that is neither the scale's nor ``said`` once more: ``9 (nine)``."""
+        others = (n for n in range(start, end) if self.tokens[n].kind is Kind.NUMBER and not self._of_the_scale(n))
+        return any(self.tokens[n].value != said for n in others)
 
     # ------------------------------------------------ productions
 

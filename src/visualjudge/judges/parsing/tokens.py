@@ -141,9 +141,8 @@ def _atoms(text: str) -> list[_Atom]:
         kind = str(match.lastgroup)
         if kind == "SPACE" or (kind == "MARK" and not match[0].isascii()):  # emoji and the like say nothing
             continue
-        if (
-            first and match[0] in "-•+>|" and kind == "MARK" and not _BOUND.match(text, match.start())
-        ):  # a bullet, a quotation, a table's edge
+        edge = first and kind == "MARK" and match[0] in "-•+>|"  # a bullet, a quotation, a table's edge
+        if edge and not _BOUND.match(text, match.start()):
             continue
         atoms.append(_Atom(kind, match[0], first, line))
         first = kind == "BREAK"
