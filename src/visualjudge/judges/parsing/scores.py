@@ -172,10 +172,6 @@ class Scoring(Grammar):
 
     # ------------------------------------------------ productions
 
-    def _label(self, at: int) -> Claim | None:
-        """ "Best: 10" names the scale's end, never a score."""
-        return None if self.tokens[at].term is Term.BETTER else super()._label(at)
-
     def value(self, at: int, *, stated: bool) -> Found | None:
         at = self.openers(at)
         token = self.peek(at)
