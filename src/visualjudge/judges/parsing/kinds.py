@@ -143,7 +143,15 @@ class Pairwise(Letters):
             return claim
         said = range(at + 1, value)
         wrong = any(self.tokens[i].term in (Term.WRONG, Term.WORSE, Term.NOT) for i in said)
+        after = self.peek(found.end)
+        if after is not None and after.term is Term.OR:  # "A or maybe B"
+            return Claim(None, claim.strength, claim.at)
         return None if wrong or self._denied(found.end) else claim
+
+    def _converse(self, at: int) -> Claim | None:
+        claim = super()._converse(at)
+        found = self.option(at, stated=False) if claim else None
+        return None if found is None or self._denied(found.end) else claim
 
     def _no_option(self, at: int) -> Found | None:
         """After a label, a tie, a number or a string of letters is an answer that cannot be used."""
@@ -212,7 +220,10 @@ class Pairwise(Letters):
         at = self.skip(at, Term.NOUN, Term.ANSWER, Term.FILL, Term.CONCLUDE)
         token = self.peek(at)
         if token is None or token.kind is not Kind.WORD:
-            return False
+            word = self.peek(at + 1)  # "better-looking", but not "better - it finds the dog"
+            return token is not None and token.mark("-") and word is not None and word.text.endswith("ing")
+        if token.term is Term.TO or token.text.lower() == "by":  # "better until …", "preferred by nobody"
+            return True
         if token.term is Term.THAN:
             return self.option(self.skip(at + 1, Term.FILL), stated=True) is None and not self._names_result(at + 1)
         if token.term is Term.ASPECT:

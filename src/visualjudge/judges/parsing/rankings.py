@@ -9,6 +9,8 @@ from visualjudge.judges.parsing.kinds import Letters
 from visualjudge.judges.parsing.lexicon import Term
 from visualjudge.judges.parsing.tokens import Kind, Token
 
+_PLACES = ("second", "third", "last")  # wrong answers in "second choice", ranks here
+
 
 class Ranking(Letters):
     """All letters, best first."""
@@ -25,7 +27,10 @@ class Ranking(Letters):
     def free(self, at: int) -> bool:
         """A ranking after "e.g." anywhere in the sentence is an example, too."""
         home = self._home[at]
-        return super().free(at) and all(t.term is not Term.EXAMPLE for t in self.tokens[home.start : home.end])
+        said = self.tokens[home.start : home.end]
+        reasons = next((i for i, token in enumerate(said) if token.term is Term.BECAUSE), len(said))
+        denied = any(t.term in (Term.NOT, Term.WRONG) and t.text.lower() not in _PLACES for t in said[:reasons])
+        return super().free(at) and not denied and all(token.term is not Term.EXAMPLE for token in said)
 
     def _bare(self, sentence: Sentence) -> Found | None:
         return super()._bare(sentence) if self.free(sentence.start) else None
