@@ -14,6 +14,7 @@ import polars as pl
 from visualjudge.analysis.join import VERDICT_SCHEMA, Run, Study, question_table, token_counts
 from visualjudge.errors import DataError, UsageError
 from visualjudge.records import Question
+from visualjudge.runs.judging import read_manifest
 
 CHUNK_LINES = 50_000
 MOST_REPEATS = 1_000_000
@@ -108,13 +109,7 @@ def _info(folder: Path) -> dict[str, Any]:
     path = folder / "run.json"
     if not path.is_file():
         raise DataError(f"{path}: no such file; name a folder that `visualjudge judge --out` wrote")
-    try:
-        info = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: not JSON ({error}); run `visualjudge judge` again") from None
-    if not isinstance(info, dict):
-        raise DataError(f"{path}: holds no object; run `visualjudge judge` again")
-    return info
+    return read_manifest(folder)
 
 
 def load_run(folder: str | Path) -> Run:

@@ -274,9 +274,9 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         found = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: not JSON: {error}") from None
+        raise DataError(f"{path}: not JSON ({error}); run `visualjudge judge` again") from None
     if not isinstance(found, dict):
-        raise DataError(f"{path}: holds no object")
+        raise DataError(f"{path}: holds no object; run `visualjudge judge` again")
     return found
 
 
