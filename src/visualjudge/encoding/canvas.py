@@ -28,8 +28,17 @@ def pixel_box(box: Xyxy, size: Size) -> Box | None:
     x1, y1, x2, y2 = max(0.0, box[0]), max(0.0, box[1]), min(float(width), box[2]), min(float(height), box[3])
     if x2 <= x1 or y2 <= y1:
         return None
-    left, top = min(round(x1), width - 1), min(round(y1), height - 1)
-    return left, top, max(round(x2), left + 1), max(round(y2), top + 1)
+    left, right = _pixels(x1, x2, width)
+    top, bottom = _pixels(y1, y2, height)
+    return left, top, right, bottom
+
+
+def _pixels(start: float, end: float, length: int) -> tuple[int, int]:
+    """First pixel and one past the last; an extent that rounds to nothing is the pixel that its middle lies in."""
+    if round(end) > round(start):
+        return round(start), round(end)
+    first = min(int((start + end) / 2), length - 1)
+    return first, first + 1
 
 
 def outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
