@@ -24,8 +24,8 @@ import skimage.data
 from PIL import Image
 
 import visualjudge
-from visualjudge.data.images import png_bytes, write_png
-from visualjudge.data.masks import mask_from_array
+from visualjudge.raster.images import png_bytes, write_png
+from visualjudge.raster.masks import mask_from_array
 from visualjudge.records import DepthMap, Detection, Detections, Instance, Masks, People, Person, WholeImage
 
 CLOCK = time.perf_counter

@@ -30,9 +30,9 @@ from aiohttp import web
 from skimage import data as photographs
 
 from visualjudge.clients.registry import open_client
-from visualjudge.data.images import write_png
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question import QuestionJudge
+from visualjudge.raster.images import write_png
 from visualjudge.records import Question
 from visualjudge.runs.judging import Options, run_judge
 

@@ -17,8 +17,8 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from visualjudge import score
-from visualjudge.data.masks import mask_from_array, packed_rle
 from visualjudge.metrics.average_precision import average_precision
+from visualjudge.raster.masks import mask_from_array, packed_rle
 from visualjudge.records import Detection, Detections, Instance, Masks
 from visualjudge.seeding import rng_for
 

@@ -17,8 +17,8 @@ import cv2
 import numpy as np
 import skimage.data
 
-from visualjudge.data.images import write_png
-from visualjudge.data.masks import mask_from_array, rle_of
+from visualjudge.raster.images import write_png
+from visualjudge.raster.masks import mask_from_array, rle_of
 from visualjudge.records import BoolArray, Pixels
 from visualjudge.seeding import rng_for
 from visualjudge.tasks import TASKS, Task

@@ -18,8 +18,8 @@ from visualjudge.clients.limiter import AdaptiveLimit, Limited
 from visualjudge.clients.parameters import Identity
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying
-from visualjudge.data.images import rgb_of
 from visualjudge.errors import ApiError, TransportError
+from visualjudge.raster.images import rgb_of
 
 HELLO = Request((TextPart("hello"),))
 

@@ -12,8 +12,8 @@ import pytest
 
 from making import detection, detection_folder, make_folder, photograph, write_records
 from visualjudge.data.folder import open_folder
-from visualjudge.data.images import write_png
 from visualjudge.errors import DataError, UsageError
+from visualjudge.raster.images import write_png
 
 KEYPOINTS = [3.0] * 50
 RLE = {"size": [48, 64], "counts": [40, 25, 3]}

@@ -17,7 +17,6 @@ import pytest
 
 import visualjudge
 from making import detection, detection_folder, make_folder, photograph, write_records
-from visualjudge.data.images import read_rgb, write_png
 from visualjudge.dataset.build import Options, build, staged
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.render import file_name
@@ -25,6 +24,7 @@ from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.validate import validate
 from visualjudge.encoding import encodings
 from visualjudge.errors import DataError, UsageError
+from visualjudge.raster.images import read_rgb, write_png
 
 RUN = "from visualjudge.cli.main import run; run()"
 SMALL = Options(caps=Caps(2, 2, 2, 2, 1, 1, 3))

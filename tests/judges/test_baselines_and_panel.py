@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from skimage import data as photographs
 
-from visualjudge.data.images import write_png
 from visualjudge.errors import UsageError
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.baseline import Oracle, baseline_judge
 from visualjudge.judges.panel import majority
 from visualjudge.judges.sharpness import edge_strength, noise_sigma
+from visualjudge.raster.images import write_png
 from visualjudge.records import Question, Verdict
 from visualjudge.seeding import rng_for
 

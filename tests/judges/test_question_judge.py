@@ -10,11 +10,11 @@ import pytest
 
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
-from visualjudge.data.images import write_png
 from visualjudge.errors import DataError, TransportError
 from visualjudge.judges.asks import Ask, plan, verdict_line, verdict_of
 from visualjudge.judges.question import QuestionJudge, answer_schema, interleaved
 from visualjudge.judges.swap import swapped
+from visualjudge.raster.images import write_png
 from visualjudge.records import Question, Verdict
 
 PROMPT = (

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from visualjudge.data.masks import mask_from_array, packed_rle
 from visualjudge.errors import DataError
 from visualjudge.metrics.average_precision import average_precision
+from visualjudge.raster.masks import mask_from_array, packed_rle
 from visualjudge.records import Detection, Detections, Instance, Masks, People, Person
 
 SIZE = (60, 80)

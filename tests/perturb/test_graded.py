@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from visualjudge.data.masks import mask_from_array
 from visualjudge.errors import UsageError
 from visualjudge.perturb.catalogue import ERROR_TYPES, error_types, perturbed
 from visualjudge.perturb.groups import graded
 from visualjudge.perturb.levels import Scene
+from visualjudge.raster.masks import mask_from_array
 from visualjudge.records import (
     DepthMap,
     Detection,

@@ -19,11 +19,11 @@ from clients.loopback import Loopback, refused, serving
 from visualjudge.cli.pipeline import app
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.sync import run_sync
-from visualjudge.data.images import write_png
 from visualjudge.errors import ApiError, DataError, UsageError
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.pipelines import PipelineReport, Row, build_pipes, read_config, read_rows, run_pipeline
 from visualjudge.prompts import PromptAssetStore
+from visualjudge.raster.images import write_png
 
 KEY = "a-key-of-some-length"
 GOOD = '{"winner": "Image A"}'

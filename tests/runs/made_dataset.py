@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.images import write_png
+from visualjudge.raster.images import write_png
 from visualjudge.seeding import rng_for
 
 ENDING = "Which prediction is better? Please answer with A or B."

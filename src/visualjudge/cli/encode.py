@@ -25,9 +25,9 @@ def encode(
     cost: Annotated[bool, typer.Option(help="Also print what it costs a judge, to stderr")] = False,
 ) -> None:
     """Show one prediction in one encoding: its picture to --out, its text and legend to stdout."""
-    from visualjudge.data.images import write_png
     from visualjudge.encoding.catalogue import encoding_named
     from visualjudge.errors import UsageError
+    from visualjudge.raster.images import write_png
 
     row = encoding_named(task, stem)
     if row.kind != "text" and out is None:
@@ -47,10 +47,10 @@ def encode(
 
 def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
     from visualjudge.data.folder import open_folder
-    from visualjudge.data.images import read_rgb
     from visualjudge.data.predictions import read_prediction
     from visualjudge.encoding import encode as show
     from visualjudge.errors import DataError
+    from visualjudge.raster.images import read_rgb
     from visualjudge.records import WholeImage
 
     with open_folder(folder) as data:

@@ -20,8 +20,8 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from visualjudge.clients.base import ImagePart
-from visualjudge.data.images import png_bytes, rgb_of, rgb_of_array
 from visualjudge.errors import DataError
+from visualjudge.raster.images import png_bytes, rgb_of, rgb_of_array
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})

@@ -11,7 +11,7 @@ from PIL import Image
 
 from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request
 from visualjudge.clients.parameters import Identity, identity_of
-from visualjudge.data.images import png_bytes, rgb_of
+from visualjudge.raster.images import png_bytes, rgb_of
 
 _KEPT = 256
 

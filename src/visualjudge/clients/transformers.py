@@ -21,8 +21,8 @@ from visualjudge.clients.base import Alternative, ImagePart, Reply, Request, Tok
 from visualjudge.clients.openai_protocol import notes_of
 from visualjudge.clients.parameters import Identity, Sampling
 from visualjudge.clients.quirks import Quirks
-from visualjudge.data.images import rgb_of
 from visualjudge.errors import TransportError, UsageError
+from visualjudge.raster.images import rgb_of
 
 DEFAULT_MAX_TOKENS = 512
 NO_SCHEMA = "this backend does not enforce a schema; asked without"

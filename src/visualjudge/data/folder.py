@@ -15,11 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from visualjudge.data.images import picture_size
 from visualjudge.data.predictions import read_prediction
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import IMAGE_MARK, annotation_from_wire, image_from_wire
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.raster.images import picture_size
 from visualjudge.records import Annotation, DepthMap, Detections, ImageRecord, Masks, Prediction, Size
 from visualjudge.tasks import TASKS, task_named
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from visualjudge.atomic import atomic_path
-from visualjudge.data.images import write_png
-from visualjudge.data.masks import rle_of
+from visualjudge.raster.images import write_png
+from visualjudge.raster.masks import rle_of
 from visualjudge.records import DepthMap, Detections, Masks, People, Person, Prediction, WholeImage
 from visualjudge.tasks import task_named
 

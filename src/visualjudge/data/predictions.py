@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.images import read_depth, read_gray, read_rgb, rgb_of_array
-from visualjudge.data.masks import mask_from_array, mask_from_wire
 from visualjudge.errors import DataError
+from visualjudge.raster.images import read_depth, read_gray, read_rgb, rgb_of_array
+from visualjudge.raster.masks import mask_from_array, mask_from_wire
 from visualjudge.records import (
     DepthMap,
     Detection,

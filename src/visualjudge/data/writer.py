@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.atomic import atomic_path, write_bytes, write_json
-from visualjudge.data.images import picture_size
 from visualjudge.data.payloads import payload_of
 from visualjudge.errors import DataError
+from visualjudge.raster.images import picture_size
 from visualjudge.records import Annotation, Prediction
 from visualjudge.tasks import task_named
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
-from visualjudge.data.images import read_rgb
-from visualjudge.data.masks import mask_from_png
 from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.sampling import Caps, Item, Stems, sample
 from visualjudge.encoding import encodings
 from visualjudge.errors import Problem
+from visualjudge.raster.images import read_rgb
+from visualjudge.raster.masks import mask_from_png
 from visualjudge.records import ImageRecord, QuestionType
 from visualjudge.tasks import TASKS
 

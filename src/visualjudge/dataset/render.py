@@ -16,14 +16,14 @@ from urllib.parse import quote
 import numpy as np
 import orjson
 
-from visualjudge.data.images import png_bytes, read_rgb
-from visualjudge.data.masks import mask_from_png
 from visualjudge.data.predictions import read_prediction
 from visualjudge.dataset.folder import MEDIA, question_to_wire
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.sampling import Item
 from visualjudge.encoding import Encoded, context_image, encode
 from visualjudge.prompts.questions import Scene, Shown, question_prompt
+from visualjudge.raster.images import png_bytes, read_rgb
+from visualjudge.raster.masks import mask_from_png
 from visualjudge.records import (
     Annotation,
     Detections,

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from visualjudge.data.images import picture_size
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.build import counts
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, Dataset, load_dataset
@@ -16,6 +15,7 @@ from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE_ANALYSIS, MOST_RANKED, SUBSETS
 from visualjudge.encoding import encodings
 from visualjudge.errors import DataError, Problem
+from visualjudge.raster.images import picture_size
 from visualjudge.records import Question
 from visualjudge.tasks import TASKS
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from visualjudge.atomic import write_json
-from visualjudge.data.images import write_png
 from visualjudge.data.payloads import payload_of
 from visualjudge.demo.degrade import DEGRADATIONS
 from visualjudge.demo.generate import GENERATORS, SEVERITIES, Generated
@@ -18,6 +17,7 @@ from visualjudge.demo.photographs import Photograph, photographs, smaller, stere
 from visualjudge.perturb.catalogue import error_types
 from visualjudge.perturb.groups import graded, labels_shown
 from visualjudge.perturb.levels import Scene
+from visualjudge.raster.images import write_png
 from visualjudge.records import (
     DepthMap,
     Detection,

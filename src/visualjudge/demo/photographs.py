@@ -15,9 +15,9 @@ from typing import Any
 import cv2
 import numpy as np
 
-from visualjudge.data.images import read_rgb
-from visualjudge.data.masks import mask_from_array, mask_from_polygons
 from visualjudge.errors import RunError
+from visualjudge.raster.images import read_rgb
+from visualjudge.raster.masks import mask_from_array, mask_from_polygons
 from visualjudge.records import BoolArray, FloatArray, Instance, Mask, Person, Pixels, Size
 from visualjudge.skeleton import KEYPOINT_NAMES
 

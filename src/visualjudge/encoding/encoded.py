@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.images import png_bytes
 from visualjudge.encoding.cost import Cost, text_tokens, vision_tokens
+from visualjudge.raster.images import png_bytes
 from visualjudge.records import RGB, Masks, Pixels, Size
 
 

@@ -17,10 +17,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.data.images import read_rgb
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.parsing import read_reply
+from visualjudge.raster.images import read_rgb
 from visualjudge.records import Pixels, Question, Verdict
 from visualjudge.tasks import task_named
 

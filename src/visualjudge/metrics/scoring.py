@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from visualjudge.data.masks import mask_from_wire
 from visualjudge.data.predictions import Payload, read_prediction
 from visualjudge.errors import UsageError
 from visualjudge.metrics.depth import delta1
@@ -13,6 +12,7 @@ from visualjudge.metrics.detection import box_f1
 from visualjudge.metrics.keypoints import keypoint_f1
 from visualjudge.metrics.restoration import restoration_quality
 from visualjudge.metrics.segmentation import mask_f1, mean_iou, region_iou
+from visualjudge.raster.masks import mask_from_wire
 from visualjudge.records import Masks, Prediction, Size
 from visualjudge.tasks import Family, task_named
 

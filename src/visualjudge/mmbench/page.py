@@ -13,13 +13,13 @@ from typing import Any
 from PIL import Image
 
 from visualjudge.atomic import write_text
-from visualjudge.data.images import rgb_of
 from visualjudge.errors import DataError
 from visualjudge.mmbench.evaluate import Difference, Group
 from visualjudge.mmbench.pictures import image_part
 from visualjudge.mmbench.records import ScoredRow
 from visualjudge.mmbench.summary import Model, column_names, lines, percent
 from visualjudge.mmbench.table import Table
+from visualjudge.raster.images import rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 MEASURES = {"accuracy": "vanilla", "circular_accuracy": "circular"}

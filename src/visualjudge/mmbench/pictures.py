@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from PIL import Image, UnidentifiedImageError
 
 from visualjudge.clients.base import ImagePart
-from visualjudge.data.images import png_bytes, rgb_of
 from visualjudge.errors import InvalidRecord, Problem
 from visualjudge.mmbench.records import Row
 from visualjudge.mmbench.table import Table
+from visualjudge.raster.images import png_bytes, rgb_of
 
 SENT_AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _DATA_URL = re.compile(r"data:[^,]{0,100};base64,")

@@ -8,9 +8,9 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-from visualjudge.data.masks import mask_from_array
 from visualjudge.perturb.fields import elsewhere, lowest_share, reach, smooth_field, sweep
 from visualjudge.perturb.levels import Scene, counted
+from visualjudge.raster.masks import mask_from_array
 from visualjudge.records import BoolArray, Instance, Mask, Masks
 
 LOWEST_IOU = 0.45

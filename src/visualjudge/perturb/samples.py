@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from visualjudge.data.images import picture_size, read_rgb
 from visualjudge.data.importers.sample import Sample
 from visualjudge.data.writer import FolderWriter
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.perturb.catalogue import error_types
 from visualjudge.perturb.groups import Graded, graded, labels_shown
 from visualjudge.perturb.levels import Scene
+from visualjudge.raster.images import picture_size, read_rgb
 from visualjudge.records import Annotation, Detections, Mask, Masks
 from visualjudge.tasks import TASKS, Task
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from visualjudge.data.images import picture_size
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.asks import Ask
+from visualjudge.raster.images import picture_size
 from visualjudge.runs.budget import Prices
 
 CHARS_PER_TOKEN = 3.5

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.images import picture_size
 from visualjudge.data.importers.sample import Found, Sample, read_json
-from visualjudge.data.masks import mask_from_array, mask_from_wire
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.raster.images import picture_size
+from visualjudge.raster.masks import mask_from_array, mask_from_wire
 from visualjudge.records import Detection, Detections, Instance, Masks, People, Person, Prediction, Size, Xyxy
 from visualjudge.tasks import Family, task_named
 

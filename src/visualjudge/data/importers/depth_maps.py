@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from visualjudge.data.images import picture_size, read_depth
 from visualjudge.data.importers.sample import Found, Sample, aligned
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.raster.images import picture_size, read_depth
 from visualjudge.records import DepthMap
 from visualjudge.tasks import task_named
 

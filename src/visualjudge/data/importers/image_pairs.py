@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from visualjudge.data.images import read_rgb
 from visualjudge.data.importers.outputs import given_score
 from visualjudge.data.importers.sample import Found, Sample, aligned, read_table
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.raster.images import read_rgb
 from visualjudge.records import WholeImage
 from visualjudge.tasks import task_named
 

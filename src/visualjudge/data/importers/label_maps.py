@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from visualjudge.data.images import picture_size
 from visualjudge.data.importers.sample import Found, Sample, aligned, read_json, read_table, read_text
-from visualjudge.data.masks import mask_from_array
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.raster.images import picture_size
+from visualjudge.raster.masks import mask_from_array
 from visualjudge.records import Instance, Masks
 from visualjudge.tasks import task_named
 

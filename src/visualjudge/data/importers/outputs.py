@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from visualjudge.data.images import read_rgb
 from visualjudge.data.importers.sample import Found, Sample, read_table
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.raster.images import read_rgb
 from visualjudge.records import WholeImage
 from visualjudge.tasks import TASKS, task_named
 

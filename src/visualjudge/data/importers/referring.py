@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.images import picture_size
 from visualjudge.data.importers.sample import Found, Sample, files_by_key, read_json, read_table
-from visualjudge.data.masks import empty_mask, mask_from_array, mask_from_wire
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.raster.images import picture_size
+from visualjudge.raster.masks import empty_mask, mask_from_array, mask_from_wire
 from visualjudge.records import Instance, Mask, Masks, Size
 from visualjudge.tasks import task_named
 

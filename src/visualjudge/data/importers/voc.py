@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-from visualjudge.data.images import picture_size
 from visualjudge.data.importers.coco import without_crowds
 from visualjudge.data.importers.sample import Found, Sample, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.raster.images import picture_size
 from visualjudge.records import Detection, Detections, Size, Xyxy
 from visualjudge.tasks import task_named
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from visualjudge.data.images import picture_size
 from visualjudge.data.importers.sample import Found, Sample, files_by_key, read_text
-from visualjudge.data.masks import mask_from_polygons
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.raster.images import picture_size
+from visualjudge.raster.masks import mask_from_polygons
 from visualjudge.records import Detection, Detections, Instance, Masks, Size
 from visualjudge.tasks import task_named
 

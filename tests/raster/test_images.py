@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis.extra import numpy as hnp
 from PIL import Image
 
-from visualjudge.data import images
-from visualjudge.data.images import picture_size, png_bytes, read_depth, read_rgb, write_png
 from visualjudge.errors import DataError
+from visualjudge.raster import images
+from visualjudge.raster.images import picture_size, png_bytes, read_depth, read_rgb, write_png
 
 
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))))

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pycocotools import mask as coco_mask
 
-from visualjudge.data.images import read_gray
 from visualjudge.errors import DataError
+from visualjudge.raster.images import read_gray
 from visualjudge.records import Mask, Size
 
 Runs = NDArray[np.int64]

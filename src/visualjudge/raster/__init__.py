@@ -1,0 +1,1 @@
+"""RASTER: image files and masks as arrays, and back."""
