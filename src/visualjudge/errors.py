@@ -17,8 +17,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+EXAMPLES = 3
+_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
 RETRYABLE_STATUS = frozenset({408, 409, 429})
 
 
@@ -53,6 +57,29 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.file}: {self.record}: {self.field}: {self.reason}"
+
+
+def summarized(problems: Iterable[Problem]) -> list[str]:
+    """One line for each kind of problem: up to three of a kind are all written out, more become a count with three
+    examples.
+
+    Problems are of one kind where file and field are the same and the reasons differ only in numbers, quoted values and
+    paths.
+    """
+    kinds: dict[tuple[str, ...], list[Problem]] = {}
+    for problem in problems:
+        kinds.setdefault((problem.file, problem.field, _VARYING.sub("…", problem.reason)), []).append(problem)
+    lines: list[str] = []
+    for same in kinds.values():
+        if len(same) <= EXAMPLES:
+            lines += [str(problem) for problem in same]
+            continue
+        first = same[0]
+        records = ", ".join(problem.record for problem in same[:EXAMPLES])
+        rest = f"{records} and {len(same) - EXAMPLES} more"
+        told = "" if all(problem.reason == first.reason for problem in same) else f" (of {first.record})"
+        lines.append(f"{first.file}: {rest}: {first.field}: {first.reason}{told}")
+    return [" ".join(line.split()) for line in lines]
 
 
 class InvalidRecord(DataError):

@@ -70,8 +70,8 @@ def test_bad_records_are_told_counted_and_left_out(
         (("--task", "flying"), "unknown task 'flying'"),
         (("--task", "keypoint"), "has no annotations of keypoint"),
         (("--engine", "cloud"), "unknown engine 'cloud'"),
-        (("--workers", "0"), "--workers: is 1 or more"),
-        (("--per-group", "9"), "per_group: is at most 5"),
+        (("--workers", "0"), "--workers must be at least 1, got 0"),
+        (("--per-group", "9"), "per_group must be at most 5, got 9"),
     ],
 )
 def test_wrong_option_is_one_line_and_status_2(

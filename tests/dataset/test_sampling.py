@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visualjudge.dataset.groups import group, spread
-from visualjudge.dataset.sampling import SUBSETS, Caps, Item, Stems, sample
+from visualjudge.dataset.sampling import SUBSETS, Caps, Item, Stems, deal, sample
 from visualjudge.errors import UsageError
 from visualjudge.records import Annotation
 
@@ -37,7 +38,11 @@ def _notes(images: int, scores: Sequence[float], prompts: Sequence[str | None] =
 
 
 def _sample(notes: list[Annotation], caps: Caps | None = None, seed: int = 42, stems: Stems = STEMS) -> list[Item]:
-    return sample("depth_estimation", notes, stems, SUBSETS, caps or Caps(), seed)
+    items = sample("depth_estimation", notes, stems, SUBSETS, caps or Caps(), seed)
+    turned = deal(items, seed)
+    return [
+        replace(i, annotation_ids=i.annotation_ids[::-1]) if turn else i for i, turn in zip(items, turned, strict=True)
+    ]
 
 
 def test_pairs_stay_in_their_group_and_differ_in_score() -> None:

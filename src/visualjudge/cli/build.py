@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from visualjudge.dataset.build import Built
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -40,6 +44,7 @@ def build(
     scoring_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for scoring, at most")] = 20,
     ranking_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for ranking, at most")] = 20,
     per_group: Annotated[int, typer.Option(help="Annotations of a group to score or rank, at most 5")] = 5,
+    min_margin: Annotated[float, typer.Option(help="Ask a pair only if its scores differ by at least this")] = 0.0,
 ) -> None:
     """Build a judge dataset from a data folder.
 
@@ -50,8 +55,18 @@ def build(
     from visualjudge.dataset.build import Options
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
+    from visualjudge.errors import summarized
 
-    caps = Caps(encoding_groups, encoding_pairs, judge_groups, judge_pairs, scoring_groups, ranking_groups, per_group)
+    caps = Caps(
+        encoding_groups,
+        encoding_pairs,
+        judge_groups,
+        judge_pairs,
+        scoring_groups,
+        ranking_groups,
+        per_group,
+        min_margin,
+    )
     options = Options(seed, tuple(subset or SUBSETS), tuple(task) if task else None, caps)
     with stages() as progress:
         built = build_dataset(
@@ -63,13 +78,25 @@ def build(
             force=force,
             progress=progress,
         )
-    for problem in built.problems:
-        print(" ".join(str(problem).split()), file=sys.stderr)
-    print(f"{built.questions} questions and {built.pictures} pictures in {out}")
+    for line in summarized(built.problems):
+        print(line, file=sys.stderr)
+    for line in _left_out(built):
+        print(line)
+    print(f"{built.questions} questions and {built.pictures} images in {out}")
     if built.problems:
         count = len(built.problems)
         print(f"visualjudge: {count} invalid record{'s' * (count > 1)} left out", file=sys.stderr)
         raise typer.Exit(0 if skip_invalid else 1)
+
+
+def _left_out(built: Built) -> Iterator[str]:
+    """What was not asked because an encoding shows the options alike, an encoding a line."""
+    for task, by_stem in built.undecidable.items():
+        for stem, counts in by_stem.items():
+            hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))
+            told = f"; it does not show: {hidden}" if hidden else ""
+            asked = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
+            yield f"{task}/{stem}: {asked} questions not asked, their options look the same{told}"
 
 
 def cores() -> int:

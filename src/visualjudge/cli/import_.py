@@ -296,10 +296,11 @@ def _one(writer: Any, samples: Found, source: str, classes: tuple[str, ...], fil
 
 
 def _tell(done: Imported, task: str, source: str, out: Path) -> None:
+    from visualjudge.errors import summarized
     from visualjudge.metrics.importing import precision_of
 
-    for problem in done.problems:
-        print(" ".join(str(problem).split()), file=sys.stderr)
+    for line in summarized(done.problems):
+        print(line, file=sys.stderr)
     print(
         f"{out}: {task}: {source}: {done.annotations} annotations of {len(done.images)} images "
         f"({done.truths} truths, {done.predictions} predictions)"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.errors import UsageError
+from visualjudge.errors import UsageError, summarized
 
 if TYPE_CHECKING:
     from visualjudge.data.importers.sample import Found
@@ -121,8 +121,8 @@ def _reader(
 
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
-    for problem in done.problems:
-        print(" ".join(str(problem).split()), file=sys.stderr)
+    for line in summarized(done.problems):
+        print(line, file=sys.stderr)
     print(f"{out}: {task}: {done.annotations} annotations in {done.groups} groups on {done.images} images")
     if done.problems:
         print(f"visualjudge: {len(done.problems)} records cannot be used and were left out", file=sys.stderr)

@@ -19,7 +19,7 @@ from typing import Any
 from visualjudge.atomic import atomic_path, write_bytes, write_json
 from visualjudge.data.payloads import payload_of
 from visualjudge.errors import DataError
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import check_picture, picture_size
 from visualjudge.records import Annotation, Prediction
 from visualjudge.tasks import task_named
 
@@ -65,6 +65,7 @@ class FolderWriter:
             if known != picture and not _same(known, picture):
                 raise DataError(f"image_id {image_id!r} is the name of two pictures, {known} and {picture}")
             return
+        check_picture(picture)
         height, width = picture_size(picture)
         record: dict[str, Any] = {"file": self.copied(picture, image_id), "width": width, "height": height}
         for name, path in (("mask", mask), ("control", control)):

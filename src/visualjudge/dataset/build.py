@@ -10,7 +10,7 @@ import os
 import shutil
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,11 +19,12 @@ from typing import Any, BinaryIO
 from visualjudge import __version__
 from visualjudge.atomic import write_json
 from visualjudge.data.folder import DataFolder
+from visualjudge.dataset.decidable import counted, unseen_errors
 from visualjudge.dataset.engines import Engine, EngineName, open_engine
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION
-from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
+from visualjudge.dataset.plan import CHUNK, Task, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, Piece, render
-from visualjudge.dataset.sampling import SUBSETS, Caps, Item
+from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.prompts.questions import assets_used
 from visualjudge.tasks import task_named
@@ -56,6 +57,10 @@ class Built:
     questions: int
     pictures: int
     problems: tuple[Problem, ...]
+    undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    """Questions not asked because two options look the same: task → encoding → question type → count."""
+    unseen_error_types: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """Error types that an encoding shows in no pair of the sample: task → encoding → error types."""
 
 
 def build(
@@ -95,8 +100,7 @@ def build(
         tasks = _tasks(folder, chosen)
         crew = min(workers, max(1, _records(folder, tasks) // CHUNK))
         with staged(target) as stage, open_engine(engine, crew if engine == "local" else workers) as running:
-            questions, pictures = _fill(stage, folder, tasks, chosen, running, progress)
-        return Built(questions, pictures, tuple(folder.problems))
+            return _fill(stage, folder, tasks, chosen, running, progress)
 
 
 @contextmanager
@@ -126,7 +130,7 @@ def staged(target: Path) -> Iterator[Path]:
 
 def _fill(
     stage: Path, folder: DataFolder, names: Sequence[str], options: Options, engine: Engine, progress: Progress
-) -> tuple[int, int]:
+) -> Built:
     total, done = _records(folder, names), 0
 
     def tick(count: int) -> None:
@@ -143,48 +147,77 @@ def _fill(
     jobs = (Job(str(folder.root), str(stage), unit) for unit in units)
     spool = _Spool(stage, len(items))
     files: dict[str, str] = {}
+    left_out: set[int] = set()
     for piece in engine.map(render, jobs):
         spool.add(piece)
         files.update(piece.files)
-        progress("rendering questions", spool.count, len(items))
-    files[QUESTIONS] = spool.finish(stage / QUESTIONS)
-    write_json(stage / META, _meta(options, items, files, len(folder.problems)))
-    return len(items), len(files) - 1
+        left_out.update(piece.undecidable)
+        progress("rendering questions", spool.count + len(left_out), len(items))
+    kept = [k for k in range(len(items)) if k not in left_out]
+    asked = [items[k] for k in kept]
+    if not asked:
+        raise DataError(f"{folder.root}: no question can be asked: the options of each look the same")
+    files[QUESTIONS] = spool.finish(stage / QUESTIONS, zip(kept, deal(asked, options.seed), strict=True))
+    undecidable, unseen = counted(items, left_out), unseen_errors(items, left_out, _error_types(tasks))
+    write_json(
+        stage / META,
+        {
+            **_meta(options, asked, files, len(folder.problems)),
+            "undecidable": undecidable,
+            "unseen_error_types": unseen,
+        },
+    )
+    return Built(len(asked), len(files) - 1, tuple(folder.problems), undecidable, unseen)
+
+
+def _error_types(tasks: Sequence[Task]) -> dict[tuple[str, str], str | None]:
+    """The error type of each annotation by (task, annotation_id)."""
+    notes = (member.entry.annotation for task in tasks for member in task.members)
+    return {(note.task, note.annotation_id): note.error_type for note in notes}
 
 
 class _Spool:
-    """Questions as they come, on disk; put into their order at the end. Memory: two numbers a question."""
+    """Questions as they come, on disk; put into their order at the end. Memory: four numbers a question.
+
+    Slot 2·place holds a question, slot 2·place + 1 the same with its options reversed.
+    """
 
     def __init__(self, stage: Path, count: int) -> None:
         self._path = stage / ".spool"
         self._file: BinaryIO = self._path.open("w+b")
-        self._starts = array("q", bytes(8 * count))
-        self._lengths = array("q", bytes(8 * count))
+        self._starts = array("q", bytes(16 * count))
+        self._lengths = array("q", bytes(16 * count))
         self.count = 0
 
     def add(self, piece: Piece) -> None:
-        for place, content in piece.questions:
-            self._starts[place] = self._file.tell()
-            self._lengths[place] = len(content)
-            self._file.write(content)
+        for place, *forms in piece.questions:
+            for slot, content in enumerate(forms, 2 * place):
+                if content is not None:
+                    self._starts[slot] = self._file.tell()
+                    self._lengths[slot] = len(content)
+                    self._file.write(content)
             self.count += 1
 
-    def finish(self, path: Path) -> str:
-        """Write the array of questions to ``path``, one a line; its SHA-256."""
+    def finish(self, path: Path, order: Iterable[tuple[int, bool]]) -> str:
+        """Write the array of questions to ``path``, one a line; its SHA-256.
+
+        ``order`` names the places in the order of the file, each with whether its options are reversed.
+        """
         digest = hashlib.sha256()
         with path.open("wb") as out:
-            for chunk in self._lines():
+            for chunk in self._lines(order):
                 out.write(chunk)
                 digest.update(chunk)
         self._file.close()
         self._path.unlink()
         return digest.hexdigest()
 
-    def _lines(self) -> Iterator[bytes]:
+    def _lines(self, order: Iterable[tuple[int, bool]]) -> Iterator[bytes]:
         self._file.flush()
-        for k, (start, length) in enumerate(zip(self._starts, self._lengths, strict=True)):
-            self._file.seek(start)
-            yield (b",\n" if k else b"[\n") + self._file.read(length)
+        for k, (place, turned) in enumerate(order):
+            slot = 2 * place + turned
+            self._file.seek(self._starts[slot])
+            yield (b",\n" if k else b"[\n") + self._file.read(self._lengths[slot])
         yield b"\n]\n"
 
 

@@ -47,7 +47,7 @@ def open_engine(name: EngineName, workers: int) -> Engine:
         If there is no such engine, or Ray is not installed.
     """
     if workers < 1:
-        raise UsageError(f"--workers: is 1 or more, not {workers}")
+        raise UsageError(f"--workers must be at least 1, got {workers}")
     if name == "ray":
         return RayEngine(workers)
     if name != "local":

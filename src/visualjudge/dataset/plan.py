@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
 from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.sampling import Caps, Item, Stems, sample
 from visualjudge.encoding import encodings
-from visualjudge.errors import Problem
-from visualjudge.raster.images import read_rgb
+from visualjudge.errors import DataError, Problem
+from visualjudge.raster.images import check_picture, read_rgb
 from visualjudge.raster.masks import mask_from_png
 from visualjudge.records import ImageRecord, QuestionType
 from visualjudge.tasks import TASKS
@@ -23,6 +24,7 @@ from visualjudge.tasks import TASKS
 CHUNK = 32
 TYPES: tuple[QuestionType, ...] = ("pairwise", "ranking", "scoring")
 Tick = Callable[[int], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,14 @@ class Checks:
 
     root: str
     entries: tuple[tuple[Entry, ImageRecord | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Some images to be decoded by one worker; paths relative to ``root``."""
+
+    root: str
+    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,8 @@ def check_all(payload: Checks) -> list[Checked]:
 
 def read_tasks(folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: Tick) -> list[Task]:
     """The valid annotations of each of ``tasks``; the others become ``folder.problems``."""
-    read = [(name, folder.entries(name), folder.images(name)) for name in tasks]
+    bad = _bad_pictures(folder, tasks, engine)
+    read = [(name, _with_pictures(name, folder, bad), folder.images(name)) for name in tasks]
     jobs = [
         Checks(str(folder.root), tuple((entry, images.get(entry.annotation.image_id)) for entry in chunk))
         for _, entries, images in read
@@ -80,6 +91,47 @@ def read_tasks(folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: T
     checked = _ticking(engine.map(check_all, jobs), tick)
     valid = [Task(name, tuple(_members(entries, checked, folder)), images) for name, entries, images in read]
     return list(_one_original_each(valid, folder))
+
+
+def check_pictures(payload: Pictures) -> list[tuple[str, str]]:
+    """The work of one worker: decode each image once. Paths of those that cannot be decoded, and why."""
+    bad = []
+    for path in payload.paths:
+        try:
+            check_picture(Path(payload.root) / path)
+        except DataError as error:
+            bad.append((path, str(error).replace(f"{payload.root}/", "")))
+    return bad
+
+
+def _bad_pictures(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> dict[str, str]:
+    """Why each image that cannot be decoded cannot, by its path; of all images that a record needs."""
+    paths: set[str] = set()
+    for task in tasks:
+        images = folder.images(task)
+        for image_id in {entry.annotation.image_id for entry in folder.entries(task)} & images.keys():
+            paths.update(_files(images[image_id]))
+    ordered = sorted(paths)
+    jobs = [Pictures(str(folder.root), tuple(chunk)) for chunk in _chunks(ordered, CHUNK)]
+    return dict(found for chunk in engine.map(check_pictures, jobs) for found in chunk)
+
+
+def _with_pictures(task: str, folder: DataFolder, bad: Mapping[str, str]) -> list[Entry]:
+    """The entries whose images can be decoded; the others become problems."""
+    images, kept = folder.images(task), []
+    for entry in folder.entries(task):
+        note = entry.annotation
+        record = images.get(note.image_id)
+        reasons = [bad[path] for path in _files(record) if path in bad] if record is not None else []
+        if reasons:
+            folder.problems.append(Problem(entry.file, note.annotation_id, "image_id", reasons[0]))
+        else:
+            kept.append(entry)
+    return kept
+
+
+def _files(record: ImageRecord) -> list[str]:
+    return [path for path in (record.file, record.mask, record.control) if path is not None]
 
 
 def sample_tasks(
@@ -195,6 +247,6 @@ def _same_original(a: ImageRecord, b: ImageRecord, root: Path) -> bool:
     )
 
 
-def _chunks(entries: Sequence[Entry], size: int) -> Iterator[Sequence[Entry]]:
-    for start in range(0, len(entries), size):
-        yield entries[start : start + size]
+def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

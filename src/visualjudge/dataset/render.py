@@ -9,7 +9,7 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -39,7 +39,8 @@ from visualjudge.records import (
 from visualjudge.tasks import TASKS
 
 LONGEST_STEM = 200
-_UNSAFE = "/\\%"
+_UNSAFE = '/\\%:*?"<>|'
+"""Separators, the escape itself, and what Windows allows in no file name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a worker made: (place, JSON) of each question, SHA-256 of each picture by its path in the dataset."""
+    """What a worker made.
 
-    questions: tuple[tuple[int, bytes], ...]
+    ``questions`` are (place, JSON, JSON with the options reversed); the last is None but for pairs. ``undecidable``
+    are the places of questions that are not asked, because two of their options look the same. ``files`` are the
+    SHA-256 of each picture by its path in the dataset.
+    """
+
+    questions: tuple[tuple[int, bytes, bytes | None], ...]
+    undecidable: tuple[int, ...]
     files: Mapping[str, str]
 
 
@@ -66,6 +73,8 @@ class _Option:
     shown: Shown
     image: str | None
     features: OptionFeatures
+    look: tuple[str | None, str | None]
+    """Text and SHA-256 of the picture: options of one look cannot be told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,12 @@ class Media:
             self.files[relative] = hashlib.sha256(content).hexdigest()
         return relative, len(content)
 
+    def keep(self, used: set[str]) -> None:
+        """Remove the pictures that no question shows."""
+        for relative in sorted(self.files.keys() - used):
+            (self._out / relative).unlink()
+            del self.files[relative]
+
 
 def render(job: Job) -> Piece:
     """The questions and pictures of one image.
@@ -118,16 +133,37 @@ def render(job: Job) -> Piece:
         member = job.unit.members[task, name]
         for stem, option in _options(member, stems, contexts[task], root, media):
             options[task, name, stem] = option
-    questions = tuple(
-        (place, orjson.dumps(question_to_wire(_question(item, job.unit, contexts[item.task], options))))
-        for place, item in job.unit.questions
-    )
-    return Piece(questions, media.files)
+    asked: list[tuple[int, bytes, bytes | None]] = []
+    undecidable: list[int] = []
+    used: set[str] = set()
+    for place, item in job.unit.questions:
+        if not _decidable(item, options):
+            undecidable.append(place)
+            continue
+        question = _question(item, job.unit, contexts[item.task], options)
+        used.update(question.images)
+        reversed_ = None
+        if item.question_type == "pairwise":
+            turned = replace(item, annotation_ids=item.annotation_ids[::-1])
+            reversed_ = _written(_question(turned, job.unit, contexts[item.task], options))
+        asked.append((place, _written(question), reversed_))
+    media.keep(used)
+    return Piece(tuple(asked), tuple(undecidable), media.files)
+
+
+def _decidable(item: Item, options: Mapping[tuple[str, str, str], _Option]) -> bool:
+    """Whether no two options look the same; a question about one option always is."""
+    looks = {options[item.task, name, item.stem].look for name in item.annotation_ids}
+    return len(looks) == len(item.annotation_ids)
+
+
+def _written(question: Question) -> bytes:
+    return orjson.dumps(question_to_wire(question))
 
 
 def file_name(*parts: str) -> str:
-    """``parts`` as one file name without its ending: separators are percent-encoded, and a name that would be too long
-    for a file system ends in a digest instead."""
+    """``parts`` as one file name without its ending: characters that some file system does not allow are
+    percent-encoded, and a name that would be too long ends in a digest instead."""
     name = "__".join("".join(quote(c, safe="") if c in _UNSAFE or ord(c) < 32 else c for c in part) for part in parts)
     if len(name.encode()) <= LONGEST_STEM:
         return name
@@ -180,7 +216,9 @@ def _options(member: Member, stems: set[str], context: _Context, root: Path, med
         path = length = None
         if encoded.image is not None:
             path, length = media.write(file_name(note.task, note.annotation_id, stem), encoded.image)
-        made.append((stem, _Option(_shown(note, encoded), path, _features(note, prediction, encoded, length, area))))
+        look = encoded.text, None if path is None else media.files[path]
+        features = _features(note, prediction, encoded, length, area)
+        made.append((stem, _Option(_shown(note, encoded), path, features, look)))
     return made
 
 

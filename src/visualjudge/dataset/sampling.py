@@ -32,18 +32,27 @@ class Caps:
     scoring_groups: int = 20
     ranking_groups: int = 20
     per_group: int = 5
+    min_margin: float = 0.0
+    """Least difference of the two scores of a pair; 0: any difference."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            if getattr(self, name) < 0:
-                raise UsageError(f"{name}: is 0 or more, not {getattr(self, name)}")
+            if not getattr(self, name) >= 0:
+                raise UsageError(f"{name} must be at least 0, got {getattr(self, name)}")
         if self.per_group > MOST_RANKED:
-            raise UsageError(f"per_group: is at most {MOST_RANKED}, not {self.per_group}")
+            raise UsageError(f"per_group must be at most {MOST_RANKED}, got {self.per_group}")
+
+    def differ(self, first: float, second: float) -> bool:
+        """Whether two scores are far enough apart to be asked about as a pair."""
+        return first != second and round(abs(first - second), 9) >= self.min_margin
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question to be: what it shows in which order, and where it belongs."""
+    """One question to be: what it shows in which order, and where it belongs.
+
+    A pairwise item names the better annotation first until :func:`deal` has put it into its final order.
+    """
 
     task: str
     stem: str
@@ -92,12 +101,12 @@ def sample(
     return items
 
 
-def pairs_of(chosen: Group, seed: int) -> list[tuple[str, ...]]:
-    """Every pair of the group with different scores, as sorted ids, in an order that the seed draws."""
+def pairs_of(chosen: Group, seed: int, caps: Caps) -> list[tuple[str, ...]]:
+    """Every pair of the group whose scores differ enough, as sorted ids, in an order that the seed draws."""
     pairs = [
         (a.annotation_id, b.annotation_id)
         for a, b in itertools.combinations(chosen.members, 2)
-        if a.final_score != b.final_score
+        if caps.differ(a.final_score, b.final_score)
     ]
     pairs.sort(key=lambda pair: seed_for(seed, "pair", chosen.task, pair))
     return list(pairs)
@@ -110,36 +119,55 @@ def _pairwise(
         ENCODING_ANALYSIS: (caps.encoding_groups, caps.encoding_pairs),
         JUDGE_ANALYSIS: (caps.judge_groups, caps.judge_pairs),
     }
-    groups = [found for found in group(task, notes.values()) if len(found.scores) > 1]
+    groups = [found for found in group(task, notes.values()) if caps.differ(min(found.scores), max(found.scores))]
     drawn: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for subset in SUBSETS:
         if subset in subsets:
             most_groups, most_pairs = limits[subset]
-            for pair in in_turn(spread(groups, most_groups, seed), lambda found: pairs_of(found, seed), most_pairs):
+            for pair in in_turn(
+                spread(groups, most_groups, seed), lambda found: pairs_of(found, seed, caps), most_pairs
+            ):
                 drawn[pair].append(subset)
-    yield from _asked(task, notes, stems, drawn, seed)
+    yield from _paraphrased(list(_asked(task, notes, stems, drawn)), seed)
 
 
 def _asked(
-    task: str, notes: Mapping[str, Annotation], stems: Stems, drawn: Mapping[tuple[str, ...], list[str]], seed: int
+    task: str, notes: Mapping[str, Annotation], stems: Stems, drawn: Mapping[tuple[str, ...], list[str]]
 ) -> Iterable[Item]:
-    """Each pair in each encoding, which option is right being dealt rather than tossed.
-
-    Of the questions of one encoding A is right in half (within one), of those of one pair likewise, and of those of one
-    subset: a judge that always says A gains nothing in any slice.
-    """
+    """Each pair in each encoding, the better annotation first."""
     all_stems = tuple(dict.fromkeys(stem for subset in SUBSETS for stem in stems.of(subset)))
-    turns = sorted(all_stems, key=lambda stem: seed_for(seed, "turn", task, stem))
-    start = seed_for(seed, "first", task) % 2
-    cells = []
-    for i, pair in enumerate(sorted(drawn, key=lambda pair: (drawn[pair], seed_for(seed, "deal", task, pair)))):
-        right_first = sorted(pair, key=lambda name: -notes[name].final_score)
+    for pair, subsets in drawn.items():
+        better_first = tuple(sorted(pair, key=lambda name: -notes[name].final_score))
         for stem in all_stems:
-            subset = tuple(name for name in drawn[pair] if stem in stems.of(name))
-            a_is_right = (start + i + turns.index(stem)) % 2 == 0
-            ids = tuple(right_first if a_is_right else reversed(right_first))
-            cells.append(Item(task, stem, "pairwise", notes[pair[0]].image_id, ids, subset))
-    yield from _paraphrased([cell for cell in cells if cell.subset], seed)
+            subset = tuple(name for name in subsets if stem in stems.of(name))
+            if subset:
+                yield Item(task, stem, "pairwise", notes[pair[0]].image_id, better_first, subset)
+
+
+def deal(items: Sequence[Item], seed: int) -> list[bool]:
+    """For each item whether its options are to be reversed; True for pairwise items alone.
+
+    Which option is right is dealt rather than tossed: of the questions of one encoding A is right in half (within
+    one), of those of one subset likewise, and of those of one pair too where every encoding asks it. A judge that
+    always says A gains nothing in any slice. Deal the questions that are asked, after those that cannot be decided are
+    out.
+    """
+    cells: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, item in enumerate(items):
+        if item.question_type == "pairwise":
+            cells[item.task, item.stem].append(place)
+    turned = [False] * len(items)
+    for (task, stem), places in cells.items():
+        stems = sorted({name for owner, name in cells if owner == task})
+        turn = sorted(stems, key=lambda name: seed_for(seed, "turn", task, name)).index(stem)
+        start = seed_for(seed, "first", task) % 2 + turn
+        for k, place in enumerate(sorted(places, key=lambda place: _deal_order(items[place], seed))):
+            turned[place] = (start + k) % 2 == 1
+    return turned
+
+
+def _deal_order(item: Item, seed: int) -> tuple[tuple[str, ...], int]:
+    return item.subset, seed_for(seed, "deal", item.task, tuple(sorted(item.annotation_ids)))
 
 
 def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.build import counts
+from visualjudge.dataset.decidable import COMPARED, alike, not_asked
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, Dataset, load_dataset
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE_ANALYSIS, MOST_RANKED, SUBSETS
@@ -43,7 +45,7 @@ def validate(path: str | Path, tick: Tick = lambda done, total: None) -> tuple[D
     problems = [*_files(dataset, tick), *_meta(dataset), *_repeated(dataset.questions)]
     for question in dataset.questions:
         problems += _question(question)
-    problems += _media(dataset)
+    problems += [*_media(dataset), *_undecidable(dataset)]
     return dataset, problems
 
 
@@ -164,6 +166,40 @@ def _media(dataset: Dataset) -> Iterator[Problem]:
                 picture_size(dataset.root / path)
             except DataError as error:
                 yield _problem(question, "images", str(error).replace(f"{dataset.root}/", ""))
+
+
+def _undecidable(dataset: Dataset) -> Iterator[Problem]:
+    """No question shows two options alike, and the questions left out for that are as many as stated."""
+    kinds = {(row.task, row.stem): row.kind for task in TASKS for row in encodings(task)}
+    files = dataset.meta.get("files")
+    digests = files if isinstance(files, dict) else {}
+    for question in dataset.questions:
+        kind = kinds.get((question.task, question.encoding))
+        if kind is not None and alike(question, kind, digests):
+            yield _problem(question, "annotation_ids", "two options look the same in this encoding")
+    stated = dataset.meta.get("undecidable")
+    if stated is None:  # datasets of 0.1 left out nothing
+        return
+    found = not_asked(dataset.questions)
+    for task in dict.fromkeys([*found, *stated]):
+        for name in COMPARED:
+            if not _agree(
+                {stem: _cell(stated, task, stem, name) - _cell(found, task, stem, name) for stem in _stems(task)}
+            ):
+                yield Problem(META, "undecidable", task, f"does not agree with the {name} questions that are asked")
+
+
+def _agree(surplus: dict[str, int]) -> bool:
+    """Questions that no encoding can ask are counted in all, and leave no trace in the questions."""
+    return min(surplus.values(), default=0) >= 0 and len(set(surplus.values())) <= 1
+
+
+def _cell(counts: Mapping[str, Any], task: str, stem: str, name: str) -> int:
+    return int(counts.get(task, {}).get(stem, {}).get(name, 0))
+
+
+def _stems(task: str) -> list[str]:
+    return [row.stem for row in encodings(task) if row.is_final] if task in TASKS else []
 
 
 def _problem(question: Question, field: str, reason: str) -> Problem:

@@ -93,6 +93,22 @@ def picture_size(path: str | Path) -> Size:
     return (width, height) if turned else (height, width)
 
 
+def check_picture(path: str | Path) -> None:
+    """Decode the whole file once, at the lowest resolution that its format offers.
+
+    Raises
+    ------
+    DataError
+        If it is not an image, is cut short or is damaged.
+    """
+    with _open(path) as picture:
+        try:
+            picture.draft("L", (1, 1))
+            picture.load()
+        except (OSError, ValueError, SyntaxError, EOFError) as error:
+            raise DataError(f"{path}: image cannot be decoded: {error}") from None
+
+
 def read_depth(path: str | Path) -> FloatArray:
     """A depth or disparity map as stored, H×W float64: ``.npy``, ``.npz``, ``.pfm``, or a single-channel picture."""
     file = Path(path)

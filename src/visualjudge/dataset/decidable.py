@@ -1,0 +1,99 @@
+"""Questions that nobody could answer, because an encoding shows two of their options alike: counted and found again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from visualjudge.dataset.sampling import Item
+from visualjudge.encoding import encodings
+from visualjudge.encoding.catalogue import Kind
+from visualjudge.records import Question
+from visualjudge.tasks import TASKS
+
+COMPARED = ("pairwise", "ranking")
+"""Question types that compare options; the others can always be asked."""
+Counts = dict[str, dict[str, dict[str, int]]]
+
+
+def counted(items: Sequence[Item], left_out: Collection[int]) -> Counts:
+    """How many questions of each task, encoding and type are left out; only encodings that leave out any."""
+    counts: Counts = {}
+    for place in sorted(left_out):
+        item = items[place]
+        cell = counts.setdefault(item.task, {}).setdefault(item.stem, dict.fromkeys(COMPARED, 0))
+        cell[item.question_type] += 1
+    return counts
+
+
+def unseen_errors(
+    items: Sequence[Item], left_out: Collection[int], error_types: Mapping[tuple[str, str], str | None]
+) -> dict[str, dict[str, list[str]]]:
+    """Error types that an encoding shows in no sampled pair: task → encoding → error types, sorted.
+
+    ``error_types`` has the error type of each (task, annotation_id).
+    """
+    asked: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
+    for place, item in enumerate(items):
+        error_type = error_types[item.task, item.annotation_ids[0]]
+        if item.question_type == "pairwise" and error_type is not None:
+            asked[item.task, item.stem, error_type].append(place not in left_out)
+    unseen: dict[str, dict[str, list[str]]] = {}
+    for (task, stem, error_type), places in sorted(asked.items()):
+        if not any(places):
+            unseen.setdefault(task, {}).setdefault(stem, []).append(error_type)
+    return unseen
+
+
+def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> bool:
+    """Whether two options of a question have the same text and the same picture.
+
+    Parameters
+    ----------
+    question
+        Of a type that compares options, or of another: then False.
+    kind
+        Of its encoding: which of text and picture its options have.
+    digests
+        A digest of the pixels of each file of ``question.images``.
+    """
+    if question.question_type not in COMPARED:
+        return False
+    count = len(question.annotation_ids)
+    pictures = [digests.get(path) for path in question.images[-count:]] if kind != "text" else [None] * count
+    texts = _texts(question.prompt, count) if kind != "pixel" else [""] * count
+    return len(set(zip(texts, pictures, strict=True))) < count
+
+
+def not_asked(questions: Iterable[Question]) -> Counts:
+    """What :func:`counted` gives, as far as a dataset tells: questions of a task that other encodings ask."""
+    asked: dict[tuple[str, str], dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
+    for question in questions:
+        if question.question_type in COMPARED:
+            asked[question.task, question.question_type][question.encoding].add(tuple(sorted(question.annotation_ids)))
+    counts: Counts = {}
+    for (task, question_type), by_stem in asked.items():
+        if task not in TASKS:
+            continue
+        every = set().union(*by_stem.values())
+        for stem in (row.stem for row in encodings(task) if row.is_final):
+            missing = len(every - by_stem.get(stem, set()))
+            if missing:
+                cell = counts.setdefault(task, {}).setdefault(stem, dict.fromkeys(COMPARED, 0))
+                cell[question_type] = missing
+    return counts
+
+
+def _texts(prompt: str, count: int) -> list[str]:
+    """The text of each option, without its letter: from its mark to the next one's, the last up to a blank line."""
+    starts = []
+    place = 0
+    for letter in "ABCDE"[:count]:
+        mark = f"\n\n{letter}. "
+        found = prompt.find(mark, place)
+        if found < 0:
+            return [str(k) for k in range(count)]
+        place = found + len(mark)
+        starts.append((found, place))
+    ends = [found for found, _ in starts[1:]] + [prompt.find("\n\n", place)]
+    return [prompt[start:end] for (_, start), end in zip(starts, ends, strict=True)]
