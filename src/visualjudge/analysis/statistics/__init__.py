@@ -1,0 +1,35 @@
+"""Pure functions of statistics: arrays in, a frozen result out. No files, no polars, no runs.
+
+Every result has ``.value`` and, where one can be given, ``.interval`` (low, high; 95 %)::
+
+    prediction_powered     few labels and many predictions                     Angelopoulos et al. 2023
+    lee                    a rate from a judge that errs; allocation            Rogan & Gladen 1978; Lee et al. 2025
+    alternative_annotator  may a judge replace a person?                       Calderon et al. 2025
+    pairwise_accuracy      two rankings of systems, by their p-values          Thompson et al. 2024
+    conformal              a radius that covers new residuals                  Vovk et al. 2005; Lee et al. 2023
+    calibration            reliability, Brier score, calibration error         Brier 1950; Guo et al. 2017
+    cascade                the threshold at which a risk is kept               Jung et al. 2024
+    sampling               draws of known, unequal probability                 Madow 1949
+    ranks                  which ranks each system may have                    Mogstad et al. 2024
+"""
+
+from __future__ import annotations
+
+from visualjudge.analysis.statistics.alternative_annotator import AltTest as AltTest
+from visualjudge.analysis.statistics.alternative_annotator import alt_test as alt_test
+from visualjudge.analysis.statistics.calibration import Calibration as Calibration
+from visualjudge.analysis.statistics.calibration import calibration as calibration
+from visualjudge.analysis.statistics.cascade import RiskThreshold as RiskThreshold
+from visualjudge.analysis.statistics.cascade import risk_threshold as risk_threshold
+from visualjudge.analysis.statistics.conformal import ConformalRadius as ConformalRadius
+from visualjudge.analysis.statistics.conformal import conformal_radius as conformal_radius
+from visualjudge.analysis.statistics.lee import LeeCorrection as LeeCorrection
+from visualjudge.analysis.statistics.lee import allocate_labels as allocate_labels
+from visualjudge.analysis.statistics.lee import lee_correction as lee_correction
+from visualjudge.analysis.statistics.pairwise_accuracy import SoftPairwiseAccuracy as SoftPairwiseAccuracy
+from visualjudge.analysis.statistics.pairwise_accuracy import soft_pairwise_accuracy as soft_pairwise_accuracy
+from visualjudge.analysis.statistics.prediction_powered import PPIMean as PPIMean
+from visualjudge.analysis.statistics.prediction_powered import ppi_mean as ppi_mean
+from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets
+from visualjudge.analysis.statistics.sampling import draw as draw
+from visualjudge.analysis.statistics.sampling import inclusion_probabilities as inclusion_probabilities

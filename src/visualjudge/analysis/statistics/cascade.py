@@ -1,0 +1,100 @@
+"""The threshold of confidence above which a cheap judge keeps its word.
+
+Thresholds are tested from the strictest down, each at level δ, and the first that fails ends the search (fixed
+sequence testing), so that the promise holds for the threshold chosen: with probability ≥ 1 − δ over calibration sets,
+the share of errors among the answers that are kept is at most α. Clusters shrink the sample to its effective size.
+
+Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman & Choi 2024, "Trust or
+escalate"; Clopper & Pearson 1934; Korn & Graubard 1998 (effective size).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from visualjudge.analysis.statistics.arguments import cluster_codes, risk, same_length, vector
+from visualjudge.errors import UsageError
+from visualjudge.records import FloatArray, IntArray
+
+STEPS = 20
+LEAST_KEPT = 0.05
+"""The strictest threshold that is tested keeps at least this share of the answers."""
+
+
+@dataclass(frozen=True)
+class RiskThreshold:
+    """Answers whose confidence is at least ``value`` are kept; infinite where no threshold keeps the risk.
+
+    ``errors``: the share of errors among those kept, here; ``bound``: its upper bound at level 1 − ``delta``.
+    """
+
+    value: float
+    alpha: float
+    delta: float
+    kept: float
+    errors: float
+    bound: float
+    n: int
+    images: int
+
+
+def risk_threshold(
+    confidence: ArrayLike, wrong: ArrayLike, alpha: float, *, delta: float = 0.1, clusters: ArrayLike | None = None
+) -> RiskThreshold:
+    """The lowest threshold of (n,) confidences at which (n,) errors, 0 or 1, stay at most ``alpha``.
+
+    Raises
+    ------
+    UsageError
+        If lengths differ, there is no answer, an error is neither 0 nor 1, or a risk is not between 0 and 1.
+    """
+    sure, errors = vector("confidence", confidence, least=1), vector("wrong", wrong, least=1)
+    same_length(confidence=sure, wrong=errors)
+    risk("alpha", alpha)
+    risk("delta", delta)
+    if not np.isin(errors, (0, 1)).all():
+        raise UsageError("wrong must be 0 or 1")
+    codes = np.arange(sure.size) if clusters is None else cluster_codes("clusters", clusters, sure.size)
+    chosen, bound = float("inf"), 1.0
+    for threshold in _thresholds(sure):
+        kept = sure >= threshold
+        upper = upper_bound(errors[kept], codes[kept], delta)
+        if upper > alpha:
+            break
+        chosen, bound = float(threshold), upper
+    kept = sure >= chosen
+    rate = float(errors[kept].mean()) if kept.any() else 0.0
+    return RiskThreshold(
+        chosen, alpha, delta, float(kept.mean()), rate, bound if kept.any() else 0.0, sure.size, int(codes.max()) + 1
+    )
+
+
+def _thresholds(confidence: FloatArray) -> FloatArray:
+    """Quantiles of the confidence, strictest first."""
+    quantiles = np.quantile(confidence, 1 - np.linspace(LEAST_KEPT, 1, STEPS), method="inverted_cdf")
+    return np.asarray(np.unique(quantiles)[::-1])
+
+
+def upper_bound(wrong: FloatArray, codes: IntArray, delta: float) -> float:
+    """Upper bound, at level 1 − ``delta``, of the share of errors, by the effective number of answers."""
+    images, where = np.unique(codes, return_inverse=True)
+    n, rate = wrong.size, float(wrong.mean())
+    size = float(min(n, images.size)) if rate in (0.0, 1.0) else _effective(wrong, where, images.size)
+    hits = rate * size
+    return 1.0 if rate == 1 else float(stats.beta.ppf(1 - delta, hits + 1, size - hits))
+
+
+def _effective(wrong: FloatArray, where: IntArray, images: int) -> float:
+    """n over the design effect of clusters, and adjusted by Student's t for few of them."""
+    n, rate = wrong.size, float(wrong.mean())
+    if images < 2:
+        return 1.0
+    sums = np.bincount(where, weights=wrong - rate)
+    variance = float(images / (images - 1) * (sums @ sums) / n**2)
+    size = float(n) if variance <= 0 else min(float(n), float(rate * (1 - rate) / variance))
+    ratio = float(stats.t.isf(0.1, n - 1) / stats.t.isf(0.1, images - 1))
+    return float(max(1.0, size * ratio**2))

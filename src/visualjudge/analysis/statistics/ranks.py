@@ -1,0 +1,59 @@
+"""Which ranks may each system have? Sets of ranks from estimates of all systems and their joint error.
+
+A system is surely below those that are above it by more than chance, and surely above those below it; the ranks in
+between stay open. Each system's set holds its rank with 95 %: its comparisons are adjusted by Holm.
+
+Sources: Mogstad, Romano, Shaikh & Wilhelm 2024, "Inference for ranks"; Holm 1979.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from visualjudge.records import FloatArray
+
+RankSet = tuple[int, int]
+ALPHA = 0.05
+
+
+def rank_sets(values: ArrayLike, covariance: ArrayLike, freedom: ArrayLike) -> tuple[RankSet | None, ...]:
+    """The best and the worst rank (1 = highest value) of each of S systems.
+
+    Parameters
+    ----------
+    values
+        (S,) estimates; NaN: not known.
+    covariance
+        (S, S) of the estimates.
+    freedom
+        Degrees of freedom of the differences: one number, or (S, S).
+
+    A set is None where the system's value is NaN; a difference without spread decides nothing.
+    """
+    means, spread = np.asarray(values, float), np.asarray(covariance, float)
+    free = np.broadcast_to(np.asarray(freedom, float), spread.shape)
+    variance = np.diag(spread)[:, None] + np.diag(spread)[None, :] - 2 * spread
+    sets: list[RankSet | None] = []
+    for i in range(means.size):
+        if not np.isfinite(means[i]):
+            sets.append(None)
+            continue
+        others = np.flatnonzero(np.isfinite(means) & (np.arange(means.size) != i))
+        differ = _decided(means[others] - means[i], variance[others, i], free[others, i])
+        above, below = int((differ > 0).sum()), int((differ < 0).sum())
+        sets.append((1 + above, 1 + others.size - below))
+    return tuple(sets)
+
+
+def _decided(difference: FloatArray, variance: FloatArray, freedom: FloatArray) -> FloatArray:
+    """+1 where a difference is surely positive, −1 where negative, 0 where open; Holm over all of them, two-sided."""
+    known = (variance > 1e-18) & (freedom > 0)
+    safe = np.where(known, variance, 1.0)
+    p = np.where(known, 2 * stats.t.sf(np.abs(difference) / np.sqrt(safe), np.maximum(freedom, 1)), 1.0)
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    adjusted = np.empty(p.size)
+    adjusted[order] = steps
+    return np.where(adjusted < ALPHA, np.sign(difference), 0.0)

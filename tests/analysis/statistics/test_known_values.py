@@ -1,0 +1,129 @@
+"""Values that were published or computed by the reference implementations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visualjudge.analysis.statistics import (
+    allocate_labels,
+    alt_test,
+    conformal_radius,
+    lee_correction,
+    ppi_mean,
+    soft_pairwise_accuracy,
+)
+from visualjudge.errors import UsageError
+
+Y = [int(c) for c in "1100101011"]
+F = [int(c) for c in "1001101011"]
+UNLABELLED = [int(c) for c in "11010101110110110110" * 5]
+
+
+def test_ppi_mean_with_full_weight_is_ppi_python_s() -> None:
+    found = ppi_mean(Y, F, UNLABELLED, lam=1)
+    assert found.value == pytest.approx(0.65, abs=1e-12)
+    assert found.interval == pytest.approx((0.357479, 0.942521), abs=5e-7)
+
+
+def test_ppi_mean_with_tuned_weight_is_ppi_python_s() -> None:
+    found = ppi_mean(Y, F, UNLABELLED)
+    assert found.value == pytest.approx(0.627555, abs=5e-7)
+    assert found.interval == pytest.approx((0.375418, 0.879692), abs=5e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ppi_mean_equals_ppi_python(seed: int) -> None:
+    ppi = pytest.importorskip("ppi_py")
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(30 + 10 * seed) + 400)
+    said = 0.7 * truth + rng.normal(0.3, 0.5, truth.size)
+    n = 30 + 10 * seed
+    parts = truth[:n], said[:n], said[n:]
+    low, high = ppi.ppi_mean_ci(*parts, alpha=0.05)
+    assert ppi_mean(*parts).interval == pytest.approx((low.item(), high.item()), abs=1e-9)
+
+
+def test_lee_correction_is_the_published_one() -> None:
+    found = lee_correction(p=0.4, n=1000, q0=0.7, q1=0.9, m0=200, m1=200)
+    assert found.value == pytest.approx(0.166667, abs=5e-7)
+    assert found.interval == pytest.approx((0.056351, 0.262733), abs=5e-7)
+
+
+def test_lee_allocation_is_the_published_one() -> None:
+    assert allocate_labels(200, 0.4, 0.7, 0.9, pilot=10) == (136, 64)
+
+
+def test_lee_correction_refuses_a_judge_no_better_than_chance() -> None:
+    with pytest.raises(UsageError, match="better than chance"):
+        lee_correction(0.5, 100, 0.5, 0.5, 50, 50)
+
+
+def test_soft_pairwise_accuracy_is_the_published_one() -> None:
+    found = soft_pairwise_accuracy([0.01, 0.20, 0.60], [0.03, 0.10, 0.30])
+    assert (round(found.value, 12), found.pairs) == (0.86, 3)
+
+
+def test_soft_pairwise_accuracy_reads_the_upper_triangle_of_matrices() -> None:
+    people, metric = np.full((3, 3), np.nan), np.full((3, 3), np.nan)
+    people[np.triu_indices(3, 1)], metric[np.triu_indices(3, 1)] = [0.01, 0.2, 0.6], [0.03, 0.1, 0.3]
+    assert soft_pairwise_accuracy(people, metric).value == pytest.approx(0.86)
+
+
+def _reference_alt_test(human, judge, epsilon, score):  # type: ignore[no-untyped-def]
+    """The source's definition, written out: ω and ρ."""
+    from scipy import stats
+
+    p_values, advantages = [], []
+    for name, answers in human.items():
+        items = [i for i in answers if i in judge and any(i in a for n, a in human.items() if n != name)]
+        ours, hers = [], []
+        for item in items:
+            rest = [a[item] for n, a in human.items() if n != name and item in a]
+            ours.append(score(judge[item], rest) >= score(answers[item], rest))
+            hers.append(score(answers[item], rest) >= score(judge[item], rest))
+        difference = np.array(hers, int) - np.array(ours, int)
+        p_values.append(stats.ttest_1samp(difference, epsilon, alternative="less").pvalue)
+        advantages.append(np.mean(ours))
+    m = len(p_values)
+    thresholds = np.arange(1, m + 1) / m * 0.05 / np.sum(1 / np.arange(1, m + 1))
+    below = np.flatnonzero(np.sort(p_values) <= thresholds)
+    return (below[-1] + 1 if below.size else 0) / m, np.mean(advantages)
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0, 2.5])
+def test_alt_test_equals_its_definition(noise: float) -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(1, 6, 80)
+    human = {
+        f"person {p}": {i: int(np.clip(truth[i] + rng.integers(-1, 2), 1, 5)) for i in range(80) if rng.random() < 0.8}
+        for p in range(5)
+    }
+    judge = {i: float(truth[i] + rng.normal(0, noise)) for i in range(78)}
+
+    def score(answer: float, others: list[float]) -> float:
+        return -float(np.sqrt(np.mean([(answer - o) ** 2 for o in others])))
+
+    found = alt_test(human, judge, epsilon=0.1, metric="neg_rmse")  # type: ignore[arg-type]
+    omega, rho = _reference_alt_test(human, judge, 0.1, score)
+    assert (found.value, found.advantage) == pytest.approx((omega, rho))
+
+
+def test_alt_test_leaves_out_people_with_few_items_and_says_so() -> None:
+    human = {"a": dict.fromkeys(range(40), 1), "b": dict.fromkeys(range(40), 1), "c": dict.fromkeys(range(5), 1)}
+    found = alt_test(human, dict.fromkeys(range(40), 1), epsilon=0.1, metric="accuracy")
+    assert found.left_out == ("c",) and found.omega == 1 and found.rho == 1 and found.passed
+
+
+def test_conformal_radius_is_the_order_statistic() -> None:
+    assert conformal_radius(np.arange(1, 20), 0.1).value == 18  # ⌈20 · 0.9⌉ = 18th of 19
+    assert conformal_radius([-3, 1, 2], 0.25).value == 3
+    assert conformal_radius([1, 2, 3], 0.05).value == float("inf")
+
+
+def test_conformal_radius_by_image_counts_images_not_residuals() -> None:
+    residuals = np.r_[np.full(90, 0.1), np.arange(1, 11)]
+    clusters = np.r_[np.zeros(90, int), np.arange(1, 11)]
+    assert conformal_radius(residuals, 0.25, clusters).value == 8
+    assert conformal_radius(residuals, 0.05, clusters).value == float("inf")
+    assert conformal_radius(residuals, 0.25, clusters).images == 11
