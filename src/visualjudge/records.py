@@ -190,6 +190,23 @@ class OptionFeatures:
     """Share of the image that boxes or masks cover (0..1)."""
 
 
+Span = tuple[int, int]
+"""Start and end (exclusive) of a part of a prompt, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Where the parts of a question stand in its prompt.
+
+    ``original`` covers the marks of the original image and its control image, ``options`` the content of each option
+    in order (without its letter; the prediction of a scoring question), ``final`` the closing question.
+    """
+
+    options: tuple[Span, ...]
+    original: Span | None = None
+    final: Span | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What one judge call asks. ``final_scores``, ``sources``, ``features`` are in the options' order."""
@@ -209,6 +226,8 @@ class Question:
     images: tuple[str, ...]
     answer: Answer
     features: tuple[OptionFeatures, ...] | None = None
+    spans: Spans | None = None
+    """None in datasets of version 0.1; :func:`visualjudge.prompts.spans.spans_of` finds the options there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, To
 from visualjudge.errors import DataError, TransportError
 from visualjudge.judges.asks import Ask, plan, verdict_line, verdict_of
 from visualjudge.judges.question import QuestionJudge, answer_schema, interleaved
-from visualjudge.judges.swap import swapped
+from visualjudge.judges.swap import exchanged, swapped
 from visualjudge.raster.images import write_png
-from visualjudge.records import Question, Verdict
+from visualjudge.records import Question, Spans, Verdict
 
 PROMPT = (
     "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"
@@ -87,26 +87,42 @@ def test_marks_must_be_as_many_as_pictures() -> None:
 
 
 def test_swapping_exchanges_text_legend_and_picture_and_nothing_else(root: Path) -> None:
-    assert swapped(PROMPT, ("o", "a", "b")) == (TURNED, ("o", "b", "a"))
+    turned = swapped(question())
+    assert (turned.prompt, turned.images) == (TURNED, ("o", "b", "a"))
     parts = shown(QuestionJudge(ScriptedClient(["A"]), root), Ask(question(), "BA"))
     assert [part for part in parts if part in "oab"] == ["o", "b", "a"]
 
 
 def test_swapping_twice_gives_the_question_back() -> None:
-    assert swapped(*swapped(PROMPT, ("o", "a", "b"))) == (PROMPT, ("o", "a", "b"))
+    back = exchanged(swapped(question()))
+    assert (back.prompt, back.images) == (PROMPT, ("o", "a", "b"))
+
+
+def test_stored_spans_are_swapped_whatever_the_options_look_like() -> None:
+    """The first option holds what the rule for older datasets takes for the second."""
+    prompt = "<image>\n\n1) Options:\n\nA. x\nB. y <image>\n2) <image> z \nBetter?"
+    first, second, final = "Options:\n\nA. x\nB. y <image>", "<image> z ", "Better?"
+    starts = [prompt.index(part) for part in (first, second, final)]
+    spans = Spans(((starts[0], starts[0] + len(first)), (starts[1], starts[1] + len(second))), (0, 7), (starts[2], 99))
+    asked = replace(question(prompt=prompt), spans=replace(spans, final=(starts[2], len(prompt))))
+    turned = swapped(asked)
+    assert turned.prompt == prompt.replace(first, "#").replace(second, first).replace("#", second)
+    assert turned.images == ("o", "b", "a")
+    assert turned.prompt[slice(*turned.spans.options[1])] == first
+    assert exchanged(turned).prompt == prompt
 
 
 def test_options_without_pictures_keep_the_original_first() -> None:
     prompt = "<image>\n\nOptions:\n\nA. [1]\n\nB. [2]\n\nWhich prediction is better? Please answer with A or B."
-    turned, images = swapped(prompt, ("o",))
-    assert "A. [2]\n\nB. [1]\n\nWhich" in turned
-    assert images == ("o",)
+    turned = swapped(question(prompt=prompt, images=("o",)))
+    assert "A. [2]\n\nB. [1]\n\nWhich" in turned.prompt
+    assert turned.images == ("o",)
 
 
 @pytest.mark.parametrize("prompt", ["Which prediction is better?", "Options:\n\nA. x\n\nWhich prediction is better?"])
 def test_a_prompt_without_two_options_cannot_be_swapped(prompt: str) -> None:
     with pytest.raises(DataError, match="Options:"):
-        swapped(prompt, ())
+        swapped(question(prompt=prompt, images=()))
 
 
 def test_the_letter_of_a_swapped_question_is_turned_back(root: Path) -> None:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from visualjudge.encoding import encodings
-from visualjudge.prompts.questions import Scene, Shown, final_questions, format_text, question_prompt
+from visualjudge.prompts.questions import Scene, Shown, final_questions, format_text
+from visualjudge.prompts.questions import question_prompt as built
 from visualjudge.records import QuestionType
 from visualjudge.tasks import TASKS
 
 COUNT: dict[QuestionType, int] = {"pairwise": 2, "ranking": 4, "scoring": 1}
 NATURAL = ("restoration", "generation")
 ROWS = [(row, kind) for row in encodings() for kind in COUNT]
+
+
+def question_prompt(*args: Any, **options: Any) -> str:
+    return built(*args, **options).text
 
 
 def _shown(kind: str, prompt: str | None = None) -> Shown:

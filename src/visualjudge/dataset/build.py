@@ -26,7 +26,7 @@ from visualjudge.dataset.plan import CHUNK, Task, read_tasks, sample_tasks, unit
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
 from visualjudge.errors import DataError, Problem, UsageError
-from visualjudge.prompts.questions import assets_used
+from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.tasks import task_named
 
 Progress = Callable[[str, int, int], None]
@@ -41,6 +41,7 @@ class Options:
     subsets: tuple[str, ...] = SUBSETS
     tasks: tuple[str, ...] | None = None
     caps: Caps = field(default_factory=Caps)
+    prompts: PromptSet = V1
 
     def __post_init__(self) -> None:
         for name in self.subsets:
@@ -144,7 +145,7 @@ def _fill(
         raise DataError(f"{folder.root}: no question can be asked{_why_none(folder)}")
     (stage / MEDIA).mkdir()
     units = list(units_of(items, tasks))
-    jobs = (Job(str(folder.root), str(stage), unit) for unit in units)
+    jobs = (Job(str(folder.root), str(stage), unit, options.prompts) for unit in units)
     spool = _Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
@@ -244,11 +245,18 @@ def _meta(options: Options, items: Sequence[Item], files: dict[str, str], invali
         "tool": {"name": "visualjudge", "version": __version__},
         "seed": options.seed,
         "options": {"subsets": sorted(set(options.subsets)), "tasks": tasks, **asdict(options.caps)},
-        "prompts": assets_used(),
+        "prompts": options.prompts.used(),
+        **_own_prompts(options.prompts),
         "invalid_records": invalid,
         "counts": counts(items),
         "files": dict(sorted(files.items())),
     }
+
+
+def _own_prompts(prompts: PromptSet) -> dict[str, Any]:
+    """SHA-256 of the assets that are not the project's; nothing where all are."""
+    own = prompts.digests()
+    return {"own_prompts": own} if own else {}
 
 
 def _tasks(folder: DataFolder, options: Options) -> list[str]:

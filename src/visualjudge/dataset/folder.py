@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from visualjudge.errors import DataError, UsageError
-from visualjudge.records import OptionFeatures, Question
+from visualjudge.records import OptionFeatures, Question, Span, Spans
 from visualjudge.tasks import task_named
 
 VERSION = "2.1"
@@ -107,20 +107,40 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
             prompt=raw["prompt"],
             answer=raw["answer"],
             features=None if features is None else tuple(OptionFeatures(**option) for option in features),
+            spans=_spans(raw),
             **{field: tuple(raw[field]) for field in _TUPLES},
         )
     except KeyError as error:
         raise DataError(f"{QUESTIONS}: {name}: {error.args[0]}: the field is missing") from None
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise DataError(f"{QUESTIONS}: {name}: a field is of the wrong kind: {error}") from None
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
-    """A question as the file has it; ``features`` last, and only where there are any."""
+    """A question as the file has it; ``features`` and ``spans`` last, and only where there are any."""
     wire = {item.name: getattr(question, item.name) for item in fields(Question)}
-    if question.features is None:
-        del wire["features"]
-    return wire
+    return {name: value for name, value in wire.items() if value is not None or name not in ("features", "spans")}
+
+
+def _spans(raw: Mapping[str, Any]) -> Spans | None:
+    """The stored spans; they must lie in the prompt in order, so that slicing by them cannot lose a character."""
+    stored = raw.get("spans")
+    if stored is None:
+        return None
+    options = tuple(_span(span) for span in stored["options"])
+    original, final = (None if stored.get(name) is None else _span(stored[name]) for name in ("original", "final"))
+    ordered = [*([original] if original else []), *options, *([final] if final else [])]
+    places = [place for span in ordered for place in span]
+    if places != sorted(places) or not all(0 <= place <= len(raw["prompt"]) for place in places):
+        raise TypeError(f"spans must lie in the prompt in order, got {stored}")
+    return Spans(options, original, final)
+
+
+def _span(raw: Any) -> Span:
+    start, end = raw
+    if type(start) is not int or type(end) is not int:
+        raise TypeError(f"a span must be two integers, got {raw!r}")
+    return start, end
 
 
 def _json(path: Path) -> Any:

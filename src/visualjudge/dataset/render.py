@@ -21,6 +21,7 @@ from visualjudge.dataset.folder import MEDIA, question_to_wire
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.sampling import Item
 from visualjudge.encoding import Encoded, context_image, encode
+from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Scene, Shown, question_prompt
 from visualjudge.raster.images import png_bytes, read_rgb
 from visualjudge.raster.masks import mask_from_png
@@ -50,6 +51,7 @@ class Job:
     root: str
     out: str
     unit: Unit
+    prompts: PromptSet = V1
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +142,12 @@ def render(job: Job) -> Piece:
         if not _decidable(item, options):
             undecidable.append(place)
             continue
-        question = _question(item, job.unit, contexts[item.task], options)
+        question = _question(item, job, contexts[item.task], options)
         used.update(question.images)
         reversed_ = None
         if item.question_type == "pairwise":
             turned = replace(item, annotation_ids=item.annotation_ids[::-1])
-            reversed_ = _written(_question(turned, job.unit, contexts[item.task], options))
+            reversed_ = _written(_question(turned, job, contexts[item.task], options))
         asked.append((place, _written(question), reversed_))
     media.keep(used)
     return Piece(tuple(asked), tuple(undecidable), media.files)
@@ -262,8 +264,8 @@ def covered(prediction: Prediction, size: Size) -> float | None:
     return round(float(inside.mean()), 4)
 
 
-def _question(item: Item, unit: Unit, context: _Context, options: Mapping[tuple[str, str, str], _Option]) -> Question:
-    notes = [unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
+def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]) -> Question:
+    notes = [job.unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
     chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
     first = chosen[0].shown
     scene = Scene(
@@ -276,9 +278,11 @@ def _question(item: Item, unit: Unit, context: _Context, options: Mapping[tuple[
         combo=first.image and first.text is not None,
         class_of_interest=notes[0].class_of_interest,
     )
-    prompt = question_prompt(item.question_type, scene, [option.shown for option in chosen], item.paraphrase)
+    prompt = question_prompt(
+        item.question_type, scene, [option.shown for option in chosen], item.paraphrase, job.prompts
+    )
     return Question(
-        id=question_id(item, prompt),
+        id=question_id(item, prompt.text),
         task=item.task,
         encoding=item.stem,
         question_type=item.question_type,
@@ -289,8 +293,9 @@ def _question(item: Item, unit: Unit, context: _Context, options: Mapping[tuple[
         annotation_ids=item.annotation_ids,
         final_scores=tuple(note.final_score for note in notes),
         sources=tuple(note.source for note in notes),
-        prompt=prompt,
+        prompt=prompt.text,
         images=(*context.images, *(option.image for option in chosen if option.image is not None)),
         answer=answer_of(item, notes),
         features=tuple(option.features for option in chosen),
+        spans=prompt.spans,
     )

@@ -119,6 +119,8 @@ def _options(question: Question) -> Iterator[Problem]:
     for name in ("final_scores", "sources"):
         if len(getattr(question, name)) != count:
             yield _problem(question, name, f"has {len(getattr(question, name))} entries for {count} options")
+    if question.spans is not None and len(question.spans.options) != count:
+        yield _problem(question, "spans", f"must name {count} options, got {len(question.spans.options)}")
     for score in question.final_scores:
         if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 10:
             yield _problem(question, "final_scores", f"{score!r} is not a number from 0 to 10")

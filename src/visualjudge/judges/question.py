@@ -110,7 +110,8 @@ class QuestionJudge:
         """
         prompt, images = ask.question.prompt, ask.question.images
         if ask.order == "BA":
-            prompt, images = swapped(prompt, images)
+            shown = swapped(ask.question)
+            prompt, images = shown.prompt, shown.images
         parts: list[Part] = [
             self.images.get(self.root / text) if is_image else TextPart(text)
             for text, is_image in interleaved(prompt, images)

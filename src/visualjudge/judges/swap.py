@@ -1,81 +1,61 @@
-"""A pairwise question with its options exchanged: texts, legends and pictures together, and nothing else."""
+"""A pairwise question with its options exchanged: texts, legends and images together, and nothing else."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.errors import DataError
-from visualjudge.prompts.questions import final_questions
-
-_HEAD = "Options:"
-_A = re.compile(r"^[ \t]*A\.(?=\s|$)", re.M)
-_B = re.compile(r"^[ \t]*B\.(?=\s|$)", re.M)
+from visualjudge.prompts.spans import spans_of
+from visualjudge.records import Question, Spans
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A prompt cut at its options: ``before`` ends with ``A.``, ``between`` is ``B.``; joined they are the prompt."""
+class Presentation:
+    """What a judge is shown of a question: its prompt, its images in the order of the marks, and where they stand."""
 
-    before: str
-    first: str
-    between: str
-    second: str
-    after: str
+    prompt: str
+    images: tuple[str, ...]
+    spans: Spans
 
 
-def cut(prompt: str) -> Cut:
-    """Find the two options of a pairwise prompt.
+def swapped(question: Question) -> Presentation:
+    """The question with options A and B exchanged.
 
     Raises
     ------
     DataError
-        If it has no ``Options:`` with ``A.`` and ``B.`` at the start of a line, or no final question after them.
+        If the question has no two options, or its marks are not as many as its images.
     """
-    head = prompt.find(_HEAD)
-    a = _A.search(prompt, head) if head >= 0 else None
-    b = _B.search(prompt, a.end()) if a else None
-    end = _final_question(prompt)
-    if a is None or b is None or end < b.end():
-        raise DataError(
-            "a pairwise prompt needs 'Options:', 'A.', 'B.' and a final question, in this order, to be swapped"
-        )
-    # White space at an option's end belongs to the layout and stays where it is.
-    first_end = _rstrip(prompt, a.end(), b.start())
-    second_end = _rstrip(prompt, b.end(), end)
-    return Cut(
-        prompt[: a.end()],
-        prompt[a.end() : first_end],
-        prompt[first_end : b.end()],
-        prompt[b.end() : second_end],
-        prompt[second_end:],
+    return exchanged(Presentation(question.prompt, question.images, spans_of(question)))
+
+
+def exchanged(shown: Presentation) -> Presentation:
+    """The presentation with its two options exchanged; doing so twice gives the same back.
+
+    Raises
+    ------
+    DataError
+        As :func:`swapped`.
+    """
+    prompt, images, spans = shown.prompt, shown.images, shown.spans
+    if len(spans.options) != 2:
+        raise DataError(f"only a question of 2 options can be swapped, got {len(spans.options)}")
+    (a0, a1), (b0, b1) = spans.options
+    pieces = prompt[:a0], prompt[a0:a1], prompt[a1:b0], prompt[b0:b1], prompt[b1:]
+    before, first, between, second, after = pieces
+    shift = len(second) - len(first)
+    final = spans.final
+    return Presentation(
+        before + second + between + first + after,
+        _images([piece.count(IMAGE_MARK) for piece in pieces], images),
+        Spans(((a0, a1 + shift), (b0 + shift, b1)), spans.original, final),
     )
 
 
-def _final_question(prompt: str) -> int:
-    """Where the final question begins: one of the known paraphrases, or the last paragraph."""
-    known = max(prompt.rfind(question.rstrip("?")) for question in final_questions())
-    return known if known >= 0 else prompt.rstrip().rfind("\n\n")
-
-
-def _rstrip(text: str, start: int, end: int) -> int:
-    return start + len(text[start:end].rstrip())
-
-
-def swapped(prompt: str, images: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """The prompt and its pictures with options A and B exchanged. Swapping twice gives the same back.
-
-    Raises
-    ------
-    DataError
-        As :func:`cut`, or if the marks are not as many as the pictures.
-    """
-    parts = cut(prompt)
-    marks = [text.count(IMAGE_MARK) for text in (parts.before, parts.first, parts.between, parts.second, parts.after)]
+def _images(marks: list[int], images: tuple[str, ...]) -> tuple[str, ...]:
     if sum(marks) != len(images):
-        raise DataError(f"the prompt has {sum(marks)} {IMAGE_MARK} marks for {len(images)} pictures")
-    a, b = marks[0], marks[0] + marks[1] + marks[2]
+        raise DataError(f"the prompt has {sum(marks)} {IMAGE_MARK} marks for {len(images)} images")
+    a, b = marks[0], sum(marks[:3])
     first, second = images[a : a + marks[1]], images[b : b + marks[3]]
-    order = images[:a] + second + images[a + marks[1] : b] + first + images[b + marks[3] :]
-    return parts.before + parts.second + parts.between + parts.first + parts.after, order
+    return images[:a] + second + images[a + marks[1] : b] + first + images[b + marks[3] :]

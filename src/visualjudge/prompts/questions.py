@@ -1,22 +1,21 @@
-"""A question as the judge reads it: blocks of versioned text in a fixed order, with marks where the pictures go."""
+"""A question as the judge reads it: blocks of versioned text in a fixed order, with marks where the images go."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from visualjudge.data.wire import IMAGE_MARK
-from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PromptTemplate
-from visualjudge.records import QuestionType, Size
+from visualjudge.prompts.prompt_set import V1, PromptSet
+from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
+from visualjudge.records import QuestionType, Size, Span, Spans
 from visualjudge.tasks import Task
 
-VERSION = "v1"
 LETTERS = "ABCDE"
 GRID = 32
 """Cells along the longer side of a sub-sampled grid."""
 _NATURAL = ("restoration", "generation")
+_GAP = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class Scene:
     """What all options of a question share.
 
     ``size`` is the (height, width) that the text formats speak of; None where no format does. ``combo`` marks an
-    encoding of a text and a picture per option.
+    encoding of a text and an image per option.
     """
 
     task: Task
@@ -47,12 +46,40 @@ class Shown:
     prompt: str | None = None
 
 
-def final_questions() -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The text of a question and where its parts stand in it."""
+
+    text: str
+    spans: Spans
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of a prompt; ``options`` are the spans of the options' content in it."""
+
+    text: str
+    options: tuple[Span, ...] = ()
+
+
+def final_questions(prompts: PromptSet = V1) -> tuple[str, ...]:
     """The paraphrases that a pairwise question may end in."""
-    return _asset("layout").choices
+    return prompts.asset("layout").choices
 
 
-def question_prompt(kind: QuestionType, scene: Scene, options: Sequence[Shown], paraphrase: int = 0) -> str:
+def closing_words(prompts: PromptSet = V1) -> tuple[str, ...]:
+    """The fixed runs of text of the sentences that close a question: what a reply may repeat of its prompt."""
+    layout = prompts.asset("layout")
+    texts = [text for name, text in layout.parts.items() if name.startswith("final_")]
+    lines = [
+        line for text in texts for piece in PLACEHOLDER.sub("\n", text).splitlines() if (line := piece.strip(" .,"))
+    ]
+    return (*layout.choices, *dict.fromkeys(lines))
+
+
+def question_prompt(
+    kind: QuestionType, scene: Scene, options: Sequence[Shown], paraphrase: int = 0, prompts: PromptSet = V1
+) -> Prompt:
     """The prompt of one question.
 
     Parameters
@@ -65,56 +92,64 @@ def question_prompt(kind: QuestionType, scene: Scene, options: Sequence[Shown], 
         In the order of their letters.
     paraphrase
         Number of the final question of a pairwise prompt.
+    prompts
+        The assets to build it from.
 
     Returns
     -------
-    str
-        With one ``<image>`` for each picture, in the order: original, control, options.
+    Prompt
+        With one ``<image>`` for each image, in the order: original, control, options.
 
     Raises
     ------
     PromptError
         If an asset is missing or a placeholder stays unfilled.
     """
-    blocks: Mapping[str, Callable[[], str]] = {
-        "original": lambda: "\n".join([IMAGE_MARK] * (scene.original + scene.control)),
-        "role": lambda: " ".join(filter(None, (_role(scene), *_context(scene, options)))),
-        "format": lambda: _format_block(kind, scene),
-        "options_head": lambda: _asset("layout").part("options_head"),
-        "options": lambda: "\n\n".join(
-            _option(*pair, scene, _mixed(options)) for pair in zip(LETTERS, options, strict=False)
-        ),
-        "prediction": lambda: _prediction(scene, options[0]),
-        "final": lambda: _final(kind, paraphrase),
+    layout = prompts.asset("layout")
+    blocks: Mapping[str, Callable[[], _Block]] = {
+        "original": lambda: _Block("\n".join([IMAGE_MARK] * (scene.original + scene.control))),
+        "role": lambda: _Block(" ".join(filter(None, (_role(layout, scene), *_context(prompts, scene, options))))),
+        "format": lambda: _Block(_format_block(prompts, kind, scene)),
+        "options_head": lambda: _Block(layout.part("options_head")),
+        "options": lambda: _options(prompts, scene, options),
+        "prediction": lambda: _prediction(layout, scene, options[0]),
+        "final": lambda: _Block(_final(layout, kind, paraphrase, len(options))),
     }
-    order = _asset("layout").metadata["layout"][kind]
-    return "\n\n".join(filter(None, (blocks[name]() for name in order)))
+    return _joined([(name, blocks[name]()) for name in layout.metadata["layout"][kind]])
 
 
-def format_text(scene: Scene) -> str:
-    """The description of the scene's encoding; empty for restoration and generation, which show natural pictures."""
+def format_text(scene: Scene, prompts: PromptSet = V1) -> str:
+    """The description of the scene's encoding; empty for restoration and generation, which show natural images."""
     if scene.task.family in _NATURAL:
         return ""
-    asset = _asset(f"format/{scene.task.family}")
+    asset = prompts.asset(f"format/{scene.task.family}")
     return asset.part(
         scene.stem, {**_frame(scene.size), **{k: asset.parts[k] for k in ("order", "absent") if k in asset.parts}}
     )
 
 
-def assets_used() -> dict[str, str]:
-    """Each question asset with the version in use."""
-    store = PromptAssetStore()
-    return {name: VERSION for name, _ in store.prompts() if name.startswith("questions/")}
+def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
+    text, places, options = "", dict[str, Span](), tuple[Span, ...]()
+    for name, block in blocks:
+        if block.text:
+            start = len(text) + (len(_GAP) if text else 0)
+            text = f"{text}{_GAP if text else ''}{block.text}"
+            places[name] = (start, len(text))
+            options += _moved(block.options, start)
+    return Prompt(text, Spans(options, places.get("original"), places.get("final")))
 
 
-def _role(scene: Scene) -> str:
-    layout = _asset("layout")
+def _moved(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
+    return tuple((start + by, end + by) for start, end in spans)
+
+
+def _role(layout: PromptTemplate, scene: Scene) -> str:
     given = layout.part("given") if scene.original else ""
     return layout.part("role", {"article": scene.task.article, "task": scene.task.prose, "given": given})
 
 
-def _context(scene: Scene, options: Sequence[Shown]) -> list[str]:
-    asset, task = _asset("context"), scene.task
+def _context(prompts: PromptSet, scene: Scene, options: Sequence[Shown]) -> list[str]:
+    asset, task = prompts.asset("context"), scene.task
     mixed = _mixed(options)
     prompt = {"prompt": options[0].prompt}
     match task.family:
@@ -138,45 +173,61 @@ def _mixed(options: Sequence[Shown]) -> bool:
     return len({option.prompt for option in options}) > 1
 
 
-def _format_block(kind: QuestionType, scene: Scene) -> str:
+def _format_block(prompts: PromptSet, kind: QuestionType, scene: Scene) -> str:
     """A combo's options each show their own description, unless there is but one."""
-    text = format_text(scene)
+    text = format_text(scene, prompts)
     if not text or (scene.combo and kind != "scoring"):
         return ""
-    return _asset("layout").part("format_one" if kind == "scoring" else "format_many", {"format": text})
+    return prompts.asset("layout").part("format_one" if kind == "scoring" else "format_many", {"format": text})
 
 
-def _option(letter: str, option: Shown, scene: Scene, mixed: bool) -> str:
-    layout = _asset("layout")
+def _options(prompts: PromptSet, scene: Scene, options: Sequence[Shown]) -> _Block:
+    layout, mixed = prompts.asset("layout"), _mixed(options)
+    text, spans = "", tuple[Span, ...]()
+    for letter, option in zip(LETTERS, options, strict=False):
+        before, after = layout.around("option", "content", {"letter": letter})
+        start = len(text) + (len(_GAP) if text else 0) + len(before)
+        content = _content(prompts, option, scene, mixed)
+        text = f"{text}{_GAP if text else ''}{before}{content}{after}"
+        spans += ((start, start + len(content)),)
+    return _Block(text, spans)
+
+
+def _content(prompts: PromptSet, option: Shown, scene: Scene, mixed: bool) -> str:
+    layout = prompts.asset("layout")
     lines = []
     if mixed and option.prompt:
         family = "referring" if scene.task.expression else "generation"
         lines.append(layout.part(f"prompt_of_option_{family}", {"prompt": option.prompt}))
     if scene.combo:
-        lines.append(layout.part("format_inline", {"format": format_text(scene)}))
+        lines.append(layout.part("format_inline", {"format": format_text(scene, prompts)}))
         lines.append(layout.part("text_inline", {"text": option.text}))
         lines.append(layout.part("image_inline"))
     else:
         lines.append(IMAGE_MARK if option.image else str(option.text))
     lines.append(option.legend or "")
-    return layout.part("option", {"letter": letter, "content": "\n".join(filter(None, lines))})
+    return "\n".join(filter(None, lines))
 
 
-def _prediction(scene: Scene, option: Shown) -> str:
-    layout = _asset("layout")
+def _prediction(layout: PromptTemplate, scene: Scene, option: Shown) -> _Block:
     lines = []
     if option.image:
         number = 1 + scene.original + scene.control
         lines = [layout.part(f"images_{number}"), IMAGE_MARK, option.legend or ""]
     if option.text is not None:
         lines.append(layout.part("prediction_text", {"text": option.text}))
-    return "\n".join(filter(None, lines))
+    text = "\n".join(filter(None, lines))
+    return _Block(text, ((0, len(text)),))
 
 
-def _final(kind: QuestionType, paraphrase: int) -> str:
-    questions = final_questions()
-    values = {"question": questions[paraphrase % len(questions)]}
-    return _asset("layout").part(f"final_{kind}", values)
+def _final(layout: PromptTemplate, kind: QuestionType, paraphrase: int, n_options: int) -> str:
+    question = layout.choices[paraphrase % len(layout.choices)]
+    return layout.part(f"final_{kind}", {"question": question, "example": _example(n_options)})
+
+
+def _example(n_options: int) -> str:
+    """A ranking of as many options as are shown."""
+    return "".join(letter for letter in "BCAED" if letter in LETTERS[:n_options])
 
 
 def _frame(size: Size | None) -> dict[str, int]:
@@ -186,8 +237,3 @@ def _frame(size: Size | None) -> dict[str, int]:
     height, width = size
     cell = -(-max(height, width) // GRID)
     return {"width": width, "height": height, "cell": cell, "rows": -(-height // cell), "cols": -(-width // cell)}
-
-
-@cache
-def _asset(name: str) -> PromptTemplate:
-    return PromptAssetStore().get_prompt(f"questions/{name}", VERSION)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ class PromptAssetStore:
         """
         key = (prompt_id, version)
         if key not in self._read:
-            self._read[key] = _parse(self._find(prompt_id, version), prompt_id, version)
+            found = _parse(self.path(prompt_id, version), prompt_id, version)
+            self._read[key] = self._extended(found)
         return self._read[key]
 
     def prompts(self) -> Iterator[tuple[str, str]]:
@@ -52,7 +54,33 @@ class PromptAssetStore:
                 found.add((path.parent.relative_to(root).as_posix(), path.stem))
         yield from sorted(found)
 
-    def _find(self, prompt_id: str, version: str) -> Path:
+    def _extended(self, asset: PromptTemplate) -> PromptTemplate:
+        """An asset that says ``extends: v1`` holds only what differs from that version of the same prompt."""
+        base = asset.metadata.get("extends")
+        if base is None:
+            return asset
+        if not isinstance(base, str) or base == asset.version:
+            raise PromptError(f"prompt {asset.name}: extends: must be another version such as v1, got {base!r}")
+        known = self.get_prompt(asset.prompt_id, base)
+        return replace(
+            asset,
+            user=asset.user or known.user,
+            system=known.system if asset.system is None else asset.system,
+            input_schema=asset.input_schema or known.input_schema,
+            output_schema=asset.output_schema or known.output_schema,
+            parts={**known.parts, **asset.parts},
+            choices=asset.choices or known.choices,
+            metadata={**known.metadata, **asset.metadata},
+        )
+
+    def path(self, prompt_id: str, version: str) -> Path:
+        """The file of an asset.
+
+        Raises
+        ------
+        UnknownPrompt
+            If there is none.
+        """
         for root in self._roots:
             path = root / prompt_id / f"{version}.yaml"
             if path.is_file() and path.resolve().is_relative_to(root.resolve()):

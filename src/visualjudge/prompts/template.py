@@ -78,11 +78,28 @@ class PromptTemplate:
         PromptError
             If the asset has no such part, or a placeholder has no value.
         """
+        return fill(self._part(key), values, where=f"{self.name}, part {key!r}")
+
+    def around(self, key: str, name: str, values: Mapping[str, Any] = _NOTHING) -> tuple[str, str]:
+        """What stands before and after the placeholder ``name`` in the named text, both filled.
+
+        Raises
+        ------
+        PromptError
+            As :meth:`part`, or if the placeholder does not occur exactly once.
+        """
+        where = f"{self.name}, part {key!r}"
+        found = [match.span() for match in PLACEHOLDER.finditer(self._part(key)) if match[1] == name]
+        if len(found) != 1:
+            raise PromptError(f"prompt {where}: must hold {{{{{name}}}}} exactly once, got {len(found)}")
+        (start, end), text = found[0], self._part(key)
+        return fill(text[:start], values, where=where), fill(text[end:], values, where=where)
+
+    def _part(self, key: str) -> str:
         try:
-            text = self.parts[key]
+            return self.parts[key]
         except KeyError:
             raise PromptError(f"prompt {self.name} has no part {key!r}; it has: {', '.join(self.parts)}") from None
-        return fill(text, values, where=f"{self.name}, part {key!r}")
 
 
 def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:

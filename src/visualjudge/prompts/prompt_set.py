@@ -1,0 +1,128 @@
+"""Which prompt assets the questions of a dataset are built from: a version, and folders that take precedence."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from visualjudge.errors import UnknownPrompt, UsageError
+from visualjudge.prompts.store import ASSETS, PromptAssetStore
+from visualjudge.prompts.template import PromptTemplate
+
+DEFAULT_VERSION = "v1"
+_VERSION = re.compile(r"v[0-9]+")
+_HOME = "questions/"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSet:
+    """The question assets of one version.
+
+    Parameters
+    ----------
+    version
+        Such as ``"v1"``. An asset that has no such version is used in its newest earlier one, so that a version need
+        hold only what it changes.
+    folders
+        Folders of assets of your own, first one first; laid out as ``questions/layout/v1.yaml``.
+    """
+
+    version: str = DEFAULT_VERSION
+    folders: tuple[str, ...] = ()
+
+    def asset(self, name: str) -> PromptTemplate:
+        """The asset ``questions/<name>``.
+
+        Raises
+        ------
+        PromptError
+            If it is missing or malformed.
+        """
+        return _asset(self, f"{_HOME}{name}")
+
+    def used(self) -> dict[str, str]:
+        """Each question asset with the version in use."""
+        store = _store(self.folders)
+        names = {name for name, _ in store.prompts() if name.startswith(_HOME)}
+        return {name: _version(self, name) for name in sorted(names)}
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of each asset in use that comes from one of ``folders``."""
+        store = _store(self.folders)
+        files = {name: store.path(name, version) for name, version in self.used().items()}
+        own = {name: path for name, path in files.items() if not path.is_relative_to(ASSETS)}
+        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in own.items()}
+
+    def check(self) -> None:
+        """Refuse a version that no question asset has.
+
+        Raises
+        ------
+        UnknownPrompt
+            With the versions there are.
+        """
+        known = {version for name, version in _store(self.folders).prompts() if name.startswith(_HOME)}
+        if self.version not in known:
+            versions = ", ".join(sorted(known, key=_number))
+            raise UnknownPrompt(f"--prompt-version must be one of {versions}, got {self.version!r}")
+
+
+V1 = PromptSet()
+"""The assets of version 0.1, and the default."""
+
+
+def prompt_set(prompts: str | Path | PromptSet | None = None, version: str | None = None) -> PromptSet:
+    """The set that ``prompts`` names: a version (``"v2"``), or a folder of assets (``"./v2"`` where it bears such a
+    name), in ``version``.
+
+    Raises
+    ------
+    UsageError
+        If two versions are named, there is no such folder, or it holds no question asset.
+    UnknownPrompt
+        If no asset has the version.
+    """
+    if isinstance(prompts, PromptSet):
+        return prompts
+    given = None if prompts is None else str(prompts)
+    if given is not None and _VERSION.fullmatch(given):
+        if version not in (None, given):
+            raise UsageError(f"--prompts {given} and --prompt-version {version} name two versions; give one")
+        return _checked(PromptSet(given))
+    if given is None:
+        return _checked(PromptSet(version or DEFAULT_VERSION))
+    folder = Path(given)
+    if not folder.is_dir():
+        raise UsageError(f"--prompts must be a version such as v2 or a folder, got {given!r}")
+    if not any((folder / _HOME).rglob("v*.yaml")):
+        raise UsageError(f"--prompts {given}: no asset found; expected files such as questions/layout/v1.yaml")
+    return _checked(PromptSet(version or DEFAULT_VERSION, (str(folder.resolve()),)))
+
+
+def _checked(chosen: PromptSet) -> PromptSet:
+    chosen.check()
+    return chosen
+
+
+@cache
+def _store(folders: tuple[str, ...]) -> PromptAssetStore:
+    return PromptAssetStore(*folders)
+
+
+@cache
+def _asset(chosen: PromptSet, name: str) -> PromptTemplate:
+    return _store(chosen.folders).get_prompt(name, _version(chosen, name))
+
+
+def _version(chosen: PromptSet, name: str) -> str:
+    """The newest version of ``name`` that is not newer than the chosen one."""
+    versions = sorted((version for known, version in _store(chosen.folders).prompts() if known == name), key=_number)
+    older = [version for version in versions if _number(version) <= _number(chosen.version)]
+    return older[-1] if older else chosen.version
+
+
+def _number(version: str) -> int:
+    return int(version[1:]) if _VERSION.fullmatch(version) else 0

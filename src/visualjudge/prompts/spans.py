@@ -1,0 +1,64 @@
+"""Where the parts of a prompt stand. Datasets store it with each question; those of version 0.1 do not, and only for
+them a prompt is taken apart again here."""
+
+from __future__ import annotations
+
+import re
+
+from visualjudge.errors import DataError
+from visualjudge.prompts.prompt_set import V1
+from visualjudge.records import Question, Spans
+
+_HEAD = "Options:"
+
+
+def spans_of(question: Question) -> Spans:
+    """The spans of a question, as stored or else as found in its prompt.
+
+    Raises
+    ------
+    DataError
+        If none are stored and the prompt does not show the options as version 0.1 wrote them.
+    """
+    return question.spans or find_spans(question.prompt, len(question.annotation_ids))
+
+
+def find_spans(prompt: str, n_options: int = 2) -> Spans:
+    """The options of a prompt of version 0.1: each after its letter at the start of a line, below ``Options:``.
+
+    Raises
+    ------
+    DataError
+        If the letters or the final question are not there.
+    """
+    heads = _heads(prompt, n_options)
+    end = _final_question(prompt)
+    if len(heads) < n_options or end < heads[-1].end():
+        letters = ", ".join(f"'{letter}.'" for letter in "ABCDE"[:n_options])
+        raise DataError(f"the prompt must hold 'Options:', {letters} and a final question, in this order")
+    ends = [match.start() for match in heads[1:]] + [end]
+    # White space at an option's end belongs to the layout.
+    options = tuple(
+        (head.end(), head.end() + len(prompt[head.end() : stop].rstrip()))
+        for head, stop in zip(heads, ends, strict=True)
+    )
+    return Spans(options, final=(end, len(prompt)))
+
+
+def _heads(prompt: str, n_options: int) -> list[re.Match[str]]:
+    place = prompt.find(_HEAD)
+    found: list[re.Match[str]] = []
+    for letter in "ABCDE"[:n_options] if place >= 0 else "":
+        match = re.compile(rf"^[ \t]*{letter}\.(?=\s|$)", re.MULTILINE).search(prompt, place)
+        if match is None:
+            break
+        found.append(match)
+        place = match.end()
+    return found
+
+
+def _final_question(prompt: str) -> int:
+    """Where the final question begins: one of the known paraphrases, or the last paragraph."""
+    choices = V1.asset("layout").choices
+    known = max(prompt.rfind(question.rstrip("?")) for question in choices)
+    return known if known >= 0 else prompt.rstrip().rfind("\n\n")

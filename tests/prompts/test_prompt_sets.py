@@ -1,0 +1,138 @@
+"""Versions and folders of prompt assets, and the spans that a prompt is stored with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from visualjudge.encoding import encodings
+from visualjudge.errors import PromptError, UnknownPrompt, UsageError
+from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
+from visualjudge.prompts.questions import Prompt, Scene, Shown, closing_words, question_prompt
+from visualjudge.prompts.spans import find_spans
+from visualjudge.records import QuestionType
+from visualjudge.tasks import TASKS
+
+COUNT: dict[QuestionType, int] = {"pairwise": 2, "ranking": 4, "scoring": 1}
+V2 = PromptSet("v2")
+Texts = st.text(min_size=1, max_size=40).filter(lambda text: "<image>" not in text)
+
+
+def _prompt(kind: QuestionType, texts: list[str], prompts: PromptSet = V1) -> Prompt:
+    scene = Scene(TASKS["object_detection"], "text_xyxy", (480, 640), True)
+    return question_prompt(kind, scene, [Shown(False, text) for text in texts], prompts=prompts)
+
+
+@pytest.mark.parametrize("kind", COUNT)
+@given(texts=st.lists(Texts, min_size=5, max_size=5))
+def test_spans_cut_out_what_was_put_in_whatever_it_holds(kind: QuestionType, texts: list[str]) -> None:
+    shown = texts[: COUNT[kind]]
+    made = _prompt(kind, shown)
+    found = [made.text[start:end] for start, end in made.spans.options]
+    assert found == ([f"Prediction (text):\n{shown[0]}"] if kind == "scoring" else shown)
+    assert made.spans.original is not None
+    assert made.text[slice(*made.spans.original)] == "<image>"
+    assert made.spans.final is not None
+    assert made.spans.final[1] == len(made.text)
+
+
+@pytest.mark.parametrize("row", encodings(), ids=lambda row: f"{row.task}/{row.stem}")
+def test_options_of_older_datasets_are_found_where_spans_say_they_are(row: object) -> None:
+    task, stem, shape = row.task, row.stem, row.kind  # type: ignore[attr-defined]
+    scene = Scene(TASKS[task], stem, (480, 640), True, combo=shape == "combo")
+    image, text = shape != "text", None if shape == "pixel" else "[\n1\n]"
+    options = [Shown(image, text, f"Legend: {name} = red" if image else None, "a cup") for name in "ab"]
+    made = question_prompt("pairwise", scene, options)
+    found = find_spans(made.text)
+    assert [made.text[s:e].strip() for s, e in found.options] == [made.text[s:e] for s, e in made.spans.options]
+    assert found.final == made.spans.final
+
+
+def test_version_2_says_in_which_form_to_answer_and_changes_nothing_else() -> None:
+    endings = {
+        "pairwise": "End with: Answer: A or Answer: B",
+        "ranking": "for example: Answer: BCAD",
+        "scoring": "End with: Answer: and a single number from 0 to 10",
+    }
+    for kind, ending in endings.items():
+        one, two = (_prompt(kind, ["[1]", "[2]", "[3]", "[4]"][: COUNT[kind]], prompts) for prompts in (V1, V2))  # type: ignore[index, arg-type]
+        assert two.text.endswith(ending)
+        assert one.spans.final is not None
+        assert two.text.startswith(one.text[: one.spans.final[0]])
+
+
+def test_example_of_a_ranking_has_as_many_letters_as_options() -> None:
+    assert "Answer: BCA\n" in _prompt("ranking", list("xyz"), V2).text + "\n"
+
+
+def test_a_version_uses_older_assets_where_it_has_none_of_its_own() -> None:
+    used = V2.used()
+    assert used["questions/layout"] == "v2"
+    assert used["questions/context"] == "v1"
+
+
+def test_words_that_a_reply_may_repeat_come_from_the_assets() -> None:
+    words = closing_words()
+    assert "Which prediction is better?" in words
+    assert "Please answer with A or B" in words
+    assert any("Answer: A or Answer: B" in line for line in closing_words(V2))
+
+
+def _layout(folder: Path, version: str, text: str) -> Path:
+    path = folder / "questions" / "layout" / f"{version}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"prompt_id: questions/layout\nversion: {version}\n{text}")
+    return folder
+
+
+def test_a_folder_brings_a_version_that_extends_ours(tmp_path: Path) -> None:
+    _layout(tmp_path, "v9", 'extends: v1\nparts:\n  final_pairwise: "{{question}} One letter."\n')
+    chosen = prompt_set(tmp_path, "v9")
+    assert _prompt("pairwise", ["[1]", "[2]"], chosen).text.endswith("Which prediction is better? One letter.")
+    assert list(chosen.digests()) == ["questions/layout"]
+    assert V1.digests() == {}
+
+
+def test_a_layout_may_show_options_in_another_way(tmp_path: Path) -> None:
+    _layout(tmp_path, "v9", 'extends: v1\nparts:\n  option: "<{{letter}}>{{content}}</{{letter}}>"\n')
+    made = _prompt("pairwise", ["[1]", "[2]"], prompt_set(tmp_path, "v9"))
+    assert "<A>[1]</A>\n\n<B>[2]</B>" in made.text
+    assert [made.text[s:e] for s, e in made.spans.options] == ["[1]", "[2]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("extends: v9\n", "extends: must be another version"),
+        ('extends: v1\nparts:\n  option: "{{letter}}"\n', "must hold {{content}} exactly once, got 0"),
+    ],
+)
+def test_a_layout_that_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -> None:
+    chosen = prompt_set(_layout(tmp_path, "v9", text), "v9")
+    with pytest.raises(PromptError, match=message.replace("{", r"\{")):
+        _prompt("pairwise", ["[1]", "[2]"], chosen)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda tmp: prompt_set("v7"), UnknownPrompt, "--prompt-version must be one of v1, v2, got 'v7'"),
+        (lambda tmp: prompt_set("v2", "v1"), UsageError, "--prompts v2 and --prompt-version v1 name two versions"),
+        (lambda tmp: prompt_set(tmp / "none"), UsageError, "--prompts must be a version such as v2 or a folder, got"),
+        (lambda tmp: prompt_set(tmp), UsageError, "no asset found"),
+    ],
+)
+def test_wrong_choices_are_refused(
+    tmp_path: Path, make: Callable[[Path], PromptSet], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make(tmp_path)
+
+
+def test_both_spellings_name_the_same_set() -> None:
+    assert prompt_set("v2") == prompt_set(None, "v2") == prompt_set("v2", "v2") == replace(V1, version="v2")
