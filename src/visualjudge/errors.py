@@ -107,11 +107,10 @@ class ClientError(RunError):
 class TransportError(ClientError):
     """No usable reply arrived: connection refused or reset, time-out, body not JSON."""
 
-    retryable = True
-
-    def __init__(self, message: str, *, cause: str = "connection") -> None:
+    def __init__(self, message: str, *, cause: str = "connection", retryable: bool = True) -> None:
         super().__init__(message)
         self.cause = cause
+        self.retryable = retryable
 
 
 class ApiError(ClientError):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from visualjudge.clients import Reply, Request, RetryPolicy, ScriptedClient, TextPart, image_part
-from visualjudge.clients.base import Alternative, ImagePart, Token
+from visualjudge.clients.base import Alternative, Diagnostics, ImagePart, Token
 from visualjudge.clients.cache import Cached, cache_key
 from visualjudge.clients.limiter import AdaptiveLimit, Limited
 from visualjudge.clients.parameters import Identity
@@ -111,6 +111,8 @@ class Crowd:
     """Counts how many are inside at once."""
 
     model = "crowd"
+    identity = Identity("crowd", None, "crowd")
+    diagnostics = Diagnostics()
 
     def __init__(self, outcome: Callable[[int], Exception | None] = lambda n: None) -> None:
         self.inside = self.most = self.asked = 0

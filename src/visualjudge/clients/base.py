@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +22,7 @@ class TextPart:
 
 @dataclass(frozen=True)
 class ImagePart:
-    """A picture as the bytes of a file; ``mime`` such as ``image/png``.
+    """An image as the bytes of a file; ``mime`` such as ``image/png``.
 
     One part may stand in many requests: its base64 form and digest are made once and kept with it.
     """
@@ -93,12 +94,56 @@ class Reply:
     """What the client noticed, such as "schema refused by the server; asked without"."""
     cached: bool = False
     """Whether it came out of a response cache, and so cost nothing."""
+    cause: str | None = None
+    """Why the server refused, where it said so (``"content filter"``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which model is asked, where and how: the part of a cache key that is not the payload. Holds no secret."""
+
+    backend: str
+    base_url: str | None
+    model: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "backend": self.backend,
+            "base_url": self.base_url,
+            "model": self.model,
+            "parameters": dict(self.parameters),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """What happened to a client so far."""
+
+    failures: Counter[str] = field(default_factory=Counter)
+    """Failed calls by cause, including those that a retry made good."""
+    adjustments: tuple[str, ...] = ()
+    """Parameters that the server refused and that requests go without (or under another name) since then."""
 
 
 class Client(Protocol):
     """A backend. Clients that wrap a client (retry, cache) are clients themselves."""
 
-    model: str
+    @property
+    def model(self) -> str:
+        """The model's name, as the server knows it."""
+        ...
+
+    @property
+    def identity(self) -> Identity:
+        """Backend, base URL without secrets, model and parameters."""
+        ...
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Failures and adjustments so far."""
+        return Diagnostics()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """One reply.
@@ -108,7 +153,8 @@ class Client(Protocol):
         Raises
         ------
         visualjudge.errors.ClientError
-            If no reply could be had.
+            If no reply could be obtained. No other exception may leave this method: a reply, however malformed,
+            is one failed call.
         """
         ...
 

@@ -19,8 +19,8 @@ from typing import Any
 import orjson
 
 from visualjudge.atomic import write_bytes
-from visualjudge.clients.base import Alternative, Client, ImagePart, Part, Reply, Request, Token
-from visualjudge.clients.parameters import Identity, identity_of
+from visualjudge.clients.base import Alternative, Client, Identity, ImagePart, Part, Reply, Request, Token
+from visualjudge.clients.wrapping import Wrapping
 
 _FORMAT = 1
 
@@ -53,22 +53,13 @@ def _part(part: Part) -> list[str]:
     return ["image", part.mime, part.sha256] if isinstance(part, ImagePart) else ["text", part.text]
 
 
-class Cached:
+class Cached(Wrapping):
     """A client that remembers. Two equal requests under way at once are asked once."""
 
     def __init__(self, inner: Client, directory: str | Path) -> None:
-        self.inner = inner
-        self.model = inner.model
+        super().__init__(inner)
         self.directory = Path(directory)
         self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
-
-    @property
-    def identity(self) -> Identity:
-        """Of the client that is asked."""
-        return identity_of(self.inner)
-
-    def __repr__(self) -> str:
-        return f"Cached({self.inner!r})"
 
     def path(self, request: Request, attempt: int) -> Path:
         """Where the reply to a judge's ``attempt``-th asking of ``request`` lies."""
@@ -89,10 +80,6 @@ class Cached:
             reply = await self.inner.ask(request, attempt=attempt)
             _write(path, reply)
             return reply
-
-    async def aclose(self) -> None:
-        """Close the client that is asked."""
-        await self.inner.aclose()
 
 
 def _write(path: Path, reply: Reply) -> None:

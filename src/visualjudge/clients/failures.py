@@ -1,69 +1,124 @@
-"""Foreign errors mapped at one seam: what a server or a socket did becomes a ClientError, secrets masked."""
+"""What a server says in place of a reply: its error status, its words, and how long it asks to wait."""
 
 from __future__ import annotations
 
+import math
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import orjson
 
-from visualjudge.clients.secrets import Redactor
+from visualjudge.clients.fields import member, writable
+from visualjudge.clients.limits import DEEPEST_ERROR, LONGEST_MESSAGE, LONGEST_SEARCHED
 from visualjudge.errors import ApiError, ClientError, TransportError
 
-_LONGEST = 400
+Redact = Callable[[str], str]
+_CONTENT_FILTER = re.compile(
+    r"content[_ ]?filter|content[_ ]policy|content management policy|ResponsibleAIPolicyViolation|moderation[_ ]blocked"
+    r"|flagged by (?:the )?moderation|input was flagged|data_?inspection_?failed|safety system|safety settings"
+    r"|PROHIBITED_CONTENT",
+    re.IGNORECASE,
+)
+_FILTERING = frozenset({400, 403, 422, 451})
 
 
-def api_error(status: int, raw: bytes, headers: Mapping[str, str], redact: Redactor) -> ApiError:
-    """An HTTP error status with the server's own words, shortened, and its Retry-After."""
-    return ApiError(status, one_line(redact(_words(raw))), retry_after=retry_after(headers))
+class ContentFiltered(ApiError):
+    """A content filter of the server refused the request: a refusal, not a failed call."""
 
 
-def embedded_error(body: Mapping[str, Any], redact: Redactor) -> ClientError | None:
+def api_error(status: int, raw: bytes, headers: Mapping[str, str], redact: Redact) -> ApiError:
+    """An HTTP error status with the server's own words, shortened, and its wish to wait."""
+    body = _parsed(raw)
+    said = redact(_words(raw, body))
+    if 300 <= status < 400:
+        said = f"redirects are not followed, base_url must name the server itself ({said})"
+    filtered = status in _FILTERING and _CONTENT_FILTER.search(raw[:LONGEST_SEARCHED].decode("utf-8", "replace"))
+    kind = ContentFiltered if filtered else ApiError
+    wait_s = retry_after(headers)
+    return kind(status, one_line(said), retry_after=_retry_delay(body) if wait_s is None else wait_s)
+
+
+def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> ClientError | None:
     """The error that some gateways send with status 200, or None."""
     error = body.get("error")
     if not error:
         return None
-    message = one_line(redact(_words(orjson.dumps(body, default=str))))
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, int) and 400 <= code < 600:
-        return ApiError(code, message)
+        return api_error(code, raw, {}, redact)
+    message = one_line(redact(_words(raw, body)))
     return TransportError(f"the server sent an error in place of a reply: {message}", cause="no reply in body")
 
 
 def one_line(text: str) -> str:
-    """White space collapsed, cut to a few hundred characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    """White space collapsed, control characters left out, cut to a few hundred characters."""
+    line = " ".join(writable(text[:LONGEST_SEARCHED]).split())
+    line = "".join(letter for letter in line if letter.isprintable())
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that ``retry-after-ms`` or ``Retry-After`` (seconds or an HTTP date, RFC 9110 §10.2.3) asks to wait."""
-    lower = {name.lower(): value for name, value in headers.items()}
+    """Seconds that ``retry-after-ms`` or ``Retry-After`` (seconds or an HTTP date, RFC 9110 §10.2.3) asks to wait.
+
+    None where neither stands there or can be understood.
+    """
+    lower = {name.lower(): value for name, value in headers.items() if name.lower().startswith("retry-after")}
+    milliseconds = _seconds(lower.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    stated = lower.get("retry-after")
+    seconds = _seconds(stated)
+    return seconds if seconds is not None or stated is None else _until(stated)
+
+
+def _seconds(stated: Any) -> float | None:
+    """A number of at least 0, however large; None for anything else."""
+    if not isinstance(stated, str) or not re.fullmatch(r"\s*[0-9]+(\.[0-9]*)?\s*", stated[:1000], re.ASCII):
+        return None
+    value = float(stated[:1000])
+    return value if math.isfinite(value) else 1e12
+
+
+def _until(date: str) -> float | None:
     try:
-        if "retry-after-ms" in lower:
-            return max(0.0, float(lower["retry-after-ms"]) / 1000)
-        stated = lower.get("retry-after")
-        if stated is None:
-            return None
-        if stated.strip().replace(".", "", 1).isdigit():
-            return float(stated)
-        return max(0.0, parsedate_to_datetime(stated).timestamp() - time.time())
-    except (ValueError, TypeError):
+        return max(0.0, parsedate_to_datetime(date[:100]).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError, IndexError, OSError):
         return None
 
 
-def _words(raw: bytes) -> str:
-    """The message inside an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers write it."""
+def _retry_delay(body: Any) -> float | None:
+    """Seconds of Google's RetryInfo (``"retryDelay": "34s"``), where an error holds one."""
+    details = member(member(body, "error"), "details")
+    stated = [member(entry, "retryDelay") for entry in details] if isinstance(details, list) else []
+    return next((_seconds(one.removesuffix("s")) for one in stated if isinstance(one, str)), None)
+
+
+def _parsed(raw: bytes) -> Any:
     try:
-        body = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return raw[: 4 * _LONGEST].decode("utf-8", "replace") or "(empty body)"
-    for key in ("error", "detail", "message"):
-        found = body.get(key) if isinstance(body, dict) else None
-        if isinstance(found, dict):
-            found = found.get("message") or found
-        if found:
-            return found if isinstance(found, str) else orjson.dumps(found, default=str).decode()
-    return raw[: 4 * _LONGEST].decode("utf-8", "replace")
+        return orjson.loads(raw)
+    except ValueError:
+        return None
+
+
+def _words(raw: bytes, body: Any) -> str:
+    """The message inside an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers write it."""
+    found = _message(body, DEEPEST_ERROR)
+    return found or raw[:LONGEST_SEARCHED].decode("utf-8", "replace") or "(empty body)"
+
+
+def _message(body: Any, levels: int) -> str | None:
+    if isinstance(body, str):
+        return body or None
+    if isinstance(body, list) and levels:
+        return next((found for item in body[:DEEPEST_ERROR] if (found := _message_in(item, levels - 1))), None)
+    return _message_in(body, levels)
+
+
+def _message_in(body: Any, levels: int) -> str | None:
+    if not isinstance(body, dict) or levels <= 0:
+        return None
+    named = (body.get(key) for key in ("error", "detail", "message", "msg"))
+    return next((found for value in named if value and (found := _message(value, levels - 1))), None)

@@ -1,9 +1,12 @@
-"""Backend ``google``: Gemini through the google-genai SDK. Its own retries are off: one place decides about those."""
+"""Backend ``google``: Gemini through the google-genai SDK.
+
+The SDK builds requests and reads replies; it sends through the same wire as every other backend, so that it meets only
+JSON objects of bounded size with status 200. Its own retries are off.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import warnings
 import weakref
@@ -11,27 +14,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import httpx
+import orjson
 from google import genai
-from google.genai import errors, types
+from google.genai import types
 
-from visualjudge.clients.base import Alternative, FinishReason, ImagePart, Part, Reply, Request, Token
-from visualjudge.clients.failures import one_line, retry_after
-from visualjudge.clients.openai_protocol import notes_of
-from visualjudge.clients.parameters import Identity, Sampling
+from visualjudge.clients.base import FinishReason, ImagePart, Part, Reply, Request, Token
+from visualjudge.clients.fields import LOGPROBS_UNUSABLE, alternative, counts_of, text_of
+from visualjudge.clients.limits import LARGEST_BODY
+from visualjudge.clients.openai_protocol import schema_notes
+from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.quirks import Quirks
-from visualjudge.clients.secrets import Redactor, Secret, public_url
-from visualjudge.clients.sessions import close_later
-from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
+from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient, Server
+from visualjudge.clients.secrets import key_secret
+from visualjudge.errors import TransportError, UsageError
 from visualjudge.prompts.adapters import google_style
 
-# A picture's data are base64 where the SDK's model says bytes (see _content): pydantic would say so once a run.
+# An image's data are base64 where the SDK's model says bytes (see _content): pydantic would say so once a run.
 warnings.filterwarnings("ignore", message="(?s)Pydantic serializer warnings:.*field_name='data'", category=UserWarning)
 
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"})
+_NOT_SENT_ON = frozenset({"content-length", "accept-encoding", "connection", "host", "transfer-encoding"})
 
 
-class GoogleClient:
+class GoogleClient(RemoteClient):
     """One Gemini model.
 
     Parameters
@@ -48,11 +55,13 @@ class GoogleClient:
         Sent where a request leaves them open; None = the server's own.
     extra_body
         Further fields of the generation configuration (``{"thinking_config": {"thinking_budget": 0}}``).
+    headers, largest_reply, follow_redirects
+        As :class:`~visualjudge.clients.api.ApiClient`.
 
     Raises
     ------
     UsageError
-        If there is no key.
+        If there is no key, or a URL, key, header or ``extra_body`` cannot be sent.
     """
 
     backend: ClassVar[str] = "google"
@@ -70,107 +79,84 @@ class GoogleClient:
         seed: int | None = None,
         top_p: float | None = None,
         extra_body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        largest_reply: int = LARGEST_BODY,
+        follow_redirects: bool = False,
     ) -> None:
         key = api_key or os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY")
         if not key:
             raise UsageError("backend 'google' needs a key: set GOOGLE_API_KEY or api_key")
-        self.model = model_name
-        self._url = base_url or GEMINI_URL
-        self.base_url = public_url(self._url)
-        self._key = Secret(key)
-        self._redact = Redactor([self._key])
-        self._timeout_s = float(timeout)
-        self.sampling = Sampling(temperature, max_tokens, seed, top_p, extra_body or {})
-        self.quirks = Quirks()
+        server = Server(
+            base_url or GEMINI_URL,
+            "base_url, --base-url",
+            key_secret(key),
+            headers,
+            float(timeout),
+            largest_reply,
+            follow_redirects,
+        )
+        super().__init__(model_name, server, Sampling(temperature, max_tokens, seed, top_p, extra_body or {}))
+        self._check_extra()
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, genai.Client] = weakref.WeakKeyDictionary()
 
-    @property
-    def identity(self) -> Identity:
-        """Backend, base URL without secrets, model, parameters."""
-        return Identity(self.backend, self.base_url, self.model, self.sampling.as_dict())
-
-    def __repr__(self) -> str:
-        return f"GoogleClient(model_name={self.model!r}, base_url={self.base_url!r})"
-
-    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """One reply; a parameter that the server refuses by name is asked for differently, and noted.
-
-        Raises
-        ------
-        ApiError
-            The server answered with an error status.
-        TransportError
-            No usable reply came.
-        """
-        full = self.sampling.complete(request)
-        while True:
-            try:
-                response = await self._generate(full)
-            except ApiError as error:
-                if not self.quirks.learn(error, full):
-                    raise
-                continue
-            return _reply(response, full, self.quirks, self._redact)
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aio.aclose()
+    def _check_extra(self) -> None:
+        """The SDK checks the fields of a configuration: refuse a wrong one before anything is asked."""
+        try:
+            types.GenerateContentConfig(**dict(self.sampling.extra))
+        except (ValueError, TypeError):
+            names = ", ".join(map(str, self.sampling.extra))
+            raise UsageError(
+                f"extra_body: must be fields of google-genai's GenerateContentConfig, got {names}"
+            ) from None
 
     def _client(self) -> genai.Client:
-        """The running loop's SDK client."""
+        """The running loop's SDK client; it holds no connection of its own."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
+            key = self._server.key
             options = types.HttpOptions(
                 base_url=self._url,
-                timeout=int(self._timeout_s * 1000),
+                timeout=int(self._server.timeout_s * 1000),
                 retry_options=types.HttpRetryOptions(attempts=1),
+                httpx_async_client=httpx.AsyncClient(transport=_Transport(self), follow_redirects=False),
             )
-            client = genai.Client(api_key=self._key.reveal(), vertexai=False, http_options=options)
-            self._clients[loop] = client
-            weakref.finalize(self, close_later, loop, client.aio.aclose, int)
+            self._clients[loop] = genai.Client(
+                api_key=key.reveal() if key else "", vertexai=False, http_options=options
+            )
         return self._clients[loop]
 
-    async def _generate(self, full: Request) -> types.GenerateContentResponse:
-        """One call; what the SDK raises is told apart, and raised anew without the original, which may hold the key."""
+    async def _call(self, request: Request, full: Request) -> Reply:
         shaped = google_style(full.system, [_in_base64(part) for part in full.parts])
         config = _config(full, self.sampling, self.quirks, shaped.get("system_instruction"))
-        failure: ClientError
-        try:
-            call = self._client().aio.models.generate_content(
-                model=self.model, contents=[_content(each) for each in shaped["contents"]], config=config
-            )
-            return await asyncio.wait_for(call, self._timeout_s)
-        except errors.APIError as error:
-            failure = self._api_error(error)
-        except TimeoutError:
-            failure = TransportError(f"{self.base_url}: no reply within {self._timeout_s:g} s", cause="timeout")
-        except (errors.UnknownApiResponseError, json.JSONDecodeError):
-            failure = TransportError(f"{self.base_url}: the reply is not JSON", cause="not JSON")
-        except (ValueError, TypeError) as error:
-            failure = UsageError(one_line(self._redact(f"google-genai refused the call: {error}")))  # type: ignore[assignment]
-        except Exception as error:  # the SDK lets its HTTP library's errors through, of either library
-            failure = self._transport_error(error)
-        raise failure
+        notes, schema = self.quirks.notes(self._parameters(full)), self._schema(full)
+        response = await self._client().aio.models.generate_content(
+            model=self.model, contents=[_content(each) for each in shaped["contents"]], config=config
+        )
+        return reply_of(response, schema, notes)
 
-    def _api_error(self, error: errors.APIError) -> ClientError:
-        message = one_line(self._redact(str(error.message or error.details)))
-        if not 300 <= error.code < 600:
-            return TransportError(f"{self.base_url}: {message}", cause="no reply in body")
-        headers = getattr(error.response, "headers", None) or {}
-        wait_s = retry_after(dict(headers))
-        return ApiError(error.code, message, retry_after=_retry_delay(error.details) if wait_s is None else wait_s)
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> bytes:
+        """Post what the SDK has built; the JSON object of the reply."""
+        kept = {name: value for name, value in headers.items() if name.lower() not in _NOT_SENT_ON}
+        return orjson.dumps(await self._post(url, {**self._server.own_headers, **kept}, [body]))
 
-    def _transport_error(self, error: Exception) -> TransportError:
-        name = type(error).__name__
-        cause = "timeout" if "timeout" in name.lower() else "connection"
-        return TransportError(one_line(self._redact(f"{self.base_url}: {name}: {error}")), cause=cause)
+
+class _Transport(httpx.AsyncBaseTransport):
+    """Carries the SDK's requests over a client's wire; holds the client weakly, which holds the SDK."""
+
+    def __init__(self, client: GoogleClient) -> None:
+        self._client = weakref.ref(client)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        client = self._client()
+        if client is None:
+            raise TransportError("the client is gone", retryable=False)
+        body = await client.send(str(request.url), request.headers, await request.aread())
+        return httpx.Response(200, content=body, headers={"Content-Type": "application/json"}, request=request)
 
 
 @dataclass(frozen=True, slots=True)
 class _InBase64:
-    """A picture whose data are base64 already."""
+    """An image whose data are base64 already."""
 
     data: bytes
     mime: str
@@ -182,10 +168,10 @@ def _in_base64(part: Part) -> str | _InBase64:
 
 
 def _content(shaped: Mapping[str, Any]) -> types.Content:
-    """A content whose pictures the SDK sends as they are.
+    """A content whose images the SDK sends as they are.
 
     Given bytes, it would encode them at every call, in the URL-safe alphabet, which Google's servers read and many of
-    those that stand in for them do not. Standard base64 is read by all, and each picture has its own at hand.
+    those that stand in for them do not. Standard base64 is read by all, and each image has its own at hand.
     """
     parts = [
         types.Part.model_construct(
@@ -206,7 +192,7 @@ def _config(full: Request, sampling: Sampling, quirks: Quirks, system: str | Non
         "temperature": None if "no_temperature" in quirks else full.temperature,
         "max_output_tokens": full.max_tokens,
         "seed": None if "no_seed" in quirks else full.seed,
-        "top_p": sampling.top_p,
+        "top_p": None if "no_top_p" in quirks else sampling.top_p,
     }
     if full.top_logprobs is not None and "no_logprobs" not in quirks:
         wanted |= {"response_logprobs": True, "logprobs": full.top_logprobs}
@@ -215,7 +201,9 @@ def _config(full: Request, sampling: Sampling, quirks: Quirks, system: str | Non
     return types.GenerateContentConfig(**wanted | dict(sampling.extra))
 
 
-def _reply(response: types.GenerateContentResponse, full: Request, quirks: Quirks, redact: Redactor) -> Reply:
+def reply_of(
+    response: types.GenerateContentResponse, schema: Mapping[str, Any] | None, notes: tuple[str, ...] = ()
+) -> Reply:
     """The first candidate's text, thoughts left out.
 
     Raises
@@ -223,17 +211,20 @@ def _reply(response: types.GenerateContentResponse, full: Request, quirks: Quirk
     TransportError
         If there is neither a candidate nor a reason why the prompt was blocked.
     """
-    usage = _usage(response.usage_metadata)
+    usage, about_usage = _usage(response.usage_metadata)
     blocked = response.prompt_feedback and response.prompt_feedback.block_reason
     if blocked:
-        return Reply("", "refusal", usage, notes=(f"prompt blocked: {_name(blocked)}",))
+        return Reply("", "refusal", usage, notes=(*notes, f"prompt blocked: {_name(blocked)}"), cause=CONTENT_FILTER)
     if not response.candidates:
         raise TransportError("the server's reply has no candidate", cause="no reply in body")
     candidate = response.candidates[0]
     parts = (candidate.content.parts if candidate.content else None) or []
-    text = redact("".join(part.text or "" for part in parts if not part.thought))
-    tokens = _tokens(candidate.logprobs_result)
-    return Reply(text, _finish(candidate.finish_reason), usage, tokens, notes_of(text, full, quirks))
+    text = "".join(text_of(part.text) for part in parts if not part.thought)
+    finish = _finish(candidate.finish_reason)
+    tokens, about_tokens = _tokens(candidate.logprobs_result)
+    told = (*notes, *schema_notes(text, schema), *about_tokens, *about_usage)
+    cause = CONTENT_FILTER if finish == "refusal" else None
+    return Reply(text, finish, usage, tokens, told, cause=cause)
 
 
 def _finish(reason: Any) -> FinishReason:
@@ -245,42 +236,41 @@ def _finish(reason: Any) -> FinishReason:
 
 
 def _name(value: Any) -> str:
-    return str(getattr(value, "value", value))
+    return str(value.value) if isinstance(value, types.FinishReason | types.BlockedReason) else str(value)
 
 
-def _usage(usage: types.GenerateContentResponseUsageMetadata | None) -> dict[str, int]:
+def _usage(usage: types.GenerateContentResponseUsageMetadata | None) -> tuple[dict[str, int], tuple[str, ...]]:
     if usage is None:
-        return {}
-    named = {
-        "prompt_tokens": usage.prompt_token_count,
-        "completion_tokens": usage.candidates_token_count,
-        "reasoning_tokens": usage.thoughts_token_count,
-        "total_tokens": usage.total_token_count,
-    }
-    return {name: count for name, count in named.items() if count is not None}
+        return {}, ()
+    return counts_of(
+        {
+            "prompt_tokens": usage.prompt_token_count,
+            "completion_tokens": usage.candidates_token_count,
+            "reasoning_tokens": usage.thoughts_token_count,
+            "total_tokens": usage.total_token_count,
+        }
+    )
 
 
-def _tokens(result: types.LogprobsResult | None) -> tuple[Token, ...] | None:
+def _tokens(result: types.LogprobsResult | None) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
     if result is None or not result.chosen_candidates:
-        return None
+        return None, ()
+    try:
+        return tuple(_each_token(result, result.chosen_candidates)), ()
+    except ValueError:
+        return None, (LOGPROBS_UNUSABLE,)
+
+
+def _each_token(result: types.LogprobsResult, chosen: list[types.LogprobsResultCandidate]) -> list[Token]:
     tops = result.top_candidates or []
     tokens = []
-    for place, chosen in enumerate(result.chosen_candidates):
+    for place, one in enumerate(chosen):
         others = (tops[place].candidates or []) if place < len(tops) else []
-        top = tuple(Alternative(o.token or "", _logprob(o)) for o in others)
-        tokens.append(Token(chosen.token or "", _logprob(chosen), top))
-    return tuple(tokens)
+        said = _alternative(one)
+        tokens.append(Token(said.token, said.logprob, tuple(map(_alternative, others))))
+    return tokens
 
 
-def _logprob(candidate: Any) -> float:
-    return -9999.0 if candidate.log_probability is None else float(candidate.log_probability)
-
-
-def _retry_delay(details: Any) -> float | None:
-    """Seconds of Google's RetryInfo (``"retryDelay": "34s"``), where the error holds one."""
-    try:
-        entries = details.get("error", details).get("details") or []
-        stated = next(entry["retryDelay"] for entry in entries if "retryDelay" in entry)
-        return float(str(stated).removesuffix("s"))
-    except (AttributeError, StopIteration, ValueError, TypeError):
-        return None
+def _alternative(candidate: types.LogprobsResultCandidate) -> Any:
+    stated = candidate.log_probability
+    return alternative(candidate.token or "", -9999.0 if stated is None else float(stated))

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 
 from visualjudge.clients.base import Client, Reply, Request
-from visualjudge.clients.parameters import Identity, identity_of
+from visualjudge.clients.wrapping import Wrapping
 from visualjudge.errors import ApiError, ClientError, TransportError
 
 _DOWN = 0.5
@@ -61,21 +61,12 @@ class AdaptiveLimit:
                 free -= 1
 
 
-class Limited:
+class Limited(Wrapping):
     """A client that keeps to an :class:`AdaptiveLimit`. Goes below ``Retrying``: no place is held while waiting."""
 
     def __init__(self, inner: Client, limit: AdaptiveLimit | int) -> None:
-        self.inner = inner
-        self.model = inner.model
+        super().__init__(inner)
         self.limit = AdaptiveLimit(limit) if isinstance(limit, int) else limit
-
-    @property
-    def identity(self) -> Identity:
-        """Of the client that is asked."""
-        return identity_of(self.inner)
-
-    def __repr__(self) -> str:
-        return f"Limited({self.inner!r})"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """As the inner client, when there is a place."""
@@ -90,10 +81,6 @@ class Limited:
             raise
         finally:
             self.limit.leave(number, pushed_back=pushed_back)
-
-    async def aclose(self) -> None:
-        """Close the client that is asked."""
-        await self.inner.aclose()
 
 
 def _pushes_back(error: ClientError) -> bool | None:

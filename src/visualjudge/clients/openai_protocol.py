@@ -1,16 +1,14 @@
-"""The OpenAI chat-completions protocol as bytes: a request into a body, a body into a reply. No network here."""
+"""The OpenAI chat-completions protocol: a request into a body, a body into a reply. No network here."""
 
 from __future__ import annotations
 
-import itertools
-import os
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
-from visualjudge.clients.base import Alternative, FinishReason, ImagePart, Part, Reply, Request, Token
+from visualjudge.clients.base import FinishReason, ImagePart, Part, Reply, Request
+from visualjudge.clients.fields import USAGE_UNUSABLE, counts_of, member, name_of, text_of, tokens_of
 from visualjudge.clients.parameters import Sampling
+from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.schemas import IGNORED, follows, response_format
 from visualjudge.errors import TransportError
@@ -27,6 +25,7 @@ _FINISH: dict[str, FinishReason] = {
     "content_filter": "refusal",
     "refusal": "refusal",
 }
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def text_or_image(part: Part) -> str | ImagePart:
@@ -34,95 +33,87 @@ def text_or_image(part: Part) -> str | ImagePart:
     return part if isinstance(part, ImagePart) else part.text
 
 
-_MARK = f"picture-{os.urandom(12).hex()}"
-"""Stands for a picture while the body is put together; drawn anew in each process, so that no prompt can hold it."""
-
-
-def body_pieces(model: str, request: Request, sampling: Sampling, quirks: Quirks) -> list[bytes]:
-    """The request body, in pieces; ``request`` is complete already.
-
-    JSON is made around the pictures only; their base64 forms are pieces of their own, shared and never copied.
-    """
-    pictures: list[bytes] = []
-
-    def url(media: Media) -> str:
-        pictures.append(media.base64)
-        return f"data:{media.mime};base64,{_MARK}"
-
+def chat_pieces(
+    model: str, request: Request, sampling: Sampling, quirks: Quirks, *, structured: bool = False
+) -> list[bytes]:
+    """The request body, in pieces; ``request`` is complete already."""
     content = [text_or_image(part) for part in request.parts]
-    body: dict[str, Any] = {"model": model} | _parameters(request, sampling, quirks)
-    around = orjson.dumps(body | openai_style(request.system, content, url=url)).split(_MARK.encode())
-    pairs = itertools.zip_longest(around, pictures)
-    return [piece for pair in pairs for piece in pair if piece is not None]
+    fixed = {"model": model} | _parameters(request, sampling, quirks, structured)
+
+    def shape(mark: Any) -> Mapping[str, Any]:
+        def url(media: Media) -> str:
+            return f"data:{media.mime};base64,{mark(media)}"
+
+        return fixed | openai_style(request.system, content, url=url)
+
+    return body_pieces(shape)
 
 
-def _parameters(request: Request, sampling: Sampling, quirks: Quirks) -> dict[str, Any]:
+def _parameters(request: Request, sampling: Sampling, quirks: Quirks, structured: bool) -> dict[str, Any]:
     tokens = "max_completion_tokens" if "max_completion_tokens" in quirks else "max_tokens"
     wanted: dict[str, Any] = {
         tokens: request.max_tokens,
         "temperature": None if "no_temperature" in quirks else request.temperature,
         "seed": None if "no_seed" in quirks else request.seed,
-        "top_p": sampling.top_p,
+        "top_p": None if "no_top_p" in quirks else sampling.top_p,
     }
     if request.top_logprobs is not None and "no_logprobs" not in quirks:
         wanted |= {"logprobs": True, "top_logprobs": request.top_logprobs}
     if request.schema is not None and "no_schema" not in quirks:
         wanted |= {"response_format": response_format(request.schema)}
+        if structured and "no_structured_outputs" not in quirks:
+            wanted |= {"structured_outputs": {"json": dict(request.schema)}}
     return {name: value for name, value in wanted.items() if value is not None} | dict(sampling.extra)
 
 
-def reply_of(body: Any, request: Request, quirks: Quirks) -> Reply:
+def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: tuple[str, ...] = ()) -> Reply:
     """The first choice of a chat completion.
+
+    Parameters
+    ----------
+    body
+        The JSON object that the server sent.
+    schema
+        What the server was asked to keep to.
+    notes
+        Notes of the request, which come first.
 
     Raises
     ------
     TransportError
-        If the body is no chat completion.
+        If the body is no chat completion: a field that decides what was said is missing or of another kind.
     """
     try:
         choice = body["choices"][0]
         message = choice["message"]
-        refusal = message.get("refusal")
-        text = _text(message.get("content")) or refusal or ""
-        finish = "refusal" if refusal else _FINISH.get(choice.get("finish_reason") or "stop", "other")
-        tokens = _tokens((choice.get("logprobs") or {}).get("content"))
-        usage = _usage(body.get("usage"))
+        refused = message.get("refusal")
+        text = _text(message.get("content")) or (refused if isinstance(refused, str) else "")
+        reason = name_of(choice.get("finish_reason")) or "stop"
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         raise TransportError("the server's reply is no chat completion", cause="no reply in body") from None
-    return Reply(text, finish, usage, tokens, notes_of(text, request, quirks))
+    finish: FinishReason = "refusal" if refused else _FINISH.get(reason, "other")
+    cause = "content filter" if reason == "content_filter" else None
+    tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))
+    usage, about_usage = _usage(body.get("usage"))
+    told = (*notes, *schema_notes(text, schema), *about_tokens, *about_usage)
+    return Reply(text_of(text), finish, usage, tokens, told, cause=cause)
 
 
-def notes_of(text: str, request: Request, quirks: Quirks) -> tuple[str, ...]:
-    """What was asked differently, and a schema that was sent and not kept to."""
-    notes = quirks.notes(request)
-    if request.schema is not None and "no_schema" not in quirks and text and not follows(text, request.schema):
-        notes += (IGNORED,)
-    return notes
+def schema_notes(text: str, schema: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """A note where a schema was sent and the reply does not keep to it."""
+    return (IGNORED,) if schema is not None and text and not follows(text, schema) else ()
 
 
 def _text(content: Any) -> str:
     """A string, or the text parts of a list of parts (some servers reply in parts)."""
     if isinstance(content, list):
-        return "".join(part.get("text") or "" for part in content if part.get("type", "text") == "text")
-    return "" if content is None else str(content)
+        return "".join(text_of(part.get("text")) for part in content if part.get("type", "text") == "text")
+    return text_of(content)
 
 
-def _usage(usage: Mapping[str, Any] | None) -> dict[str, int]:
-    if not usage:
-        return {}
-    named = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
-    named["reasoning_tokens"] = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
-    return {name: int(value) for name, value in named.items() if value is not None}
-
-
-def _tokens(content: Any) -> tuple[Token, ...] | None:
-    if not content:
-        return None
-    return tuple(
-        Token(
-            item["token"],
-            float(item["logprob"]),
-            tuple(Alternative(top["token"], float(top["logprob"])) for top in item.get("top_logprobs") or ()),
-        )
-        for item in content
-    )
+def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
+    if not isinstance(usage, Mapping):
+        return {}, (() if usage is None else (USAGE_UNUSABLE,))
+    named = {name: usage.get(name) for name in _COUNTS}
+    named["reasoning_tokens"] = member(usage.get("completion_tokens_details"), "reasoning_tokens")
+    return counts_of(named)

@@ -1,4 +1,4 @@
-"""What a client adds to requests that leave it open, and what it is to a cache and to a record of a run."""
+"""What a client adds to requests that leave it open."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from visualjudge.clients.base import Client, Request
+from visualjudge.clients.base import Identity as Identity
+from visualjudge.clients.base import Request
+
+_IN_REQUESTS = ("temperature", "max_tokens", "seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,37 +34,18 @@ class Sampling:
         """``request`` with what it leaves open filled in."""
         changes = {
             name: getattr(self, name)
-            for name in ("temperature", "max_tokens", "seed")
+            for name in _IN_REQUESTS
             if getattr(request, name) is None and getattr(self, name) is not None
         }
         return replace(request, **changes) if changes else request
 
+    def parameters(self, request: Request) -> frozenset[str]:
+        """The names of what a complete request asks for."""
+        names = (*_IN_REQUESTS, "schema", "top_logprobs")
+        asked = {name for name in names if getattr(request, name) is not None}
+        return frozenset(asked | ({"top_p"} if self.top_p is not None else set()))
+
     def as_dict(self) -> dict[str, Any]:
         """Parameters that are set, for cache keys and records."""
-        named = {name: getattr(self, name) for name in ("temperature", "max_tokens", "seed", "top_p")}
+        named = {name: getattr(self, name) for name in (*_IN_REQUESTS, "top_p")}
         return {name: value for name, value in named.items() if value is not None} | dict(self.extra)
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Which model is asked, where and how: the part of a cache key that is not the payload. Holds no secret."""
-
-    backend: str
-    base_url: str | None
-    model: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {
-            "backend": self.backend,
-            "base_url": self.base_url,
-            "model": self.model,
-            "parameters": dict(self.parameters),
-        }
-
-
-def identity_of(client: Client) -> Identity:
-    """A client's own identity; by its class and model where it states none."""
-    stated = getattr(client, "identity", None)
-    return stated if isinstance(stated, Identity) else Identity(type(client).__name__, None, client.model)

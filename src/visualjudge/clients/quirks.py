@@ -1,15 +1,19 @@
 """What servers refuse, learned from their own words and asked differently from then on; every change is noted.
 
-Only an HTTP 400 or 422 whose message names the parameter teaches: any other 4xx is final.
+Only an HTTP 400 or 422 whose message names the parameter teaches (and a 403 that denies log-probabilities): any other
+4xx is final.
 """
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 
-from visualjudge.clients.base import Request
 from visualjudge.errors import ApiError
+
+_log = logging.getLogger("visualjudge.clients")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,22 +22,26 @@ class Quirk:
 
     Parameters
     ----------
+    parameter
+        Must be in the request for the quirk to matter.
     words
-        What its error message must contain for this quirk to be the cause.
-    field
-        The request's field that must be set for the quirk to matter.
+        What the server's error message must contain for this quirk to be the cause.
     note
         Goes with each reply that was asked for differently.
+    statuses
+        HTTP statuses that teach it.
     """
 
     name: str
-    field: str
+    parameter: str
     words: re.Pattern[str]
     note: str
+    statuses: tuple[int, ...] = (400, 422)
 
-    def explains(self, error: ApiError, request: Request) -> bool:
+    def explains(self, error: ApiError, parameters: Set[str]) -> bool:
         """Whether the error is this server's refusal of this parameter."""
-        return getattr(request, self.field) is not None and bool(self.words.search(str(error)))
+        named = error.status in self.statuses and self.parameter in parameters
+        return named and bool(self.words.search(str(error)))
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -53,12 +61,25 @@ QUIRKS = (
         _words(r"\btemperature\b"),
         "temperature refused by the server; asked without, so at the model's own",
     ),
+    Quirk(
+        "no_top_p",
+        "top_p",
+        _words(r"\btop_?p\b"),
+        "top_p refused by the server; asked without, so at the model's own",
+    ),
     Quirk("no_seed", "seed", _words(r"\bseed\b"), "seed refused by the server; asked without"),
     Quirk(
         "no_logprobs",
         "top_logprobs",
         _words(r"log_?prob"),
         "log-probabilities refused by the server; asked without",
+        (400, 403, 422),
+    ),
+    Quirk(
+        "no_structured_outputs",
+        "structured_outputs",
+        _words(r"structured_outputs"),
+        "structured_outputs refused by the server; asked with response_format only",
     ),
     Quirk(
         "no_schema",
@@ -67,7 +88,6 @@ QUIRKS = (
         "schema refused by the server; asked without",
     ),
 )
-_TEACHING = (400, 422)
 
 
 class Quirks:
@@ -76,19 +96,34 @@ class Quirks:
     def __init__(self) -> None:
         self.learned: frozenset[str] = frozenset()
 
-    def learn(self, error: ApiError, request: Request) -> bool:
-        """Whether the error taught something new, so that asking again differently makes sense."""
-        if error.status not in _TEACHING:
-            return False
+    def learn(self, error: ApiError, parameters: Set[str], known: Set[str], model: str) -> bool:
+        """Whether asking again makes sense: the error names a parameter that was sent and need not be.
+
+        Parameters
+        ----------
+        parameters
+            What the request asks for.
+        known
+            ``learned`` when the request was sent: another request may have learned the same since then.
+        model
+            Named in the warning that tells the user of the change, once.
+        """
         for quirk in QUIRKS:
-            if quirk.name not in self.learned and quirk.explains(error, request):
-                self.learned |= {quirk.name}
+            if quirk.name not in known and quirk.explains(error, parameters):
+                if quirk.name not in self.learned:
+                    self.learned |= {quirk.name}
+                    _log.warning("%s: %s", model, quirk.note)
                 return True
         return False
 
-    def notes(self, request: Request) -> tuple[str, ...]:
-        """The notes of those quirks that changed this request."""
-        return tuple(q.note for q in QUIRKS if q.name in self.learned and getattr(request, q.field) is not None)
+    def notes(self, parameters: Set[str]) -> tuple[str, ...]:
+        """The notes of those quirks that changed a request with these parameters."""
+        return tuple(q.note for q in QUIRKS if q.name in self.learned and q.parameter in parameters)
+
+    @property
+    def adjustments(self) -> tuple[str, ...]:
+        """The notes of everything learned."""
+        return tuple(quirk.note for quirk in QUIRKS if quirk.name in self.learned)
 
     def __contains__(self, name: str) -> bool:
         return name in self.learned

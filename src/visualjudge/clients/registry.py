@@ -15,7 +15,7 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.limiter import Limited
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
-from visualjudge.clients.secrets import check_scheme
+from visualjudge.clients.secrets import check_url
 from visualjudge.errors import UnknownName, UsageError
 
 
@@ -107,7 +107,7 @@ def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"client configuration: {where}: {first['msg']}") from None
     if checked.base_url:
-        check_scheme(checked.base_url, "base_url, --base-url")
+        check_url(checked.base_url, "base_url, --base-url")
     return {name: value for name, value in checked.model_dump().items() if value is not None}
 
 

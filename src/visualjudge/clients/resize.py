@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request
-from visualjudge.clients.parameters import Identity, identity_of
+from visualjudge.clients.wrapping import Wrapping
 from visualjudge.raster.images import png_bytes, rgb_of
 
 _KEPT = 256
@@ -28,19 +28,13 @@ def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
     return ImagePart(png_bytes(np.asarray(small, dtype=np.uint8))), f"resized from {width}×{height} to {wide}×{high}"
 
 
-class Shrinking:
+class Shrinking(Wrapping):
     """A client that shows pictures no larger than asked for; a reply's notes name each picture that was resized."""
 
     def __init__(self, inner: Client, longest_side: int) -> None:
-        self.inner = inner
-        self.model = inner.model
+        super().__init__(inner)
         self.longest_side = longest_side
         self._done: dict[str, tuple[ImagePart, str | None]] = {}
-
-    @property
-    def identity(self) -> Identity:
-        """Of the client that is asked."""
-        return identity_of(self.inner)
 
     def __repr__(self) -> str:
         return f"Shrinking({self.inner!r}, {self.longest_side})"
@@ -65,7 +59,3 @@ class Shrinking:
                 self._done.pop(next(iter(self._done)))
             self._done[part.sha256] = shrink(part, self.longest_side)
         return self._done[part.sha256]
-
-    async def aclose(self) -> None:
-        """Close the client that is asked."""
-        await self.inner.aclose()

@@ -10,10 +10,10 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from visualjudge.clients.base import Client, Reply, Request
-from visualjudge.clients.parameters import Identity, identity_of
+from visualjudge.clients.base import Client, Diagnostics, Reply, Request
+from visualjudge.clients.wrapping import Wrapping
 from visualjudge.errors import ApiError, ClientError, TransportError
 from visualjudge.seeding import rng_for
 
@@ -48,7 +48,7 @@ class RetryPolicy:
         wish = error.retry_after if isinstance(error, ApiError) else None
         if wish is None:
             return backoff * (0.5 + draw / 2)
-        return None if wish > self.patience_s else wish + draw * min(backoff, self.first_wait_s)
+        return None if not 0 <= wish <= self.patience_s else wish + draw * min(backoff, self.first_wait_s)
 
 
 NO_WAIT = RetryPolicy(first_wait_s=0.0, longest_wait_s=0.0)
@@ -62,27 +62,23 @@ def cause_of(error: ClientError) -> str:
     return error.cause if isinstance(error, TransportError) else type(error).__name__
 
 
-class Retrying:
+class Retrying(Wrapping):
     """A client that asks again.
 
     ``failures`` counts every failed call by cause, those that a later call made good included.
     """
 
     def __init__(self, inner: Client, policy: RetryPolicy | None = None, *, sleep: Sleep = asyncio.sleep) -> None:
-        self.inner = inner
-        self.model = inner.model
+        super().__init__(inner)
         self.policy = policy or RetryPolicy()
         self.failures: Counter[str] = Counter()
         self._sleep = sleep
         self._numbers = itertools.count()
 
     @property
-    def identity(self) -> Identity:
-        """Of the client that is asked."""
-        return identity_of(self.inner)
-
-    def __repr__(self) -> str:
-        return f"Retrying({self.inner!r})"
+    def diagnostics(self) -> Diagnostics:
+        """Of the client that is asked, with the calls that failed here."""
+        return replace(self.inner.diagnostics, failures=self.failures)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """The first reply that comes.
@@ -105,7 +101,3 @@ class Retrying:
                     raise
             await self._sleep(wait_s)
         raise AssertionError("unreachable")
-
-    async def aclose(self) -> None:
-        """Close the client that is asked."""
-        await self.inner.aclose()

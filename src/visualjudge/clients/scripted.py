@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from visualjudge.clients.base import Reply, Request
-from visualjudge.clients.parameters import Identity
+from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
 
 Line = str | Reply | Exception
 Script = Sequence[Line] | Callable[[Request, int], Line]
@@ -39,6 +38,11 @@ class ScriptedClient:
     def identity(self) -> Identity:
         """Backend ``scripted``, no URL."""
         return Identity(self.backend, None, self.model)
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Nothing to tell."""
+        return Diagnostics()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """The next line."""

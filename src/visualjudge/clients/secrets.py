@@ -1,14 +1,32 @@
-"""API keys: held so that no repr shows them, taken out of whatever a server says."""
+"""API keys: held so that no repr shows them, and removed from whatever a server says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from urllib.parse import urlsplit, urlunsplit
+import base64
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from visualjudge.errors import UsageError
 
 MASK = "***"
 _SHORTEST = 6  # shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble every text
+_SHORTEST_PIECE = 8
+_SEPARATORS = r"[\s\u200b-\u200d\u2060\ufeff\"'`+,\\]{0,3}"
+_SECRET_NAME = re.compile(
+    r"(?:^|[-_.])(?:api[-_]?key|key|token|auth\w*|secret|cookie|pass(?:word|wd|phrase)?|credentials?|bearer)$"
+    r"|(?:api|access|secret|private)[-_]?key|authorization|password|secret|bearer|cookie|credential|auth[-_]?token",
+    re.IGNORECASE,
+)
+_KEY_SHAPE = re.compile(
+    r"^(?:bearer\s|basic\s)|^(?:sk|pk|rk|key|hf|gsk|xai|ghp|gho|glpat|nvapi|AIza|AKIA|ya29)[-_.A-Za-z0-9]{12,}$"
+    r"|^eyJ[\w-]{8,}\.",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_log = logging.getLogger("visualjudge.clients")
 
 
 class Secret:
@@ -30,37 +48,129 @@ class Secret:
         return Secret, (MASK,)
 
 
+def key_secret(key: str) -> Secret:
+    """An API key as a header can carry it; surrounding white space is removed with a warning.
+
+    Raises
+    ------
+    UsageError
+        If the key holds a control character or is not ASCII. The message does not show it.
+    """
+    stripped = str(key).strip()
+    if stripped != key:
+        _log.warning("api_key: removed the white space around it")
+    if not (stripped.isascii() and stripped.isprintable()):
+        raise UsageError("api_key must be printable ASCII without line breaks, got other characters (value not shown)")
+    return Secret(stripped)
+
+
+def key_from_environment(variable: str, option: str, environment: Mapping[str, str]) -> str:
+    """The key in the environment variable that ``option`` names.
+
+    Raises
+    ------
+    UsageError
+        If it is not set. The name is shown only if it looks like one: it may be the key itself.
+    """
+    key = environment.get(variable)
+    if key:
+        return key
+    shown = f" {variable}" if _VARIABLE.fullmatch(variable) else ""
+    hint = "" if shown else " (not shown: give the name of a variable, not the key)"
+    raise UsageError(f"{option}: the environment variable{shown} is not set{hint}")
+
+
 class Redactor:
-    """Takes secrets out of texts; also the user and password of a URL."""
+    """Removes secrets from texts, also where a server repeats them encoded, split or cut off.
+
+    Found are a secret as it is, percent-encoded, in base64 (standard and URL-safe, at any offset) and hexadecimal; with
+    white space, quotes or ``+`` between its characters; and a piece of it at the end of a text.
+    """
 
     def __init__(self, secrets: Iterable[Secret | None] = ()) -> None:
-        self._secrets = tuple(s for s in secrets if s is not None and len(s.reveal()) >= _SHORTEST)
+        found = dict.fromkeys(s.reveal() for s in secrets if s is not None and len(s.reveal()) >= _SHORTEST)
+        forms = {form for secret in found for form in _forms(secret) if len(form) >= _SHORTEST}
+        self._forms = tuple(sorted(forms, key=len, reverse=True))
+        self._split = tuple(re.compile(_SEPARATORS.join(map(re.escape, secret))) for secret in found)
 
     def __call__(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret.reveal(), MASK)
+        for form in self._forms:
+            text = _without_cut_end(text.replace(form, MASK), form)
+        for pattern in self._split:
+            text = pattern.sub(MASK, text)
         return text
 
-    def bytes(self, raw: bytes) -> bytes:
-        """``raw`` with the secrets masked; the same object where there are none in it."""
-        for secret in self._secrets:
-            raw = raw.replace(secret.reveal().encode(), MASK.encode())
-        return raw
+    def mapping(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """``values`` with secrets masked, by name (``api_key``) and by value, at every depth."""
+        return {name: self._masked(name, value) for name, value in values.items()}
+
+    def _masked(self, name: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return self.mapping(value)
+        if isinstance(value, list | tuple):
+            return [self._masked(name, item) for item in value]
+        if not isinstance(value, str):
+            return value
+        return MASK if _SECRET_NAME.search(str(name)) or _KEY_SHAPE.search(value) else self(value)
 
 
-def check_scheme(url: str, where: str) -> None:
+def is_secret_name(name: str) -> bool:
+    """Whether a header or field of this name usually holds a secret (``X-Api-Key``, not ``max_tokens``)."""
+    return bool(_SECRET_NAME.search(name)) or "token" in name.lower().replace("tokens", "")
+
+
+def _forms(secret: str) -> Iterable[str]:
+    """The ways in which a server may repeat ``secret``."""
+    raw = secret.encode()
+    yield secret
+    yield quote(secret, safe="")
+    yield quote(secret)
+    yield raw.hex()
+    for offset in range(3):  # base64 of a text that holds the secret: its middle depends only on the offset
+        coded = base64.b64encode(b"\0" * offset + raw)
+        core = coded[-(-8 * offset // 6) : len(coded) - (4 if (offset + len(raw)) % 3 else 0)]
+        yield core.decode()
+        yield core.decode().replace("+", "-").replace("/", "_")
+
+
+def _without_cut_end(text: str, form: str) -> str:
+    """``text`` with a piece of ``form`` at its very end masked."""
+    at = text.find(form[:_SHORTEST_PIECE], max(0, len(text) - len(form)))
+    if len(form) > _SHORTEST_PIECE and at >= 0 and form.startswith(text[at:]):
+        return text[:at] + MASK
+    return text
+
+
+def check_url(url: str, where: str) -> None:
     """Refuse a server's address that is no URL; it may hold a password, so the message names ``where``, not ``url``.
 
     Raises
     ------
     UsageError
-        If ``url`` does not begin with ``http://`` or ``https://``.
+        If ``url`` is not ``http://host…`` or ``https://host…``, or its user or password holds an unescaped ``/``.
     """
-    if not url.lower().startswith(("http://", "https://")):
+    if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
         raise UsageError(f"{where}: must begin with http:// or https://")
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and (parts.port is None or parts.port > 0) and not re.search(r"[\s\0]", url)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError(f"{where}: must be a URL such as http://host:8000/v1")
+    if "@" in url.partition("://")[2].removeprefix(parts.netloc):
+        raise UsageError(f"{where}: must not hold an unescaped '@' after the host; write / ? # @ in a password as %XX")
 
 
 def public_url(url: str) -> str:
     """``url`` without user, password, query and fragment: what may be written down."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
+
+def url_secrets(url: str) -> list[Secret]:
+    """The password of a URL, and the values of query parameters with secret names."""
+    parts = urlsplit(url)
+    pairs = (pair.partition("=") for pair in parts.query.split("&"))
+    named = [value for name, _, value in pairs if is_secret_name(name)]
+    return [Secret(value) for value in (parts.password, *named) if value]

@@ -55,7 +55,13 @@ class Sessions:
         session = self._open.get(loop)
         if session is None or session.closed:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_ALIVE_S)
-            session = aiohttp.ClientSession(connector=connector, timeout=self._timeout, trust_env=True)
+            session = aiohttp.ClientSession(
+                connector=connector,
+                timeout=self._timeout,
+                trust_env=True,
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
             self._open[loop] = session
             weakref.finalize(self, close_later, loop, session.close, session.detach)
         return session

@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 from PIL import Image
 
-from visualjudge.clients.base import Alternative, ImagePart, Reply, Request, Token
-from visualjudge.clients.openai_protocol import notes_of
-from visualjudge.clients.parameters import Identity, Sampling
-from visualjudge.clients.quirks import Quirks
+from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Reply, Request, Token
+from visualjudge.clients.openai_protocol import schema_notes
+from visualjudge.clients.parameters import Sampling
 from visualjudge.errors import TransportError, UsageError
 from visualjudge.raster.images import rgb_of
 
@@ -83,7 +82,6 @@ class TransformersClient:
     ) -> None:
         self.model = model_name
         self.sampling = Sampling(temperature, max_tokens, seed, top_p)
-        self.quirks = Quirks()
         self._batch_size = max(1, int(batch_size))
         self._load_options = {"trust_remote_code": trust_remote_code}
         self._model_options = {"dtype": dtype} | ({"device_map": device_map} if device_map else {})
@@ -94,6 +92,11 @@ class TransformersClient:
     def identity(self) -> Identity:
         """Backend, model, parameters."""
         return Identity(self.backend, None, self.model, self.sampling.as_dict())
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Nothing is retried or adjusted."""
+        return Diagnostics()
 
     def __repr__(self) -> str:
         return f"TransformersClient(model_name={self.model!r})"
@@ -202,7 +205,7 @@ class TransformersClient:
                 self._token(output.logits[i][place], token, request.top_logprobs) for i, token in enumerate(kept)
             )
         usage = {"prompt_tokens": prompt, "completion_tokens": len(kept), "total_tokens": prompt + len(kept)}
-        notes = (NO_SCHEMA, *notes_of(text, request, self.quirks)) if request.schema is not None else ()
+        notes = (NO_SCHEMA, *schema_notes(text, request.schema)) if request.schema is not None else ()
         return Reply(text, "length" if stop is None else "stop", usage, tokens, notes)
 
     def _token(self, logits: Any, token: int, top: int) -> Token:

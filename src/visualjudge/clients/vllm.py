@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from visualjudge.clients.api import ApiClient
-from visualjudge.clients.secrets import Secret
+from visualjudge.clients.secrets import Secret, key_secret
 
 
 class VllmClient(ApiClient):
     """One model behind a vLLM server.
+
+    A schema is sent as ``structured_outputs`` too, which vLLM enforces also where its ``response_format`` does not.
 
     Parameters
     ----------
@@ -22,6 +24,7 @@ class VllmClient(ApiClient):
     """
 
     backend: ClassVar[str] = "vllm"
+    structured_outputs: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -35,5 +38,5 @@ class VllmClient(ApiClient):
         at = f"http://{ip_address or '127.0.0.1'}:{port or 8000}/v1"
         super().__init__(model_name, base_url=base_url or at, **options)
 
-    def _secret(self, api_key: str | None) -> Secret | None:
-        return Secret(api_key) if api_key else None
+    def _secret(self, api_key: str | None, url: str) -> Secret | None:
+        return key_secret(api_key) if api_key else None

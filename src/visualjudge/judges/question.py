@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from visualjudge.clients.base import Client, Part, Reply, Request, TextPart
-from visualjudge.clients.parameters import identity_of
 from visualjudge.clients.payload import ImageStore
 from visualjudge.clients.retry import cause_of
 from visualjudge.data.wire import IMAGE_MARK
@@ -179,7 +178,7 @@ class QuestionJudge:
     def describe(self) -> Mapping[str, Any]:
         """Backend, model, base URL and parameters, without secrets."""
         how = {"mode": self.mode, "retries": self.retries, "seed": self.seed}
-        identity = identity_of(self.client).as_dict()
+        identity = self.client.identity.as_dict()
         return {**identity, "parameters": {**identity["parameters"], **how}}
 
     async def aclose(self) -> None:

@@ -18,7 +18,6 @@ import orjson
 
 from visualjudge import __version__, atomic
 from visualjudge.clients.base import Client, ImagePart, Reply, Request, TextPart
-from visualjudge.clients.parameters import identity_of
 from visualjudge.clients.retry import cause_of
 from visualjudge.errors import ClientError, DataError, UsageError
 from visualjudge.mmbench.pictures import image_part
@@ -176,7 +175,7 @@ def _manifest(table: Table, client: Client, template: PromptTemplate) -> dict[st
         "table": str(table.path),
         "rows": len(table.rows),
         "questions": _digest(table),
-        "client": identity_of(client).as_dict(),
+        "client": client.identity.as_dict(),
         "template": template.name,
         "version": __version__,
     }

@@ -13,7 +13,6 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__, atomic
-from visualjudge.clients.parameters import identity_of
 from visualjudge.clients.retry import cause_of
 from visualjudge.errors import ClientError, UsageError, VisualJudgeError
 from visualjudge.judges.pipe import ClientPipe, Judgement
@@ -153,7 +152,7 @@ def _settings(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
         name: {
             "pipe": type(pipe).__name__,
             "prompt": pipe.prompt_template.name,
-            "client": identity_of(pipe.client).as_dict(),
+            "client": pipe.client.identity.as_dict(),
             "retries": pipe.retries,
         }
         for name, pipe in pipes.items()

@@ -70,14 +70,21 @@ def google_style(system: str | None, content: Content) -> dict[str, Any]:
     return shaped | ({"system_instruction": system} if system else {})
 
 
-def anthropic_style(system: str | None, content: Content) -> dict[str, Any]:
-    """``{"messages": [...], "system": ...}`` of the Anthropic messages protocol."""
+def base64_text(media: Media) -> str:
+    """The image in base64."""
+    return media.base64.decode()
+
+
+def anthropic_style(
+    system: str | None, content: Content, *, data: Callable[[Media], str] = base64_text
+) -> dict[str, Any]:
+    """``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data`` gives an image's base64."""
     parts = [
         {"type": "text", "text": part}
         if isinstance(part, str)
         else {
             "type": "image",
-            "source": {"type": "base64", "media_type": part.mime, "data": part.base64.decode()},
+            "source": {"type": "base64", "media_type": part.mime, "data": data(part)},
         }
         for part in content
     ]

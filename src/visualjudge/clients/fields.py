@@ -1,0 +1,103 @@
+"""Fields of a server's reply, whatever they hold: each is what the protocol says, absent, or a ``ValueError``.
+
+JSON from a server is foreign: numbers may have 30 digits, texts may be lists, and strings may hold halves of surrogate
+pairs, which neither a file nor a terminal takes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from visualjudge.clients.base import Alternative, Token
+from visualjudge.clients.limits import MOST_TOKENS
+
+USAGE_UNUSABLE = "token counts of the reply cannot be used; not counted"
+LOGPROBS_UNUSABLE = "log-probabilities of the reply cannot be used; left out"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def text_of(value: Any) -> str:
+    """A text that can be written; ``None`` is an empty one.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f"a text must be a string, got {type(value).__name__}")
+    return writable(value)
+
+
+def writable(text: str) -> str:
+    """``text`` with lone surrogates shown as U+FFFD."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def name_of(value: Any) -> str | None:
+    """A word of the protocol, such as a finish reason; ``None`` where there is none.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a string nor null.
+    """
+    return None if value is None else text_of(value)
+
+
+def counts_of(named: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Token counts that can be used, and a note where one cannot."""
+    stated = {name: value for name, value in named.items() if value is not None}
+    usable = {name: int(value) for name, value in stated.items() if _is_count(value)}
+    return usable, () if len(usable) == len(stated) else (USAGE_UNUSABLE,)
+
+
+def member(value: Any, name: str) -> Any:
+    """``value[name]`` where ``value`` is an object, else ``None``."""
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _is_count(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value <= MOST_TOKENS and value == int(value)
+
+
+def tokens_of(content: Any) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
+    """Tokens with their log-probabilities as OpenAI's protocol has them, or none and a note where one is malformed."""
+    if content is None or content == []:
+        return None, ()
+    try:
+        return tuple(_token(item) for item in content), ()
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return None, (LOGPROBS_UNUSABLE,)
+
+
+def _token(item: Mapping[str, Any]) -> Token:
+    top = tuple(alternative(one["token"], one["logprob"]) for one in item.get("top_logprobs") or ())
+    chosen = alternative(item["token"], item["logprob"])
+    return Token(chosen.token, chosen.logprob, top)
+
+
+def alternative(token: Any, logprob: Any) -> Alternative:
+    """A token with its natural log-probability.
+
+    Raises
+    ------
+    ValueError
+        If the token is no text, or the number is no logarithm of a probability.
+    """
+    if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
+        raise ValueError("a token and a number")
+    value = float(logprob)
+    if not math.isfinite(value) or value > _ROUNDING:
+        raise ValueError("a logarithm of a probability")
+    return Alternative(writable(token), min(value, 0.0))
+
+
+_ROUNDING = 0.01
+"""Servers that compute in 16 bits report log-probabilities slightly above 0."""

@@ -1,0 +1,35 @@
+"""A JSON body in pieces: the images' base64 forms are pieces of their own, shared and never copied."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from visualjudge.prompts.adapters import Media
+
+_MARK = f"image-{os.urandom(12).hex()}"
+"""Stands for an image while the body is put together; drawn anew in each process, so that no prompt can hold it."""
+
+
+def body_pieces(shape: Callable[[Callable[[Media], str]], Mapping[str, Any]]) -> list[bytes]:
+    """The JSON text of what ``shape`` returns.
+
+    Parameters
+    ----------
+    shape
+        Given a function that returns the text to write in place of an image's base64 form, returns the body. It must
+        write images in the order in which it asks for their texts.
+    """
+    images: list[bytes] = []
+
+    def mark(media: Media) -> str:
+        images.append(media.base64)
+        return _MARK
+
+    around = orjson.dumps(shape(mark)).split(_MARK.encode())
+    pairs = itertools.zip_longest(around, images)
+    return [piece for pair in pairs for piece in pair if piece is not None]

@@ -1,0 +1,167 @@
+"""One POST on the wire: a bounded body back, or a typed failure. All remote backends send through here.
+
+Nothing foreign passes: what a socket, a server or the HTTP library does becomes a :class:`TransportError`, a body is
+read up to a limit and decompressed up to the same limit, cookies are not kept, and redirects are not followed, since
+the headers of a request hold its key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+import aiohttp
+
+from visualjudge.clients.failures import one_line
+from visualjudge.clients.limits import LARGEST_BODY, MOST_REDIRECTS
+from visualjudge.clients.sessions import PreparedBody, Sessions
+from visualjudge.errors import TransportError
+
+_SAME_REQUEST = frozenset({307, 308})
+"""Redirects after which a client sends the same request again (RFC 9110 §15.4)."""
+_CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 47, "identity": 0}
+"""Content codings that are understood, with zlib's window bits (47 reads gzip and zlib)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response, its body whole and decompressed."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Wire:
+    """Sends requests of one client.
+
+    Parameters
+    ----------
+    name
+        The server in messages: a URL without secrets.
+    redact
+        Masks secrets in messages.
+    timeout_s
+        For one call, all in all.
+    largest_body
+        Bytes; a longer body is a failure.
+    follow_redirects
+        Follow 307 and 308 to the same scheme, host and port, at most three times.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        redact: Callable[[str], str],
+        *,
+        timeout_s: float,
+        largest_body: int = LARGEST_BODY,
+        follow_redirects: bool = False,
+    ) -> None:
+        self._name = name
+        self._redact = redact
+        self._timeout_s = timeout_s
+        self._largest = largest_body
+        self._hops = MOST_REDIRECTS if follow_redirects else 0
+        self._sessions = Sessions(timeout_s=timeout_s)
+
+    async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
+        """The server's answer, whatever its status.
+
+        Raises
+        ------
+        TransportError
+            No whole answer came.
+        """
+        sent = {**headers, "Accept-Encoding": "gzip, deflate"}
+        for _ in range(self._hops):
+            answer = await self._exchange(url, sent, body)
+            target = _same_origin(url, answer)
+            if target is None:
+                return answer
+            url = target
+        return await self._exchange(url, sent, body)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self._sessions.aclose()
+
+    async def _exchange(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
+        try:
+            async with self._sessions.get().post(
+                url, data=PreparedBody(body), headers=headers, allow_redirects=False
+            ) as response:
+                raw = await self._read(response)
+                return Answer(response.status, response.headers, self._decoded(raw, response.headers))
+        except TimeoutError:
+            failure = TransportError(f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout")
+        except TransportError:
+            raise
+        except Exception as error:  # aiohttp lets through what sockets, TLS, parsers and yarl raise
+            said = one_line(self._redact(_reason(error))) or type(error).__name__
+            failure = TransportError(f"{self._name}: {said}", cause="connection")
+        raise failure  # outside of the handler: the original may hold the headers that were sent
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body as sent; cut off by an error where it passes the limit."""
+        chunks: list[bytes] = []
+        length = 0
+        async for chunk in response.content.iter_any():
+            length += len(chunk)
+            if length > self._largest:
+                raise self._too_large()
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def _decoded(self, raw: bytes, headers: Mapping[str, str]) -> bytes:
+        coding = headers.get("Content-Encoding", "identity").strip().lower()
+        if coding not in _CODINGS:
+            raise TransportError(
+                f"{self._name}: Content-Encoding must be gzip or deflate, got {one_line(coding)[:40]!r}",
+                cause="content encoding",
+            )
+        if not raw or not _CODINGS[coding]:
+            return raw
+        try:
+            return self._inflated(raw, _CODINGS[coding])
+        except zlib.error as error:
+            raise TransportError(f"{self._name}: the {coding} body is damaged: {error}", cause="cut") from None
+
+    def _inflated(self, raw: bytes, window: int) -> bytes:
+        stream = zlib.decompressobj(window)
+        content = stream.decompress(raw, self._largest + 1)
+        if len(content) > self._largest:
+            raise self._too_large()
+        if not stream.eof:
+            raise zlib.error("cut short")
+        return content
+
+    def _too_large(self) -> TransportError:
+        size = f"{self._largest / 2**20:g} MiB"
+        return TransportError(f"{self._name}: the reply is larger than {size}", cause="too large", retryable=False)
+
+
+def _same_origin(url: str, answer: Answer) -> str | None:
+    """Where to send the request again, if the answer asks for that on the same scheme, host and port."""
+    if answer.status not in _SAME_REQUEST:
+        return None
+    try:
+        target = urljoin(url, answer.headers.get("Location", ""))
+        old, new = urlsplit(url), urlsplit(target)
+        same = (old.scheme, old.hostname, old.port) == (new.scheme, new.hostname, new.port)
+    except ValueError:
+        return None
+    return target if same and "@" not in new.netloc else None
+
+
+def _reason(error: Exception) -> str:
+    """Why no connection came about, as the operating system puts it; else the error's own words."""
+    if isinstance(error, aiohttp.ClientConnectorError) and (error.os_error.errno or 0) > 0:
+        return os.strerror(error.os_error.errno or 0).lower()
+    if isinstance(error, asyncio.IncompleteReadError | aiohttp.ClientPayloadError):
+        return "the reply was cut off"
+    return str(error)
