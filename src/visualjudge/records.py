@@ -93,12 +93,16 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """One box with its label; ``score`` is the detector's confidence."""
+    """One box with its label; ``score`` is the detector's confidence.
+
+    ``extent`` is the (width, height) that a file states beside x and y; ``x2 - x1`` may differ from it by rounding.
+    """
 
     label: str
     xyxy: Xyxy
     score: float | None = None
     iscrowd: bool = False
+    extent: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -80,6 +80,26 @@ def test_box_ap_is_pycocotools(seed: int) -> None:
     assert average_precision("object_detection", pairs) == pytest.approx(coco_ap("bbox", truths, found, 12), abs=1e-9)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_box_ap_is_pycocotools_to_the_last_digit_on_ties_at_a_threshold(seed: int) -> None:
+    """IoU = (w − d) / (w + d) is 0.8 for w = 9d and 0.6 for w = 4d, whatever d and the place."""
+    rng = np.random.default_rng(seed)
+    pairs, truths, found = [], [], []
+    for image in range(8):
+        x, y, d, height = (float(v) for v in (rng.uniform(0, 30), rng.uniform(0, 30), rng.uniform(0.1, 2), 7.3))
+        width = d * int(rng.choice([4, 9, 19, 3]))
+        score = float(rng.integers(1, 4)) / 10
+        real = Detection("a", (x, y, x + width, y + height), extent=(width, height))
+        seen = Detection("a", (x + d, y, x + d + width, y + height), score, extent=(width, height))
+        truths.append({"image_id": image, "category_id": 1, "bbox": [x, y, width, height], "area": 9.0, "iscrowd": 0})
+        found.append(_record(image, 0, [x + d, y, width, height], score=score))
+        pairs.append((Detections((seen,)), Detections((real,))))
+    assert average_precision("object_detection", pairs) == pytest.approx(
+        coco_ap("bbox", truths, found, 8), rel=1e-15, abs=0
+    )
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_mask_ap_is_pycocotools(seed: int) -> None:

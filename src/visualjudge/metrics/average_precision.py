@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from visualjudge.errors import DataError, UsageError
-from visualjudge.metrics.detection import corners, iou, wanted
+from visualjudge.metrics.detection import box_areas, corners, iou, wanted
 from visualjudge.metrics.keypoints import person_area
-from visualjudge.metrics.matching import THRESHOLDS
 from visualjudge.metrics.segmentation import mask_ious
 from visualjudge.records import Detections, FloatArray, Masks, People, Person, Prediction
 from visualjudge.skeleton import OKS_SIGMAS
 from visualjudge.tasks import Family, task_named
 
 RECALLS = np.linspace(0, 1, 101)
+COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
+"""As ``COCOeval`` computes them: the last bits decide ties."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def average_precision(
     pairs: Iterable[tuple[Prediction, Prediction]],
     *,
     class_of_interest: Collection[str] | None = None,
-    thresholds: Sequence[float] = THRESHOLDS,
+    thresholds: Sequence[float] = COCO_THRESHOLDS,
 ) -> float | None:
     """COCO's AP: precision interpolated at 101 recalls, mean over classes and IoU (OKS) thresholds. 0..1.
 
@@ -62,7 +63,8 @@ def average_precision(
     -------
     float or None
         As pycocotools' ``COCOeval`` gives for area "all" and its largest number of detections (100 an image and
-        class, 20 people). None where no truth is there to be found.
+        class, 20 people), ties of IoU and threshold included; give ``pairs`` in the order of the image ids, which
+        decides between equal confidences. None where no truth is there to be found.
 
     Raises
     ------
@@ -80,8 +82,8 @@ def average_precision(
         found, real = (_by_class(side, class_of_interest) for side in (prediction, truth))
         for label in found.keys() | real.keys():
             _one_image(kind, found.get(label, []), real.get(label, []), classes[label], thresholds)
-    values = [_class_ap(one, len(thresholds)) for one in classes.values() if one.truths]
-    return float(np.mean(values)) if values else None
+    tables = [_precisions(classes[label], len(thresholds)) for label in sorted(classes) if classes[label].truths]
+    return float(np.mean(np.stack(tables, axis=-1))) if tables else None
 
 
 def _by_class(side: Prediction, class_of_interest: Collection[str] | None) -> dict[str, list[Any]]:
@@ -134,10 +136,10 @@ def _partner(
     return chosen
 
 
-def _class_ap(one: _Found, thresholds: int) -> float:
-    """AP of one class: COCOeval.accumulate for one area and one number of detections."""
+def _precisions(one: _Found, thresholds: int) -> FloatArray:
+    """Precision of one class by (threshold, recall): COCOeval.accumulate for one area and number of detections."""
     if not one.scores:
-        return 0.0
+        return np.zeros((thresholds, len(RECALLS)))
     order = np.argsort(-np.array(one.scores), kind="mergesort")
     right = np.array(one.right, dtype=bool)[order]
     counted = ~np.array(one.ignored, dtype=bool)[order]
@@ -145,11 +147,11 @@ def _class_ap(one: _Found, thresholds: int) -> float:
     for k in range(thresholds):
         hits = np.cumsum(right[:, k] & counted[:, k]).astype(float)
         misses = np.cumsum(~right[:, k] & counted[:, k]).astype(float)
-        precision = hits / np.maximum(hits + misses, np.spacing(1))
+        precision = hits / (misses + hits + np.spacing(1))
         envelope = np.maximum.accumulate(precision[::-1])[::-1]
         places = np.searchsorted(hits / one.truths, RECALLS, side="left")
-        values.append(np.where(places < len(envelope), envelope[np.minimum(places, len(envelope) - 1)], 0.0).mean())
-    return float(np.mean(values))
+        values.append(np.where(places < len(envelope), envelope[np.minimum(places, len(envelope) - 1)], 0.0))
+    return np.array(values)
 
 
 def _confidence(item: Any) -> float:
@@ -169,7 +171,8 @@ def _by_crowd(similarity: Callable[..., FloatArray], found: list[Any], real: lis
 
 
 def _box_similarity(found: list[Any], real: list[Any]) -> FloatArray:
-    return _by_crowd(lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd), found, real)
+    areas = box_areas(found), box_areas(real)
+    return _by_crowd(lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real)
 
 
 def _mask_similarity(found: list[Any], real: list[Any]) -> FloatArray:

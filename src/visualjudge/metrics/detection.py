@@ -37,16 +37,31 @@ def corners(items: list[Detection]) -> FloatArray:
     return np.array([item.xyxy for item in items], dtype=np.float64).reshape(-1, 4)
 
 
-def iou(first: FloatArray, second: FloatArray, *, crowd: bool = False) -> FloatArray:
+def box_areas(items: list[Detection]) -> FloatArray:
+    """Areas in pixels², shape (n,), as pycocotools computes them: width × height as stated, where they are."""
+    sides = [item.extent or (item.xyxy[2] - item.xyxy[0], item.xyxy[3] - item.xyxy[1]) for item in items]
+    return np.array([width * height for width, height in sides], dtype=np.float64)
+
+
+def iou(
+    first: FloatArray,
+    second: FloatArray,
+    *,
+    crowd: bool = False,
+    areas: tuple[FloatArray, FloatArray] | None = None,
+) -> FloatArray:
     """Intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes of no area.
 
-    With ``crowd``, intersection over the first box's own area, as pycocotools has it for crowd regions.
+    With ``crowd``, intersection over the first box's own area, as pycocotools has it for crowd regions. ``areas`` are
+    those of :func:`box_areas`, (n,) and (m,); default: of the corners. The order of operations is that of pycocotools'
+    ``bbIou``, so that a tie at a threshold falls as it does there.
     """
+    one, other_area = areas or (_area(first), _area(second))
     corner = np.maximum(first[:, None, :2], second[None, :, :2])
     other = np.minimum(first[:, None, 2:], second[None, :, 2:])
     inter = np.clip(other - corner, 0, None).prod(axis=2)
-    own = _area(first)[:, None]
-    union = np.broadcast_to(own, inter.shape) if crowd else own + _area(second)[None, :] - inter
+    own = one[:, None]
+    union = np.broadcast_to(own, inter.shape) if crowd else own + other_area[None, :] - inter
     ratio: FloatArray = np.divide(inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0))
     return ratio
 

@@ -9,8 +9,7 @@ from typing import Any
 from visualjudge.data.importers.sample import Sample
 from visualjudge.data.writer import FolderWriter
 from visualjudge.errors import DataError, Problem
-from visualjudge.metrics.average_precision import average_precision
-from visualjudge.metrics.matching import THRESHOLDS
+from visualjudge.metrics.average_precision import COCO_THRESHOLDS, average_precision
 from visualjudge.metrics.scoring import score
 from visualjudge.records import Annotation, Detections, Masks, Prediction
 from visualjudge.tasks import TASKS
@@ -143,5 +142,5 @@ def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
         return None
     if any(getattr(item, "score", None) is None for found, _ in done.pairs for item in getattr(found, "items", ())):
         return None
-    values = [average_precision(task, done.pairs, thresholds=t) for t in (THRESHOLDS, (0.5,))]
+    values = [average_precision(task, done.pairs, thresholds=t) for t in (COCO_THRESHOLDS, (0.5,))]
     return None if values[0] is None or values[1] is None else (values[0], values[1])

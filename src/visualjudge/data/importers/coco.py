@@ -96,11 +96,17 @@ def read_truth(gt: Path, images: Path) -> Truth:
             truth.pictures[raw["id"]] = picture
         except InvalidRecord as error:
             truth.problems.append(error.problem)
+    truth.pictures = dict(sorted(truth.pictures.items(), key=lambda item: _by_number(item[0])))
     for k, raw in enumerate(content["annotations"]):
         if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
             raise DataError(f"{gt}: annotations[{k}]: image_id: is missing, or neither a number nor a text")
         truth.annotations[raw["image_id"]].append((f"annotations[{k}]", raw))
     return truth
+
+
+def _by_number(image_id: int | str) -> tuple[bool, int, str]:
+    """Numbers first, rising, as pycocotools evaluates: that order decides between equal confidences."""
+    return (True, 0, image_id) if isinstance(image_id, str) else (False, image_id, "")
 
 
 def _labels(categories: Any, gt: Path) -> dict[Any, str]:
@@ -185,7 +191,9 @@ def _label(raw: Mapping[str, Any], truth: Truth) -> str:
 
 
 def _detection(raw: Mapping[str, Any], label: str, _picture: Picture) -> Detection:
-    return Detection(label, _xyxy(raw.get("bbox")), _score(raw), _crowd(raw))
+    corners = _xyxy(raw.get("bbox"))
+    width, height = (float(v) for v in raw["bbox"][2:])
+    return Detection(label, corners, _score(raw), _crowd(raw), (width, height))
 
 
 def _instance(raw: Mapping[str, Any], label: str, picture: Picture) -> Instance:
