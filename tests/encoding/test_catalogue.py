@@ -137,3 +137,44 @@ def test_cost_counts_png_text_and_legend() -> None:
     assert (cost.png_bytes, cost.text_chars, cost.legend_chars) == (99, 40, 10)
     assert cost.tokens["openai"] == openai_tokens((28, 28)) + 13
     assert Encoded(text="abcd").cost().tokens["openai"] == 1
+
+
+@pytest.mark.parametrize("stem", ["text_matrix", "text_subsample", "pixel_ss0_m0", "pixel_ss0_m1"])
+def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(stem: str) -> None:
+    """Option A lacks a class that option B has; both number "car" alike."""
+    image = np.full((512, 512, 3), 90, np.uint8)
+
+    def legend(labels: list[str]) -> str:
+        segments = []
+        for k, label in enumerate(labels):
+            mask = np.zeros((512, 512), np.uint8)
+            mask[k * 128 : (k + 1) * 128] = 1
+            segments.append({"label": label, "segmentation": mask})
+        classes = ["building", "car", "pedestrian", "road"]
+        shown = encode("semantic_segmentation", stem, {"segments": segments}, image, classes=classes)
+        return shown.text or shown.legend or ""
+
+    for text in (legend(["road", "car"]), legend(["pedestrian", "car", "building"])):
+        assert '"2":"car"' in text or "2 is car" in text
+        assert '"1":"road"' not in text
+
+
+def test_a_referred_region_is_number_one_whatever_else_is_referred_to() -> None:
+    mask = np.zeros((512, 512), np.uint8)
+    mask[:256] = 1
+    image = np.full((512, 512, 3), 90, np.uint8)
+    for stem in ("text_matrix", "text_subsample", "pixel_ss0_m0"):
+        shown = encode("referring_segmentation", stem, {"segmentation": mask}, image,
+                       classes=["another", "the dog"], expression="the dog")  # fmt: skip
+        assert '"1":"the dog"' in (shown.text or "") or "1 is the dog" in (shown.legend or "")
+
+
+def test_symbols_close_up_where_there_are_more_classes_than_symbols() -> None:
+    mask = np.zeros((64, 64), np.uint8)
+    mask[:32] = 1
+    classes = [f"class {k:03d}" for k in range(150)]
+    payload = {"segments": [{"label": classes[140], "segmentation": mask}]}
+    shown = encode("semantic_segmentation", "text_subsample", payload,
+                   np.zeros((64, 64, 3), np.uint8), classes=classes)  # fmt: skip
+    assert f'"1":"{classes[140]}"' in (shown.text or "")
+    assert "#" not in (shown.text or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from visualjudge.encoding.canvas import merged_by_label
 from visualjudge.encoding.encoded import Encoded, Scene
-from visualjudge.encoding.palette import color_at, hex_of, label_colors, label_names, legend_of, name_at
+from visualjudge.encoding.palette import class_order, color_at, hex_of, label_colors, label_names, legend_of, name_at
 from visualjudge.encoding.styles import GridStyle
 from visualjudge.encoding.tags import text_bitmap
 from visualjudge.records import RGB, Mask, Pixels, Size
@@ -24,21 +24,37 @@ _PIXELS_AT_ONCE = 1 << 19
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grid:
-    """Cells of ``cell``×``cell`` pixels; ``index`` (rows, cols) int: 0 = background, k = ``labels[k - 1]``."""
+    """Cells of ``cell``×``cell`` pixels; ``index`` (rows, cols) int: 0 = background, k = ``labels[k]``.
+
+    ``labels`` are in rising order of their numbers; where the numbers are those of classes, some may be left out.
+    """
 
     cell: int
     index: NDArray[np.intp]
-    labels: tuple[str, ...]
+    labels: Mapping[int, str]
 
 
-def grid_of(scene: Scene, *, merged: bool) -> Grid:
-    """The grid of a segmentation; ``merged``: masks of one label count as one (classes, not instances)."""
-    if merged:
-        united = merged_by_label(scene.masks)
-        return Grid(cell_side(scene.size), covering(list(united.values()), scene.size), tuple(united))
-    items = scene.masks.items
-    index = covering([item.mask for item in items], scene.size)
-    return Grid(cell_side(scene.size), index, tuple(item.label for item in items))
+def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
+    """The grid of a segmentation.
+
+    Parameters
+    ----------
+    merged
+        Masks of one label count as one, and have the number that its class has in ``scene.classes`` (as colours do, see
+        :func:`~visualjudge.encoding.palette.class_order`), so that all options of a question agree. Else each instance
+        has its own number, from 1 in the order of the prediction.
+    region
+        The one region is number 1, whatever else is referred to on the image.
+    """
+    if not merged:
+        items = scene.masks.items
+        index = covering([item.mask for item in items], scene.size)
+        return Grid(cell_side(scene.size), index, {k: item.label for k, item in enumerate(items, start=1)})
+    united = merged_by_label(scene.masks)
+    order = class_order(None if region else scene.classes, list(united))
+    labels = {number: label for number, label in enumerate(order, start=1) if label in united}
+    index = covering([united[label] for label in labels.values()], scene.size)
+    return Grid(cell_side(scene.size), np.array([0, *labels])[index], labels)
 
 
 def cell_side(size: Size) -> int:
@@ -101,39 +117,42 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
     Instances are coloured by index, classes and regions by label, as in the full-resolution encodings.
     """
     by_label = style.colors == "class"
-    grid = grid_of(scene, merged=by_label)
+    grid = grid_of(scene, merged=by_label, region=style.region)
     if by_label:
-        colors, legend = _label_legend(scene, grid)
-        fills = [colors[label] for label in grid.labels]
+        colors, legend = _label_legend(None if style.region else scene.classes, grid)
+        fills = {number: colors[label] for number, label in grid.labels.items()}
     else:
         colors, legend = {}, _index_legend(grid)
-        fills = [color_at(k) for k in range(len(grid.labels))]
+        fills = {number: color_at(number - 1) for number in grid.labels}
     pixels = scene.canvas(style.canvas)
     _paint(pixels, grid, fills, opaque=style.canvas == "black")
     return Encoded(pixels, None, legend, colors)
 
 
-def _label_legend(scene: Scene, grid: Grid) -> tuple[dict[str, RGB], str | None]:
-    colors = label_colors(scene.classes, grid.labels)
-    legend = legend_of(colors, label_names(scene.classes, grid.labels))
+def _label_legend(classes: Sequence[str] | None, grid: Grid) -> tuple[dict[str, RGB], str | None]:
+    labels = list(grid.labels.values())
+    colors = label_colors(classes, labels)
+    legend = legend_of(colors, label_names(classes, labels))
     if legend is None or grid.cell < SMALLEST_NUMBERED:
         return colors, legend
-    numbers = ", ".join(f"{k} is {label}" for k, label in enumerate(grid.labels, start=1))
+    numbers = ", ".join(f"{number} is {label}" for number, label in grid.labels.items())
     return colors, f"{legend}. Numbers: {numbers}"
 
 
 def _index_legend(grid: Grid) -> str | None:
     if not grid.labels:
         return None
-    told = (f"{k + 1} {label} = {name_at(k)} ({hex_of(color_at(k))})" for k, label in enumerate(grid.labels))
+    told = (f"{k} {label} = {name_at(k - 1)} ({hex_of(color_at(k - 1))})" for k, label in grid.labels.items())
     return "Legend: " + ", ".join(told)
 
 
-def _paint(pixels: Pixels, grid: Grid, fills: Sequence[RGB], *, opaque: bool) -> None:
+def _paint(pixels: Pixels, grid: Grid, fills: Mapping[int, RGB], *, opaque: bool) -> None:
     """Colour the cells of ``pixels`` in place, a band of rows at a time."""
     rows, width, cell = len(grid.index), pixels.shape[1], grid.cell
-    table = np.array([(0, 0, 0), *fills], dtype=np.uint8)
-    ink = _Numbers(grid, len(fills)) if cell >= SMALLEST_NUMBERED and fills else None
+    table = np.zeros((max(fills, default=0) + 1, 3), dtype=np.uint8)
+    for number, color in fills.items():
+        table[number] = color
+    ink = _Numbers(grid, max(fills)) if cell >= SMALLEST_NUMBERED and fills else None
     band = max(1, _PIXELS_AT_ONCE // (width * cell))
     for first in range(0, rows, band):
         index = grid.index[first : first + band]

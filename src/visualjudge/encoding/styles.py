@@ -41,6 +41,8 @@ class GridStyle:
 
     canvas: Literal["overlay", "black"] = "overlay"
     colors: Literal["class", "index"] = "index"
+    region: bool = False
+    """One referred region, numbered 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class TextStyle:
     ]  # fmt: skip
     ids: bool = False
     """Objects are instances: each has an ``instance_id``, and none is merged with others of its label."""
+    region: bool = False
+    """One referred region, numbered 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import orjson
 
 from visualjudge.encoding.canvas import merged_by_label
@@ -49,7 +50,7 @@ def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
 
 def grid_text(scene: Scene, style: TextStyle) -> Encoded:
     """The sub-sampled grid as integers or as symbols, a row of cells a line."""
-    grid = grid_of(scene, merged=not style.ids)
+    grid = grid_of(scene, merged=not style.ids, region=style.region)
     return Encoded(text=_symbols(grid) if style.layout == "subsample" else _matrix(grid))
 
 
@@ -105,16 +106,22 @@ def _points(person: Person) -> list[tuple[float, float]]:
 
 
 def _matrix(grid: Grid) -> str:
-    legend = {"0": "background", **{str(k): label for k, label in enumerate(grid.labels, 1)}}
+    legend = {"0": "background", **{str(number): label for number, label in grid.labels.items()}}
     return _on_lines(grid, legend, "matrix", [_compact(row) for row in grid.index.tolist()])
 
 
 def _symbols(grid: Grid) -> str:
-    legend = {BACKGROUND: "background", **dict(zip(SYMBOLS, grid.labels, strict=False))}
-    if len(grid.labels) > len(SYMBOLS):
+    """One symbol a number. Numbers past the last symbol close up, so that no class is lost where there are symbols."""
+    numbers = list(grid.labels)
+    if numbers and numbers[-1] > len(SYMBOLS):
+        index, labels = np.searchsorted([0, *numbers], grid.index), dict(enumerate(grid.labels.values(), start=1))
+    else:
+        index, labels = grid.index, dict(grid.labels)
+    legend = {BACKGROUND: "background", **{SYMBOLS[k - 1]: labels[k] for k in labels if k <= len(SYMBOLS)}}
+    if len(labels) > len(SYMBOLS):
         legend[OTHER] = "any other"
-    signs = BACKGROUND + SYMBOLS + OTHER * max(0, len(grid.labels) - len(SYMBOLS))
-    rows = ["".join(signs[k] for k in row) for row in grid.index.tolist()]
+    signs = BACKGROUND + SYMBOLS + OTHER * len(labels)
+    rows = ["".join(signs[k] for k in row) for row in index.tolist()]
     return _on_lines(grid, legend, "grid", [_compact(row) for row in rows])
 
 
