@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from visualjudge.dataset.sampling import Item
 from visualjudge.encoding import encodings
 from visualjudge.encoding.catalogue import Kind
+from visualjudge.errors import DataError
+from visualjudge.prompts.spans import spans_of
 from visualjudge.records import Question
 from visualjudge.tasks import TASKS
 
@@ -61,7 +63,7 @@ def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> 
         return False
     count = len(question.annotation_ids)
     pictures = [digests.get(path) for path in question.images[-count:]] if kind != "text" else [None] * count
-    texts = _texts(question.prompt, count) if kind != "pixel" else [""] * count
+    texts = _texts(question, count) if kind != "pixel" else [""] * count
     return len(set(zip(texts, pictures, strict=True))) < count
 
 
@@ -84,16 +86,9 @@ def not_asked(questions: Iterable[Question]) -> Counts:
     return counts
 
 
-def _texts(prompt: str, count: int) -> list[str]:
-    """The text of each option, without its letter: from its mark to the next one's, the last up to a blank line."""
-    starts = []
-    place = 0
-    for letter in "ABCDE"[:count]:
-        mark = f"\n\n{letter}. "
-        found = prompt.find(mark, place)
-        if found < 0:
-            return [str(k) for k in range(count)]
-        place = found + len(mark)
-        starts.append((found, place))
-    ends = [found for found, _ in starts[1:]] + [prompt.find("\n\n", place)]
-    return [prompt[start:end] for (_, start), end in zip(starts, ends, strict=True)]
+def _texts(question: Question, count: int) -> list[str]:
+    """The text of each option, without its letter; all different where they cannot be found."""
+    try:
+        return [question.prompt[start:end] for start, end in spans_of(question).options]
+    except DataError:
+        return [str(k) for k in range(count)]
