@@ -11,7 +11,7 @@ $(VENV)/.runtime: pyproject.toml requirements.lock
 	@echo "Setting up $(VENV) (a few minutes the first time)"
 	@command -v $(PYTHON) >/dev/null && $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check "pip>=25.1"
-	@$(PIP) --editable '.[viewer]'
+	@$(PIP) --editable '.[studio]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.runtime

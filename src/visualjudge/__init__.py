@@ -14,7 +14,7 @@ Data flows from top to bottom, one package a step::
     judges       JUDGE        a question or a pair of edited images, and the reply read without guessing
     runs         VERDICTS     one judge over one dataset, journalled and resumable
     analysis     ANALYSE      how right, how biased, how consistent; report
-    viewer, mmbench, pipelines, demo, cli
+    studio, mmbench, pipelines, demo, cli
 
 The names below are imported when first used, so that ``import visualjudge`` stays quick.
 """

@@ -46,7 +46,7 @@ def demo(
     print("4  The report")
     _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
     print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
-    print(f"To browse the questions: visualjudge view {out / 'dataset'}")
+    print(f"To browse the questions: visualjudge studio {out / 'dataset'}")
 
 
 def _clear(out: Path, force: bool) -> None:

@@ -27,7 +27,8 @@ COMMANDS = {
     "pipeline": "Judge modules over JSONL rows",
     "report": "How far the judge can be trusted: tables, metrics.json, report.html",
     "agreement": "Judge against people, people against people",
-    "view": "Browse a dataset and its runs",
+    "studio": "Browse datasets and runs, compare predictions, let people judge",
+    "view": "Another name of studio",
     "mmbench": "Multiple choice for the model itself",
     "export": "A dataset for other tools",
 }

@@ -1,0 +1,229 @@
+"""The addresses of the studio. Reading needs no token; what writes is in ``people``. Every text is escaped by Jinja."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import orjson
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from visualjudge.errors import DataError, UsageError
+from visualjudge.studio import facets
+from visualjudge.studio.cards import card
+from visualjudge.studio.guard import Guard
+from visualjudge.studio.selection import SORTS, Shelf, State
+from visualjudge.studio.site import Site
+from visualjudge.studio.thumbnails import TYPES, WIDTHS, confined
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+MOST_CARDS = 120
+LIVE_EVERY_S = 1.0
+_STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+def templates() -> Environment:
+    """The pages, with everything that is put into them escaped."""
+    loader = PackageLoader("visualjudge.studio")
+    env = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    env.filters["path"] = lambda text: quote(str(text), safe="")
+    env.filters["count"] = lambda n: f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    env.filters["share"] = lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
+    env.filters["query"] = lambda pairs: urlencode(pairs)
+    return env
+
+
+def create_app(site: Site) -> Any:
+    """The application over ``site``.
+
+    Raises
+    ------
+    UsageError
+        If FastAPI is not installed.
+    """
+    try:
+        from fastapi import FastAPI
+    except ImportError:
+        raise UsageError("studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'") from None
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    pages = Pages(site, templates())
+    for path, handler in pages.routes().items():
+        app.add_route(path, handler, methods=["GET"])
+    app.add_middleware(Guard)
+    return app
+
+
+class Pages:
+    """One method an address."""
+
+    def __init__(self, site: Site, env: Environment) -> None:
+        self.site = site
+        self.env = env
+
+    def routes(self) -> dict[str, Callable[[Request], Any]]:
+        """Address and handler."""
+        return {
+            "/": self.home,
+            "/live": self.live,
+            "/static/{name}": self.static,
+            "/d/{slug}": self.grid,
+            "/d/{slug}/facets": self.facets,
+            "/d/{slug}/facet": self.facet,
+            "/d/{slug}/cards": self.cards,
+            "/d/{slug}/image/{name:path}": self.image,
+            "/d/{slug}/thumb/{width:int}/{name:path}": self.thumb,
+        }
+
+    # ---------------------------------------------------------------- pages
+
+    def home(self, request: Request) -> Response:
+        """Datasets and runs."""
+        places = self.site.places
+        sizes = {place.slug: self.site.shelf(place.slug).index.columns.count for place in places.datasets}
+        states = [self.site.state(run) for run in places.runs]
+        return self._page("home.html.j2", datasets=places.datasets, sizes=sizes, states=states)
+
+    def grid(self, request: Request) -> Response:
+        """The grid; its content comes by ``facets`` and ``cards``."""
+        found = self._shelf(request)
+        if found is None:
+            return _missing("dataset")
+        place, _ = found
+        return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=self.site.places.runs_of(place.slug))
+
+    # ---------------------------------------------------------------- data for the grid
+
+    def facets(self, request: Request) -> Response:
+        """How many questions fit, and each facet's values with counts that follow the other filters."""
+        found = self._shelf(request)
+        if found is None:
+            return _missing("dataset")
+        shelf, state = found[1], State.of(request.query_params.multi_items())
+        selection, chosen = shelf.select(state), dict(state.chosen)
+        shown = [facets.shown(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()]
+        total = shelf.index.columns.count
+        return _json({"total": int(selection.rows.size), "of": total, "facets": [asdict(x) for x in shown]})
+
+    def facet(self, request: Request) -> Response:
+        """All values of one facet that hold what is typed."""
+        found = self._shelf(request)
+        if found is None:
+            return _missing("dataset")
+        shelf, params = found[1], request.query_params
+        state = State.of([(k, v) for k, v in params.multi_items() if k not in ("name", "find")])
+        named = [x for x in shelf.facets() if x.name == params.get("name")]
+        if not named:
+            return _missing("facet")
+        among, chosen = shelf.select(state).among(named[0].name), dict(state.chosen).get(named[0].name, ())
+        return _json(asdict(facets.shown(named[0], among, chosen, params.get("find", ""), most=200)))
+
+    def cards(self, request: Request) -> Response:
+        """Some cards of the selection, from ``start`` on."""
+        found = self._shelf(request)
+        if found is None:
+            return _missing("dataset")
+        shelf, params = found[1], request.query_params
+        selection = shelf.select(State.of(params.multi_items()))
+        start, count = _whole(params.get("start"), 0), min(_whole(params.get("count"), 60), MOST_CARDS)
+        rows = selection.rows[start : start + count]
+        return _json(
+            {"start": start, "total": int(selection.rows.size), "cards": [asdict(card(shelf, r)) for r in rows]}
+        )
+
+    # ---------------------------------------------------------------- files
+
+    def image(self, request: Request) -> Response:
+        """An image as it is in the dataset."""
+        from starlette.responses import FileResponse
+
+        path = self._image_path(request)
+        if path is None:
+            return _missing("image")
+        return FileResponse(
+            path, media_type=TYPES[path.suffix.lower()], headers={"cache-control": "private, max-age=600"}
+        )
+
+    def thumb(self, request: Request) -> Response:
+        """An image at the size shown."""
+        from starlette.responses import FileResponse
+
+        path, width = self._image_path(request), request.path_params["width"]
+        if path is None or width not in WIDTHS:
+            return _missing("image")
+        try:
+            small = self.site.thumbnails.get(path, width)
+        except DataError:
+            return _missing("image")
+        return FileResponse(small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
+
+    def static(self, request: Request) -> Response:
+        """Scripts and styles of the studio."""
+        from starlette.responses import Response
+
+        file = files("visualjudge.studio") / "static" / request.path_params["name"]
+        kind = _STATIC.get("." + file.name.rpartition(".")[2])
+        if kind is None or "/" in file.name or not file.is_file():
+            return _missing("file")
+        return Response(file.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
+
+    def _image_path(self, request: Request) -> Any:
+        """The file of an image that some question of the dataset shows, and that lies inside it."""
+        found = self._shelf(request, refresh=False)
+        name = request.path_params["name"]
+        if found is None or not found[1].index.has_image(name):
+            return None
+        return confined(found[0].root, name)
+
+    # ---------------------------------------------------------------- live
+
+    async def live(self, request: Request) -> Response:
+        """The state of every run, and again whenever one has changed."""
+        from starlette.responses import StreamingResponse
+
+        return StreamingResponse(self._states(request), media_type="text/event-stream")
+
+    async def _states(self, request: Request) -> AsyncIterator[bytes]:
+        told: dict[str, bytes] = {}
+        while not await request.is_disconnected():
+            for run in self.site.places.runs:
+                state = orjson.dumps(asdict(await asyncio.to_thread(self.site.state, run)))
+                if told.get(run.slug) != state:
+                    told[run.slug] = state
+                    yield b"event: run\ndata: " + state + b"\n\n"
+            yield b": here\n\n"
+            await asyncio.sleep(LIVE_EVERY_S)
+
+    # ---------------------------------------------------------------- helpers
+
+    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[Any, Shelf] | None:
+        place = self.site.dataset(request.path_params["slug"])
+        return None if place is None else (place, self.site.shelf(place.slug, refresh=refresh))
+
+    def _page(self, template: str, **values: Any) -> Response:
+        from starlette.responses import HTMLResponse
+
+        return HTMLResponse(self.env.get_template(template).render(values))
+
+
+def _whole(text: str | None, default: int) -> int:
+    return min(int(text), 2**31) if text and text.isascii() and text.isdecimal() else default
+
+
+def _json(value: Any) -> Response:
+    from starlette.responses import Response
+
+    content = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(content, media_type="application/json")
+
+
+def _missing(what: str) -> Response:
+    from starlette.responses import PlainTextResponse
+
+    return PlainTextResponse(f"no such {what}", 404)

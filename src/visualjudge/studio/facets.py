@@ -1,0 +1,228 @@
+"""What questions are chosen by: each facet tells which questions have given values, and counts values among some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.encoding.titles import encoding_title
+from visualjudge.studio.index import MULTIPLE, SINGLE, DatasetIndex
+from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, STATUSES, RunIndex
+from visualjudge.tasks import TASKS
+
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+TITLES = {
+    "task": "Task",
+    "encoding": "Encoding",
+    "type": "Question type",
+    "subset": "Subset",
+    "error_type": "Error type",
+    "class": "Class",
+    "image": "Image",
+    "source": "Source",
+    "margin": "Margin",
+    "answer": "Answer",
+}
+MARGINS = (0.5, 1.0, 2.0, 4.0)
+MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
+
+
+class Facet(Protocol):
+    """One way to choose questions."""
+
+    @property
+    def name(self) -> str:
+        """As it stands in addresses."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """As people read it."""
+        ...
+
+    @property
+    def group(self) -> str:
+        """The run that it belongs to; empty for one of the questions themselves."""
+        ...
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All values, by code."""
+        ...
+
+    def mask(self, codes: Sequence[int]) -> Mask:
+        """The questions that have any of the values."""
+        ...
+
+    def counts(self, among: Mask) -> Counts:
+        """For each value, how many of the questions ``among`` have it."""
+        ...
+
+    def label(self, value: str) -> str:
+        """A value as people read it."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OneValue:
+    """A facet with one value a question."""
+
+    name: str
+    title: str
+    values: tuple[str, ...]
+    codes: NDArray[np.int32]
+    group: str = ""
+
+    def mask(self, codes: Sequence[int]) -> Mask:
+        wanted = np.zeros(len(self.values), dtype=bool)
+        wanted[list(codes)] = True
+        return wanted[self.codes]
+
+    def counts(self, among: Mask) -> Counts:
+        return np.bincount(self.codes[among], minlength=len(self.values))
+
+    def label(self, value: str) -> str:
+        return _LABELS.get(self.name, str)(value)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ManyValues:
+    """A facet with any number of values a question, as pairs of row and code."""
+
+    name: str
+    title: str
+    values: tuple[str, ...]
+    rows: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    size: int
+    group: str = ""
+
+    def mask(self, codes: Sequence[int]) -> Mask:
+        wanted = np.zeros(len(self.values), dtype=bool)
+        wanted[list(codes)] = True
+        mask = np.zeros(self.size, dtype=bool)
+        mask[self.rows[wanted[self.codes]]] = True
+        return mask
+
+    def counts(self, among: Mask) -> Counts:
+        return np.bincount(self.codes[among[self.rows]], minlength=len(self.values))
+
+    def label(self, value: str) -> str:
+        return value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bits:
+    """A facet of few values, any number a question, as bits."""
+
+    name: str
+    title: str
+    values: tuple[str, ...]
+    bits: NDArray[np.uint16]
+    group: str = ""
+
+    def mask(self, codes: Sequence[int]) -> Mask:
+        return np.asarray((self.bits & sum(1 << code for code in set(codes))) != 0)
+
+    def counts(self, among: Mask) -> Counts:
+        found = self.bits[among]
+        return np.array([np.count_nonzero(found & (1 << code)) for code in range(len(self.values))])
+
+    def label(self, value: str) -> str:
+        return value.replace("_", " ")
+
+
+def encoding_label(value: str) -> str:
+    """The human name of ``task/stem``."""
+    task, _, stem = value.partition("/")
+    return encoding_title(task, stem)
+
+
+def task_label(value: str) -> str:
+    """A task as prose names it."""
+    return TASKS[value].prose if value in TASKS else value.replace("_", " ")
+
+
+def dataset_facets(index: DatasetIndex) -> list[Facet]:
+    """The facets of the questions themselves, in the order of the page."""
+    columns = index.columns
+    margin = np.where(np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS))
+    found: dict[str, Facet] = {"margin": OneValue("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))}
+    for name in SINGLE:
+        found[name] = OneValue(name, TITLES[name], columns.vocabulary.get(name, ()), columns.one[name])
+    for name in MULTIPLE:
+        rows, codes = columns.many[name]
+        found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), rows, codes, columns.count)
+    return [found[name] for name in TITLES]
+
+
+def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
+    """The facets that one run adds."""
+    summary = run.summary()
+    return [
+        OneValue(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, name),
+        Bits(f"status.{slug}", "Status", STATUSES, summary.statuses, name),
+        OneValue(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, name),
+    ]
+
+
+_LABELS: dict[str, Callable[[str], str]] = {"encoding": encoding_label, "task": task_label}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A line of a facet on the page; ``hint`` stands beside the label, such as the task of an encoding."""
+
+    value: str
+    label: str
+    hint: str
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A facet on the page; ``more``: values with questions that the list leaves out."""
+
+    name: str
+    title: str
+    group: str
+    values: tuple[Value, ...]
+    more: int = 0
+    chosen: tuple[str, ...] = field(default=())
+
+
+MOST_VALUES = 12
+
+
+def shown(facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most: int = MOST_VALUES) -> Shown:
+    """The facet's values that occur ``among`` the questions, most frequent first; chosen ones always."""
+    counts = facet.counts(among)
+    order = np.argsort(-counts, kind="stable")
+    needle = find.casefold().strip()
+    kept = [
+        code
+        for code in order.tolist()
+        if (counts[code] or facet.values[code] in chosen)
+        and (
+            not needle
+            or needle in facet.label(facet.values[code]).casefold()
+            or needle in facet.values[code].casefold()
+        )
+    ]
+    first = [code for i, code in enumerate(kept) if i < most or facet.values[code] in chosen]
+    values = tuple(
+        Value(facet.values[c], facet.label(facet.values[c]), _hint(facet, c), int(counts[c]), facet.values[c] in chosen)
+        for c in first
+    )
+    return Shown(facet.name, facet.title, facet.group, values, len(kept) - len(first), tuple(chosen))
+
+
+def _hint(facet: Facet, code: int) -> str:
+    return task_label(facet.values[code].partition("/")[0]) if facet.name == "encoding" else ""

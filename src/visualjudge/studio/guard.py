@@ -1,0 +1,101 @@
+"""What every request passes: this machine's own names only, no requests of other sites, strict headers on replies."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+TOKEN_HEADER = "x-studio-token"
+LARGEST_BODY = 64 * 1024
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+class Guard:
+    """ASGI middleware around the studio."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse what comes from elsewhere; put the headers on everything else."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = refused(scope["method"], headers)
+        if refusal:
+            await _refuse(send, *refusal)
+        else:
+            await self.app(scope, receive, _with_headers(send))
+
+
+def refused(method: str, headers: MutableMapping[str, str]) -> tuple[int, str] | None:
+    """Status and reason of a request that is refused; None for one that may pass.
+
+    A name of another host means that a page elsewhere resolves its own name to this machine (DNS rebinding). A request
+    that another site starts may only be a plain visit of a page.
+    """
+    host = headers.get("host", "")
+    if _hostname(f"//{host}") not in LOOPBACK:
+        return 400, "this address is not served here"
+    site = headers.get("sec-fetch-site", "none")
+    visit = (
+        method == "GET" and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    )
+    if site not in ("none", "same-origin") and not visit:
+        return 403, "requests from other sites are refused"
+    if method not in ("GET", "HEAD"):
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return 403, "requests from other sites are refused"
+        if not headers.get("content-length", "x").isdecimal() or int(headers["content-length"]) > LARGEST_BODY:
+            return 413, "the request must state its length, at most 64 KiB"
+    return None
+
+
+def _hostname(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+def same_token(given: str | None, wanted: str) -> bool:
+    """Whether the token of a request is the right one, in time that tells nothing."""
+    return given is not None and secrets.compare_digest(given.encode(), wanted.encode())
+
+
+async def _refuse(send: Send, status: int, reason: str) -> None:
+    headers = {**HEADERS, "content-type": "text/plain; charset=utf-8"}
+    await send({"type": "http.response.start", "status": status, "headers": _encoded(headers)})
+    await send({"type": "http.response.body", "body": reason.encode()})
+
+
+def _with_headers(send: Send) -> Send:
+    async def guarded(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            given = {name for name, _ in message["headers"]}
+            extra = {**HEADERS, "cache-control": "no-store"}
+            message["headers"] = [*message["headers"], *(pair for pair in _encoded(extra) if pair[0] not in given)]
+        await send(message)
+
+    return guarded
+
+
+def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -1,0 +1,302 @@
+"""The index of a dataset: one SQLite file in the user's cache, rebuilt when ``questions.json`` is another one.
+
+It holds a column of small numbers for each thing that questions are chosen by, the place of each record in the file,
+the names of the images, and a full-text index of the prompts. The questions themselves stay where they are, so that
+memory grows by some hundred bytes a question and not at all with prompts and images.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.dataset.folder import QUESTIONS
+from visualjudge.records import Question
+from visualjudge.studio.records_on_disk import QuestionsFile
+from visualjudge.studio.texts import TextIndex
+
+FORMAT = "3"
+NONE = "(none)"
+SINGLE = ("task", "encoding", "type", "error_type", "image", "answer")
+"""Facets with one value a question."""
+MULTIPLE = ("subset", "class", "source")
+"""Facets with any number of values a question."""
+_BATCH = 20_000
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, start INTEGER, stop INTEGER);
+CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE vocabulary (facet TEXT, code INTEGER, value TEXT, PRIMARY KEY (facet, code)) WITHOUT ROWID;
+CREATE TABLE column_ (name TEXT PRIMARY KEY, dtype TEXT, data BLOB);
+"""
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Columns:
+    """What is in memory: one entry a question, or for ``many`` one a pair of question and value.
+
+    ``one`` and ``many`` hold codes into ``vocabulary``; ``many[name]`` is (rows, codes), sorted by row.
+    """
+
+    count: int
+    one: Mapping[str, Codes]
+    many: Mapping[str, tuple[Codes, Codes]]
+    vocabulary: Mapping[str, tuple[str, ...]]
+    margin: NDArray[np.float32]
+    """Difference of the highest and the lowest score; NaN for a question with one option."""
+    truth: NDArray[np.float32]
+    """The answer where it is a number, else NaN."""
+    options: NDArray[np.int32]
+    length: NDArray[np.int32]
+    """Characters of the prompt."""
+    text: Codes
+    """Code of the prompt's words in the full-text index."""
+
+
+class DatasetIndex:
+    """The open index of one dataset. Safe to use from several threads."""
+
+    def __init__(self, root: Path, connection: sqlite3.Connection) -> None:
+        self.root = root
+        self.checksum = str(_meta(connection, "checksum"))
+        self._db = connection
+        self._lock = threading.Lock()
+        self._file = QuestionsFile(root)
+        self.columns = _load(connection)
+        self.texts = TextIndex(connection)
+
+    def row_of(self, identity: str) -> int | None:
+        """The row of a question's id; None where there is none."""
+        found = self._one("SELECT row FROM question WHERE id = ?", identity)
+        return None if found is None else int(found[0])
+
+    def rows_of(self, identities: Iterable[str]) -> list[int]:
+        """The row of each id; -1 where there is none."""
+        with self._lock:
+            ask = self._db.cursor()
+            found = [ask.execute("SELECT row FROM question WHERE id = ?", (name,)).fetchone() for name in identities]
+        return [-1 if row is None else int(row[0]) for row in found]
+
+    def question(self, row: int) -> Question:
+        """One question, read from the dataset.
+
+        Raises
+        ------
+        DataError
+            If ``questions.json`` has changed since the index was opened.
+        """
+        found = self._one("SELECT start, stop FROM question WHERE row = ?", int(row))
+        assert found is not None, "rows come from this index"
+        return self._file.read(found[0], found[1])
+
+    def has_image(self, name: str) -> bool:
+        """Whether some question shows the image of this name."""
+        return self._one("SELECT 1 FROM image WHERE name = ?", name) is not None
+
+    def search(self, query: str) -> NDArray[np.bool_]:
+        """Which questions have all words of ``query`` in their prompt, or bear it as id."""
+        with self._lock:
+            codes = self.texts.search(query)
+        hits = np.zeros(int(self.columns.text.max(initial=-1)) + 2, dtype=bool)
+        hits[codes[codes < hits.size]] = True
+        mask = hits[self.columns.text]
+        row = self.row_of(query.strip())
+        if row is not None:
+            mask[row] = True
+        return np.asarray(mask)
+
+    def _one(self, statement: str, value: Any) -> tuple[Any, ...] | None:
+        with self._lock:
+            found: tuple[Any, ...] | None = self._db.execute(statement, (value,)).fetchone()
+        return found
+
+
+def open_index(root: Path, home: Path, slug: str) -> DatasetIndex:
+    """The index of the dataset at ``root``, made or made anew where it is missing or of other questions.
+
+    Raises
+    ------
+    DataError
+        If ``questions.json`` is not an array of questions.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    path = home / f"{slug}.sqlite"
+    stamp = _stamp(root / QUESTIONS)
+    checksum = None
+    if not _is_current(path, stamp):
+        checksum = _sha256(root / QUESTIONS)
+        if not _is_current(path, None, checksum):
+            _build(root, path, checksum)
+    connection = sqlite3.connect(path, check_same_thread=False)
+    if checksum is not None:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('stamp', ?)", (stamp,))
+        connection.commit()
+    return DatasetIndex(root, connection)
+
+
+def _stamp(path: Path) -> str:
+    """Tells an untouched file without reading it."""
+    stat = path.stat()
+    return f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_current(path: Path, stamp: str | None, checksum: str | None = None) -> bool:
+    """Whether the index at ``path`` is whole, of this format, and of the questions with this stamp or checksum."""
+    if not path.is_file():
+        return False
+    connection = sqlite3.connect(path)
+    try:
+        wanted = ("stamp", stamp) if checksum is None else ("checksum", checksum)
+        return _meta(connection, "format") == FORMAT and _meta(connection, wanted[0]) == wanted[1]
+    except sqlite3.DatabaseError:
+        return False
+    finally:
+        connection.close()
+
+
+def _meta(connection: sqlite3.Connection, name: str) -> str | None:
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+# ---------------------------------------------------------------- building
+
+
+def _build(root: Path, path: Path, checksum: str) -> None:
+    """Write the index beside its place, then rename it: another studio never reads half of one."""
+    scratch = path.with_suffix(f".{threading.get_native_id()}.part")
+    scratch.unlink(missing_ok=True)
+    connection = sqlite3.connect(scratch)
+    try:
+        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
+        builder = _Builder(connection)
+        for start, stop, question in QuestionsFile(root).scan():
+            builder.add(start, stop, question)
+        builder.finish()
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("checksum", checksum)])
+        connection.commit()
+        connection.close()
+        scratch.replace(path)
+    finally:
+        connection.close()
+        scratch.unlink(missing_ok=True)
+
+
+class _Builder:
+    """Turns questions into columns; the vocabularies grow as values appear."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.db = connection
+        self.texts = TextIndex.create(connection)
+        self.codes: dict[str, dict[str, int]] = {name: {} for name in (*SINGLE, *MULTIPLE)}
+        self.one: dict[str, list[int]] = {name: [] for name in (*SINGLE, "options", "length", "text")}
+        self.real: dict[str, list[float]] = {"margin": [], "truth": []}
+        self.many: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in MULTIPLE}
+        self.rows: list[tuple[int, str, int, int]] = []
+        self.images: set[str] = set()
+        self.count = 0
+
+    def add(self, start: int, stop: int, question: Question) -> None:
+        """One more question."""
+        row, self.count = self.count, self.count + 1
+        self.rows.append((row, question.id, start, stop))
+        self.images.update(question.images)
+        for name, value in _single(question).items():
+            self.one[name].append(self._code(name, value))
+        for name, values in _multiple(question).items():
+            for value in dict.fromkeys(values):
+                self.many[name][0].append(row)
+                self.many[name][1].append(self._code(name, value))
+        scores = question.final_scores
+        self.real["margin"].append(max(scores) - min(scores) if len(scores) > 1 else float("nan"))
+        self.real["truth"].append(float("nan") if isinstance(question.answer, str) else float(question.answer))
+        self.one["options"].append(len(question.annotation_ids))
+        self.one["length"].append(len(question.prompt))
+        self.one["text"].append(self.texts.add(question.prompt))
+        if len(self.rows) >= _BATCH:
+            self._flush()
+
+    def _code(self, name: str, value: str) -> int:
+        known = self.codes[name]
+        return known.setdefault(value, len(known))
+
+    def _flush(self) -> None:
+        self.db.executemany("INSERT OR IGNORE INTO question VALUES (?, ?, ?, ?)", self.rows)
+        self.db.executemany("INSERT OR IGNORE INTO image VALUES (?)", ((name,) for name in sorted(self.images)))
+        self.rows.clear()
+        self.images.clear()
+
+    def finish(self) -> None:
+        """Write what is left."""
+        self._flush()
+        words = [(name, code, value) for name, known in self.codes.items() for value, code in known.items()]
+        self.db.executemany("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
+        columns: dict[str, NDArray[Any]] = {name: np.array(v, np.int32) for name, v in self.one.items()}
+        columns |= {name: np.array(v, np.float32) for name, v in self.real.items()}
+        for name, (rows, codes) in self.many.items():
+            columns |= {f"{name}.rows": np.array(rows, np.int32), f"{name}.codes": np.array(codes, np.int32)}
+        stored = [(name, array.dtype.str, array.tobytes()) for name, array in columns.items()]
+        self.db.executemany("INSERT INTO column_ VALUES (?, ?, ?)", stored)
+
+
+def _single(question: Question) -> dict[str, str]:
+    answer = question.answer
+    return {
+        "task": question.task,
+        "encoding": f"{question.task}/{question.encoding}",
+        "type": question.question_type,
+        "error_type": question.error_type or NONE,
+        "image": str(question.image_id),
+        "answer": answer if isinstance(answer, str) else _bin(answer),
+    }
+
+
+def _bin(answer: float) -> str:
+    low = min(int(answer), 9)
+    return f"{low} to {low + 1}"
+
+
+def _multiple(question: Question) -> dict[str, tuple[str, ...]]:
+    return {
+        "subset": question.subset or (NONE,),
+        "class": question.class_of_interest or (NONE,),
+        "source": tuple(source or NONE for source in question.sources) or (NONE,),
+    }
+
+
+def _load(connection: sqlite3.Connection) -> Columns:
+    stored = {name: (dtype, data) for name, dtype, data in connection.execute("SELECT * FROM column_")}
+    words: dict[str, list[str]] = {}
+    for facet, value in connection.execute("SELECT facet, value FROM vocabulary ORDER BY facet, code"):
+        words.setdefault(facet, []).append(value)
+
+    def column(name: str) -> NDArray[Any]:
+        dtype, data = stored[name]
+        return np.frombuffer(data, dtype=dtype)
+
+    return Columns(
+        count=len(column("text")),
+        one={name: column(name) for name in SINGLE},
+        many={name: (column(f"{name}.rows"), column(f"{name}.codes")) for name in MULTIPLE},
+        vocabulary={name: tuple(values) for name, values in words.items()},
+        margin=column("margin"),
+        truth=column("truth"),
+        options=column("options"),
+        length=column("length"),
+        text=column("text"),
+    )

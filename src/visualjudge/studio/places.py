@@ -1,0 +1,200 @@
+"""What lies in the folders that the studio is given: datasets, runs and data folders."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge.dataset.folder import META, QUESTIONS
+from visualjudge.errors import DataError, UsageError
+from visualjudge.runs.judging import RUN, VERDICTS, read_manifest
+
+DEPTH = 4
+"""How deep a folder is searched."""
+MOST = 2000
+"""How many folders are looked at before the search gives up."""
+_SKIPPED = frozenset({"media", "images", "node_modules", "__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetPlace:
+    """A dataset folder; ``slug`` names it in addresses."""
+
+    slug: str
+    name: str
+    root: Path
+    meta: Mapping[str, Any]
+
+    @property
+    def checksum(self) -> str | None:
+        """SHA-256 of ``questions.json`` as ``dataset.json`` states it."""
+        stated = self.meta.get("files", {}).get(QUESTIONS) if isinstance(self.meta.get("files"), dict) else None
+        return stated if isinstance(stated, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """A run folder; ``dataset`` is the slug of the dataset that it was asked from, None where that is not known."""
+
+    slug: str
+    name: str
+    root: Path
+    dataset: str | None
+
+    @property
+    def journal(self) -> Path:
+        """Its verdicts."""
+        return self.root / VERDICTS
+
+    def info(self) -> Mapping[str, Any]:
+        """``run.json`` as it is now; empty where it cannot be read."""
+        try:
+            return read_manifest(self.root)
+        except DataError:
+            return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Everything that was found, in the order of the search."""
+
+    datasets: tuple[DatasetPlace, ...]
+    runs: tuple[RunPlace, ...]
+    data_folders: tuple[Path, ...]
+
+    def runs_of(self, dataset: str) -> list[RunPlace]:
+        """The runs on one dataset."""
+        return [run for run in self.runs if run.dataset == dataset]
+
+
+def cache_home() -> Path:
+    """The folder for indexes and thumbnails, in the user's cache."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "visualjudge" / "studio"
+
+
+def slug_of(root: Path) -> str:
+    """A name for addresses and cache files: readable, and distinct for distinct folders."""
+    resolved = root.resolve()
+    readable = re.sub(r"[^a-z0-9]+", "-", resolved.name.lower()).strip("-")[:32] or "folder"
+    return f"{readable}-{hashlib.sha256(str(resolved).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def find_places(folders: Sequence[str | Path]) -> Places:
+    """Datasets, runs and data folders in ``folders``, and the datasets that the runs name.
+
+    Raises
+    ------
+    UsageError
+        If a folder does not exist or holds nothing to show.
+    """
+    found = _Found()
+    for folder in folders:
+        root = Path(folder)
+        if not root.is_dir():
+            raise UsageError(f"{folder}: no such folder")
+        if not sum(found.take(place) for place in _walk(root)):
+            raise UsageError(f"{folder}: no dataset ({QUESTIONS}) or run ({RUN}) found in it")
+    return found.places()
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    """``root`` and the folders below it, without descending into what was recognised as something."""
+    waiting, seen = [(root, 0)], 0
+    while waiting and seen < MOST:
+        folder, depth = waiting.pop(0)
+        seen += 1
+        yield folder
+        if depth < DEPTH and not (folder / QUESTIONS).is_file() and not (folder / "annotations").is_dir():
+            waiting += [(child, depth + 1) for child in _children(folder)]
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [e for e in entries if e.name[0] != "." and e.name not in _SKIPPED and not e.is_symlink() and e.is_dir()]
+
+
+class _Found:
+    """Gathers folders, each one once."""
+
+    def __init__(self) -> None:
+        self.datasets: dict[Path, DatasetPlace] = {}
+        self.runs: dict[Path, Mapping[str, Any]] = {}
+        self.data: dict[Path, None] = {}
+
+    def take(self, folder: Path) -> bool:
+        """Whether ``folder`` is something to show; it is noted where it is."""
+        known = self.take_dataset(folder)
+        if (folder / RUN).is_file():
+            known = True
+            self.runs.setdefault(folder.resolve(), _object(folder / RUN))
+        if (folder / "annotations").is_dir() and (folder / "images").is_dir():
+            known = True
+            self.data.setdefault(folder.resolve())
+        return known
+
+    def take_dataset(self, folder: Path) -> bool:
+        """Whether ``folder`` is a dataset; it is noted where it is."""
+        if not (folder / QUESTIONS).is_file() or not (folder / META).is_file():
+            return False
+        root = folder.resolve()
+        self.datasets.setdefault(root, DatasetPlace(slug_of(root), root.name, root, _object(folder / META)))
+        return True
+
+    def places(self) -> Places:
+        """All that was found; datasets that only a run names are added."""
+        for info in self.runs.values():
+            stated = _stated(info, "path")
+            if stated and self._dataset(info) is None:
+                self.take_dataset(Path(stated))
+        runs = [
+            RunPlace(slug_of(root), _name(root, info), root, self._dataset(info)) for root, info in self.runs.items()
+        ]
+        return Places(tuple(self.datasets.values()), tuple(_distinct(runs)), tuple(self.data))
+
+    def _dataset(self, info: Mapping[str, Any]) -> str | None:
+        """The slug of a run's dataset: by its path, else by its checksum, since folders are moved."""
+        stated, checksum = _stated(info, "path"), _stated(info, "checksum")
+        here = self.datasets.get(Path(stated).resolve()) if stated else None
+        same = [place for place in self.datasets.values() if checksum and place.checksum == checksum]
+        return here.slug if here else same[0].slug if same else None
+
+
+def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
+    """Runs of one judge are told apart by their folder."""
+    names = [run.name for run in runs]
+    for run in runs:
+        twice = names.count(run.name) > 1
+        yield RunPlace(run.slug, f"{run.name} ({run.root.name})" if twice else run.name, run.root, run.dataset)
+
+
+def _name(root: Path, info: Mapping[str, Any]) -> str:
+    return str(info.get("judge") or info.get("model") or root.name)
+
+
+def _stated(info: Mapping[str, Any], field: str) -> str | None:
+    dataset = info.get("dataset")
+    value = dataset.get(field) if isinstance(dataset, dict) else None
+    return value if isinstance(value, str) and value and "\0" not in value else None
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    try:
+        value = orjson.loads(path.read_bytes())
+    except (orjson.JSONDecodeError, OSError):
+        return {}
+    return value if isinstance(value, dict) else {}

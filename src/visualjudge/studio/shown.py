@@ -1,0 +1,49 @@
+"""What a question shows: which images and which text belong to which option."""
+
+from __future__ import annotations
+
+from visualjudge.data.wire import IMAGE_MARK
+from visualjudge.encoding.catalogue import CATALOGUE
+from visualjudge.errors import DataError
+from visualjudge.prompts.spans import spans_of
+from visualjudge.records import Question
+
+
+def _option_spans(question: Question) -> tuple[tuple[int, int], ...]:
+    try:
+        spans = spans_of(question).options
+    except DataError:
+        return ()
+    return spans if len(spans) == len(question.final_scores) else ()
+
+
+def option_images(question: Question) -> list[str | None]:
+    """The image of each option, None where it is shown as text alone.
+
+    Where the prompt does not tell (a question of another tool), the last images are the options', one each.
+    """
+    n = len(question.final_scores)
+    spans = _option_spans(question)
+    if not spans:
+        row = CATALOGUE.get((question.task, question.encoding))
+        textual = row is not None and row.kind == "text"
+        return list(question.images[-n:]) if len(question.images) >= n and not textual else [None] * n
+    found: list[str | None] = []
+    for start, stop in spans:
+        first = question.prompt.count(IMAGE_MARK, 0, start)
+        inside = question.prompt.count(IMAGE_MARK, start, stop)
+        found.append(question.images[first] if inside and first < len(question.images) else None)
+    return found
+
+
+def option_texts(question: Question) -> list[str]:
+    """The text of each option without its image marks; empty where the prompt does not tell."""
+    spans = _option_spans(question)
+    texts = [question.prompt[start:stop].replace(IMAGE_MARK, "").strip() for start, stop in spans]
+    return texts or [""] * len(question.final_scores)
+
+
+def original_images(question: Question) -> list[str]:
+    """The images that belong to no option: the original, a control image."""
+    taken = set(option_images(question))
+    return [name for name in question.images if name not in taken]

@@ -1,0 +1,176 @@
+"""What the studio serves: the places, each dataset opened once, and figures of runs that change while one looks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from visualjudge.studio.index import open_index
+from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
+from visualjudge.studio.selection import Shelf
+from visualjudge.studio.thumbnails import Thumbnails
+from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex
+
+RATE_WINDOW_S = 30.0
+STALE_AFTER_S = 60.0
+"""A run that says it is not finished and wrote nothing for so long is shown as stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """How a run stands, for the home page and its live updates."""
+
+    slug: str
+    name: str
+    folder: str
+    dataset: str | None
+    backend: str
+    simulated: bool
+    state: str
+    """running | finished | stopped | no dataset"""
+    started: str
+    done: int
+    asked: int | None
+    right: int
+    failed: int
+    statuses: tuple[tuple[str, int], ...]
+    causes: tuple[tuple[str, int], ...]
+    tokens: int
+    cost: float | None
+    rate: float
+    seconds_left: float | None
+
+
+class Site:
+    """Places and their open indexes."""
+
+    def __init__(self, places: Places, home: Path | None = None) -> None:
+        self.places = places
+        self.home = home or cache_home()
+        self.thumbnails = Thumbnails(self.home / "thumbnails")
+        self._datasets = {place.slug: place for place in places.datasets}
+        self._runs = {place.slug: place for place in places.runs}
+        self._shelves: dict[str, Shelf] = {}
+        self._pace: dict[str, deque[tuple[float, int]]] = {}
+        self._lock = threading.Lock()
+
+    def dataset(self, slug: str) -> DatasetPlace | None:
+        """The dataset of this name in addresses."""
+        return self._datasets.get(slug)
+
+    def run(self, slug: str) -> RunPlace | None:
+        """The run of this name in addresses."""
+        return self._runs.get(slug)
+
+    def shelf(self, slug: str, on_open: Callable[[DatasetPlace], None] | None = None, *, refresh: bool = True) -> Shelf:
+        """The open dataset, with its runs as far as they have come.
+
+        Raises
+        ------
+        DataError
+            If the dataset cannot be read.
+        """
+        with self._lock:
+            shelf = self._shelves.get(slug)
+            if shelf is None:
+                place = self._datasets[slug]
+                if on_open:
+                    on_open(place)
+                index = open_index(place.root, self.home, slug)
+                runs = [
+                    (run, RunIndex(run.journal, index, self.home / f"{run.slug}.{slug}.sqlite"))
+                    for run in self.places.runs_of(slug)
+                ]
+                shelf = self._shelves[slug] = Shelf(index, runs)
+                refresh = True
+        if refresh:
+            shelf.refresh()
+        return shelf
+
+    def run_index(self, run: RunPlace) -> RunIndex | None:
+        """The verdicts of a run; None where its dataset is not here."""
+        if run.dataset is None:
+            return None
+        return next(index for place, index in self.shelf(run.dataset).runs if place.slug == run.slug)
+
+    def state(self, run: RunPlace) -> RunState:
+        """How a run stands now."""
+        info, index = run.info(), self.run_index(run)
+        summary = index.summary() if index else None
+        rows = index.rows if index else None
+        done = summary.verdicts if summary else sum(_counts(info.get("statuses")).values())
+        asked = info.get("asked") if isinstance(info.get("asked"), int) else None
+        rate = self._rate(run.slug, done)
+        running = _state(run, info)
+        codes = Counter(rows["status"].tolist()) if rows is not None else Counter()
+        statuses = {STATUSES[code]: n for code, n in codes.items()} or _counts(info.get("statuses"))
+        return RunState(
+            slug=run.slug,
+            name=run.name,
+            folder=str(run.root),
+            dataset=run.dataset,
+            backend=str(info.get("backend") or "unknown"),
+            simulated=bool(info.get("simulated")),
+            state=running if run.dataset else "no dataset",
+            started=str(info.get("started") or "")[:16].replace("T", " "),
+            done=done,
+            asked=asked,
+            right=summary.right if summary else 0,
+            failed=summary.failed if summary else 0,
+            statuses=tuple(sorted(statuses.items(), key=lambda pair: -pair[1])),
+            causes=tuple((index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)),
+            tokens=int(rows["tokens_in"].sum(dtype="i8") + rows["tokens_out"].sum(dtype="i8"))
+            if rows is not None
+            else 0,
+            cost=_cost(info),
+            rate=rate,
+            seconds_left=(asked - done) / rate if asked and rate > 0 and running == "running" else None,
+        )
+
+    def _rate(self, slug: str, done: int) -> float:
+        """Verdicts a second over the last half minute, as seen from here."""
+        pace, now = self._pace.setdefault(slug, deque(maxlen=64)), time.monotonic()
+        pace.append((now, done))
+        while len(pace) > 2 and now - pace[0][0] > RATE_WINDOW_S:
+            pace.popleft()
+        seconds = now - pace[0][0]
+        return (done - pace[0][1]) / seconds if seconds > 0.5 else 0.0
+
+
+def _state(run: RunPlace, info: Mapping[str, Any]) -> str:
+    if info.get("finished"):
+        return "finished" if not info.get("stopped") and not info.get("missing") else "stopped"
+    try:
+        quiet = time.time() - run.journal.stat().st_mtime
+    except OSError:
+        quiet = _age(str(info.get("started") or ""))
+    return "running" if quiet < STALE_AFTER_S else "stopped"
+
+
+def _age(started: str) -> float:
+    try:
+        return time.time() - datetime.fromisoformat(started).timestamp()
+    except ValueError:
+        return STALE_AFTER_S
+
+
+def _counts(value: Any) -> dict[str, int]:
+    return {str(name): n for name, n in value.items() if isinstance(n, int)} if isinstance(value, dict) else {}
+
+
+def _cost(info: Mapping[str, Any]) -> float | None:
+    last = info.get("last_invocation")
+    cost = last.get("cost") if isinstance(last, dict) else None
+    return float(cost) if isinstance(cost, int | float) and cost > 0 else None
+
+
+def outcome_counts(index: RunIndex) -> list[tuple[str, int]]:
+    """How many questions have each outcome in a run."""
+    counts = Counter(index.summary().outcome.tolist())
+    return [(OUTCOMES[code], counts[code]) for code in range(len(OUTCOMES)) if counts[code]]

@@ -1,0 +1,56 @@
+// <vj-bar>: words, order, how many questions fit, and what is chosen, each with a way to take it back.
+import { count, h } from "./dom.js";
+import { params, toggle, update } from "./state.js";
+
+class Bar extends HTMLElement {
+  connectedCallback() {
+    this.words = this.querySelector("[name=q]");
+    this.sort = this.querySelector("[name=sort]");
+    this.words.addEventListener("input", () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => update((next) => set(next, "q", this.words.value.trim()), { keep: true }), 180);
+    });
+    this.sort.addEventListener("change", () => update((next) => set(next, "sort", this.sort.value === "file" ? "" : this.sort.value)));
+    const drawer = this.querySelector(".drawer-button");
+    drawer.addEventListener("click", () => {
+      drawer.setAttribute("aria-expanded", document.body.classList.toggle("drawer"));
+      document.querySelector("vj-facets input")?.focus();
+    });
+    addEventListener("keydown", (event) => {
+      if (event.key === "/" && !event.target.closest("input, textarea, select")) {
+        event.preventDefault();
+        this.words.select();
+      }
+      if (event.key === "Escape") document.body.classList.remove("drawer");
+    });
+    addEventListener("vj-facets", ({ detail }) => this.show(detail));
+    addEventListener("vj-state", () => this.read());
+    this.read();
+  }
+
+  read() {
+    if (document.activeElement !== this.words) this.words.value = params().get("q") ?? "";
+    this.sort.value = params().get("sort") ?? "file";
+  }
+
+  show({ total, of, facets }) {
+    this.querySelector(".total").textContent = total === of ? `${count(of)} questions` : `${count(total)} of ${count(of)} questions`;
+    const chips = facets.flatMap((facet) => facet.chosen.map((value) => {
+      const label = facet.values.find((v) => v.value === value)?.label ?? value;
+      const title = facet.group ? `${facet.group}: ${label}` : `${facet.title}: ${label}`;
+      return h("button", { type: "button", class: "chip", "aria-label": `Remove the filter ${title}`, onclick: () => toggle(facet.name, value) }, title, h("span", { "aria-hidden": "true" }, "✕"));
+    }));
+    if (chips.length > 1 || (chips.length && this.words.value)) {
+      chips.push(h("button", { type: "button", class: "chip clear", onclick: () => { this.words.value = ""; update((next) => { for (const key of [...next.keys()]) if (key !== "sort") next.delete(key); }); } }, "Clear all"));
+    }
+    this.querySelector(".chips").replaceChildren(...chips);
+    this.querySelector(".drawer-button").textContent = chips.length ? `Filters (${facets.reduce((n, f) => n + f.chosen.length, 0)})` : "Filters";
+  }
+}
+
+function set(query, name, value) {
+  if (value) query.set(name, value);
+  else query.delete(name);
+}
+
+customElements.define("vj-bar", Bar);

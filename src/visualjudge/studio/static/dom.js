@@ -1,0 +1,35 @@
+// Elements from data. Texts are always text nodes: nothing that a dataset or a judge wrote is read as HTML.
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.className = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+
+export async function getJSON(address, signal) {
+  const response = await fetch(address, { signal });
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  return response.json();
+}
+
+const WIDTHS = [96, 160, 240, 320, 480, 640];
+
+/** Address of a thumbnail that is at least `width` CSS pixels wide on this screen. */
+export function thumb(dataset, name, width) {
+  const wanted = width * Math.min(devicePixelRatio || 1, 2);
+  const made = WIDTHS.find((w) => w >= wanted) ?? WIDTHS.at(-1);
+  return `/d/${dataset}/thumb/${made}/${path(name)}`;
+}
+
+export const image = (dataset, name) => `/d/${dataset}/image/${path(name)}`;
+export const path = (name) => name.split("/").map(encodeURIComponent).join("/");
+export const typing = (event) => event.target.closest?.("input:not([type=range]):not([type=checkbox]), textarea, select") !== null;
+
+export const MARKS = { right: "✓", wrong: "✕", mixed: "≠", failed: "!", "cannot tell": "?", "not asked": "·" };

@@ -1,0 +1,80 @@
+// <vj-facets>: what questions can be chosen by, with counts that follow the other filters.
+import { MARKS, count, getJSON, h } from "./dom.js";
+import { filters, toggle } from "./state.js";
+
+class Facets extends HTMLElement {
+  connectedCallback() {
+    this.dataset_ = this.closest("[data-dataset]").dataset.dataset;
+    this.open = new Map();
+    addEventListener("vj-state", () => this.load());
+    this.load();
+  }
+
+  async load() {
+    this.abort?.abort();
+    this.abort = new AbortController();
+    try {
+      const found = await getJSON(`/d/${this.dataset_}/facets?${filters()}`, this.abort.signal);
+      this.show(found);
+      dispatchEvent(new CustomEvent("vj-facets", { detail: found }));
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
+    }
+  }
+
+  show({ facets }) {
+    const focused = document.activeElement?.closest?.("vj-facets") ? document.activeElement.id : null;
+    const top = this.scrollTop;
+    const useful = facets.filter((facet) => facet.values.length > 1 || facet.chosen.length);
+    const groups = Map.groupBy ? Map.groupBy(useful, (f) => f.group) : group(useful);
+    this.replaceChildren(
+      h("div", { class: "facets-head" }, h("h2", {}, "Filters"), h("button", { type: "button", class: "close", onclick: () => document.body.classList.remove("drawer") }, "Done")),
+      ...[...groups].map(([name, list]) =>
+        h("section", {}, name ? h("h3", { class: "judge" }, name) : null, list.map((facet) => this.facet(facet)))),
+    );
+    this.scrollTop = top;
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  }
+
+  facet(facet) {
+    const key = facet.name;
+    const wanted = this.open.get(key) ?? (facet.chosen.length > 0 || OPEN.has(key.split(".")[0]));
+    const list = h("ul", {}, facet.values.map((value) => this.value(facet, value)));
+    const details = h("details", { open: wanted, ontoggle: () => this.open.set(key, details.open) },
+      h("summary", {}, h("span", {}, facet.title), facet.chosen.length ? h("span", { class: "badge" }, String(facet.chosen.length)) : null),
+      list,
+      facet.more ? this.more(facet, list) : null);
+    return details;
+  }
+
+  value(facet, { value, label, hint, count: n, chosen }) {
+    const id = `f-${facet.name}-${value}`;
+    const mark = facet.name.startsWith("outcome.") ? h("i", { class: `mark ${value.replace(" ", "-")}`, "aria-hidden": "true" }, MARKS[value]) : null;
+    const box = h("input", { type: "checkbox", id, onchange: () => toggle(facet.name, value) });
+    box.checked = chosen;
+    return h("li", {}, h("label", { title: label === value ? label : `${label} (${value})` }, box, mark, h("span", { class: "name" }, label, hint ? h("small", {}, hint) : null), h("span", { class: "n" }, count(n))));
+  }
+
+  /** A field to look for one of many values. */
+  more(facet, list) {
+    const field = h("input", { type: "search", placeholder: `${count(facet.more)} more…`, "aria-label": `Find in ${facet.title}` });
+    field.addEventListener("input", async () => {
+      const query = filters();
+      query.set("name", facet.name);
+      query.set("find", field.value);
+      const found = await getJSON(`/d/${this.dataset_}/facet?${query}`);
+      list.replaceChildren(...found.values.slice(0, field.value ? 60 : 12).map((value) => this.value(facet, value)));
+    });
+    return field;
+  }
+}
+
+const OPEN = new Set(["task", "encoding", "type", "outcome", "order"]);
+
+function group(facets) {
+  const groups = new Map();
+  for (const facet of facets) groups.set(facet.group, [...(groups.get(facet.group) ?? []), facet]);
+  return groups;
+}
+
+customElements.define("vj-facets", Facets);

@@ -1,0 +1,40 @@
+// <vj-live>: keeps the runs of the page as they are on the disk, by server-sent events.
+import { count, h } from "./dom.js";
+
+class Live extends HTMLElement {
+  connectedCallback() {
+    this.source = new EventSource("/live");
+    this.source.addEventListener("run", (event) => this.show(JSON.parse(event.data)));
+  }
+
+  disconnectedCallback() {
+    this.source.close();
+  }
+
+  show(run) {
+    const card = this.querySelector(`[data-run="${CSS.escape(run.slug)}"]`);
+    if (!card) return;
+    const put = (name, text) => { const field = card.querySelector(`[data-field="${name}"]`); if (field && field.textContent !== text) field.textContent = text; };
+    const share = (n) => (run.done ? `${((100 * n) / run.done).toFixed(1)} %` : "–");
+    put("state", run.state);
+    card.querySelector("[data-field=state]").dataset.state = run.state;
+    put("done", run.asked ? `${count(run.done)} of ${count(run.asked)}` : count(run.done));
+    put("right", share(run.right));
+    put("failed", share(run.failed));
+    put("rate", run.state === "running" && run.rate ? `${run.rate.toFixed(1)} /s` : "–");
+    put("left", run.seconds_left === null ? "–" : duration(run.seconds_left));
+    put("tokens", count(run.tokens));
+    const bar = card.querySelector("progress");
+    bar.max = run.asked || run.done || 1;
+    bar.value = run.done;
+    const causes = run.causes.map(([name, n]) => h("span", { class: "badge failed" }, `${name} ${count(n)}`));
+    card.querySelector("[data-field=causes]").replaceChildren(...causes.flatMap((c) => [c, " "]));
+  }
+}
+
+function duration(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+customElements.define("vj-live", Live);

@@ -1,0 +1,374 @@
+"""The index of a run: its verdicts as columns, extended as the journal grows, and what they say of each question."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from visualjudge.runs.budget import tokens_in, tokens_out
+from visualjudge.studio.index import DatasetIndex
+from visualjudge.studio.texts import TextIndex
+
+FORMAT = "4"
+OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
+OUTCOME_HELP = {
+    "right": "every verdict is right",
+    "mixed": "some verdicts are right and some wrong: orders or repeats disagree",
+    "wrong": "every verdict is wrong",
+    "failed": "a reply could not be used",
+    "cannot tell": "a person could not tell",
+    "not asked": "there is no verdict",
+}
+STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
+_ANSWERED = (STATUSES.index("ok"), STATUSES.index("ok_extracted"))
+CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")
+CLOSE = 1.0
+"""A score is right where it is at most this far off."""
+ORDERS = ("AB", "BA")
+CHUNK = 20_000
+
+_LETTERS = "ABCDE"
+_ORDERINGS = tuple(
+    "".join(order)
+    for n in range(1, 6)
+    for order in itertools.permutations(_LETTERS, n)
+    if n == 1 or set(order) == set(_LETTERS[:n])
+)
+VALUES = ("tie", "both_bad", *_ORDERINGS)
+_VALUE_CODE = {value: code for code, value in enumerate(VALUES)}
+_A = _VALUE_CODE["A"]
+_SIZE = np.array([0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32)
+
+ROW = np.dtype(
+    [
+        ("q", "i4"),
+        ("order", "u1"),
+        ("repeat", "i4"),
+        ("status", "u1"),
+        ("value", "i2"),
+        ("number", "f4"),
+        ("probability", "f4"),
+        ("latency", "f4"),
+        ("chars", "i4"),
+        ("text", "i4"),
+        ("tokens_in", "i4"),
+        ("tokens_out", "i4"),
+        ("start", "i8"),
+        ("stop", "i8"),
+    ]
+)
+Rows = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Summary:
+    """What a run says of each question of the dataset; every array has one entry a question."""
+
+    outcome: NDArray[np.int32]
+    """Code into OUTCOMES."""
+    statuses: NDArray[np.uint16]
+    """One bit for each status of STATUSES that occurs."""
+    consistency: NDArray[np.int32]
+    """Code into CONSISTENCY."""
+    share_right: NDArray[np.float32]
+    """Right verdicts among all; NaN where there is none."""
+    confidence: NDArray[np.float32]
+    """Probability of the answer given, mean over verdicts; NaN where the backend does not tell."""
+    latency: NDArray[np.float32]
+    chars: NDArray[np.int32]
+    """Characters of the longest reply."""
+    value: NDArray[np.int32]
+    """Code into VALUES of the first usable verdict, -1 where there is none."""
+    number: NDArray[np.float32]
+    """The first usable verdict where it is a score, else NaN."""
+    verdicts: int
+    right: int
+    failed: int
+
+
+class RunIndex:
+    """One run's verdicts. ``refresh`` takes in what was written since."""
+
+    def __init__(self, folder: Path, dataset: DatasetIndex, path: Path) -> None:
+        self.journal = folder
+        self.generation = 0
+        """Grows whenever a refresh found something."""
+        self._dataset = dataset
+        self._path = path
+        self._lock = threading.Lock()
+        self.causes: Counter[str] = Counter()
+        """How often each cause of a failure stands in the journal."""
+        self._db, self._rows, self._read = self._opened()
+        self._texts = TextIndex(self._db)
+        self._summary: Summary | None = None
+
+    # ---------------------------------------------------------------- keeping up
+
+    def _opened(self) -> tuple[sqlite3.Connection, Rows, int]:
+        """The stored index where it belongs to this journal and dataset, else an empty one."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        stamp = self._stamp()
+        db = sqlite3.connect(self._path, check_same_thread=False)
+        try:
+            stored = dict(db.execute("SELECT name, value FROM meta"))
+            rows = [np.frombuffer(data, ROW) for (data,) in db.execute("SELECT data FROM chunk ORDER BY number")]
+            read = int(stored["read"])
+            self.causes = Counter(orjson.loads(stored["causes"]))
+            if stored["stamp"] == stamp and read <= self._journal_size():
+                return db, np.concatenate(rows) if rows else np.zeros(0, ROW), read
+        except (sqlite3.DatabaseError, KeyError, ValueError):
+            pass
+        db.close()
+        self._path.unlink(missing_ok=True)
+        db = sqlite3.connect(self._path, check_same_thread=False)
+        db.executescript(
+            "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);"
+            "CREATE TABLE chunk (number INTEGER PRIMARY KEY, data BLOB);"
+        )
+        TextIndex.create(db)
+        db.executemany("INSERT INTO meta VALUES (?, ?)", [("stamp", stamp), ("read", "0"), ("causes", "{}")])
+        db.commit()
+        self.causes = Counter()
+        return db, np.zeros(0, ROW), 0
+
+    def _stamp(self) -> str:
+        """Another journal in the same place (a resumed run rewrites it) is another file."""
+        inode = self.journal.stat().st_ino if self.journal.is_file() else 0
+        return f"{FORMAT}:{inode}:{self._dataset.checksum}"
+
+    def _journal_size(self) -> int:
+        return self.journal.stat().st_size if self.journal.is_file() else 0
+
+    def refresh(self) -> None:
+        """Take in the lines that the journal has gained; a last line without an end waits for the next time."""
+        with self._lock:
+            size = self._journal_size()
+            stamp = str(self._db.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()[0])
+            if size < self._read or stamp != self._stamp():
+                self._db.close()
+                self._db, self._rows, self._read = self._opened()
+                self._texts = TextIndex(self._db)
+                self._changed()
+            while self._read < size and self._take_chunk():
+                pass
+
+    def _take_chunk(self) -> bool:
+        lines, read = _whole_lines(self.journal, self._read)
+        if read == self._read:
+            return False
+        found = [line for line in (_parsed(*line) for line in lines) if line is not None]
+        places = self._dataset.rows_of(verdict["id"] for verdict, _, _ in found)
+        entries = [
+            entry
+            for (verdict, start, stop), q in zip(found, places, strict=True)
+            if q >= 0 and (entry := self._entry(verdict, q, start, stop)) is not None
+        ]
+        chunk = np.array(entries, ROW)
+        self.causes.update(str(verdict["cause"])[:80] for verdict, _, _ in found if verdict.get("cause"))
+        with self._db:
+            self._db.execute("UPDATE meta SET value = ? WHERE name = 'causes'", (orjson.dumps(self.causes).decode(),))
+            self._db.execute("INSERT INTO chunk (data) VALUES (?)", (chunk.tobytes(),))
+            self._db.execute("UPDATE meta SET value = ? WHERE name = 'read'", (str(read),))
+        self._rows, self._read = np.concatenate([self._rows, chunk]), read
+        self._changed()
+        return True
+
+    def _changed(self) -> None:
+        self._summary = None
+        self.generation += 1
+
+    def _entry(self, verdict: dict[str, Any], q: int, start: int, stop: int) -> tuple[Any, ...] | None:
+        """A verdict as a row of ROW; None where it is not one."""
+        value, order, raw = verdict.get("value"), verdict.get("order") or "AB", verdict.get("raw_response")
+        status = str(verdict.get("status"))
+        repeat = verdict.get("repeat") or 0
+        if order not in ORDERS or not isinstance(repeat, int) or not 0 <= repeat < 2**31:
+            return None
+        text = raw if isinstance(raw, str) else ""
+        return (
+            q,
+            ORDERS.index(order),
+            repeat,
+            STATUSES.index(status) if status in STATUSES else len(STATUSES) - 1,
+            _VALUE_CODE.get(value, -1) if isinstance(value, str) else -1,
+            _number(value),
+            _number(verdict.get("probability_a")),
+            _number(verdict.get("latency_s")),
+            len(text),
+            self._texts.add(text) if text else -1,
+            *_tokens(verdict.get("usage")),
+            start,
+            stop,
+        )
+
+    # ---------------------------------------------------------------- what it says
+
+    @property
+    def rows(self) -> Rows:
+        """The verdicts that count: the last one of each question, order and repeat."""
+        rows = self._rows
+        if not rows.size:
+            return rows
+        key = (rows["q"].astype(np.int64) << 33) | (rows["order"].astype(np.int64) << 32) | rows["repeat"]
+        _, last = np.unique(key[::-1], return_index=True)
+        return rows if last.size == rows.size else rows[np.sort(rows.size - 1 - last)]
+
+    def summary(self) -> Summary:
+        """What the run says of each question."""
+        known = self._summary
+        if known is None:
+            known = self._summary = _summary(self.rows, self._dataset)
+        return known
+
+    def of_question(self, row: int) -> Iterator[dict[str, Any]]:
+        """The whole verdicts on one question, in the journal's order."""
+        rows = self.rows
+        with self.journal.open("rb") as journal:
+            for entry in rows[rows["q"] == row]:
+                journal.seek(int(entry["start"]))
+                parsed = _parsed(journal.read(int(entry["stop"] - entry["start"])), 0, 0)
+                if parsed is not None:
+                    yield parsed[0]
+
+    def latest(self, count: int) -> Iterator[dict[str, Any]]:
+        """The last ``count`` verdicts, newest first."""
+        with self.journal.open("rb") as journal:
+            for entry in self._rows[-count:][::-1]:
+                journal.seek(int(entry["start"]))
+                parsed = _parsed(journal.read(int(entry["stop"] - entry["start"])), 0, 0)
+                if parsed is not None:
+                    yield parsed[0]
+
+    def search(self, query: str) -> NDArray[np.bool_]:
+        """Which questions have a reply with all words of ``query``."""
+        with self._lock:
+            codes = self._texts.search(query)
+        hit = np.isin(self._rows["text"], codes)
+        mask = np.zeros(self._dataset.columns.count, dtype=bool)
+        mask[self._rows["q"][hit]] = True
+        return mask
+
+
+def _whole_lines(path: Path, start: int) -> tuple[list[tuple[bytes, int, int]], int]:
+    """Up to CHUNK lines from byte ``start`` that have their end, each with its place; and where the next begins."""
+    lines: list[tuple[bytes, int, int]] = []
+    with path.open("rb") as journal:
+        journal.seek(start)
+        for line in itertools.islice(journal, CHUNK):
+            if not line.endswith(b"\n"):
+                break
+            lines.append((line, start, start + len(line)))
+            start += len(line)
+    return lines, start
+
+
+def _parsed(line: bytes, start: int, stop: int) -> tuple[dict[str, Any], int, int] | None:
+    try:
+        verdict = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    known = isinstance(verdict, dict) and isinstance(verdict.get("id"), str)
+    return (verdict, start, stop) if known else None
+
+
+def _tokens(usage: Any) -> tuple[int, int]:
+    known = usage if isinstance(usage, dict) else {}
+    counts = [value if isinstance(value, int) else 0 for value in (tokens_in(known), tokens_out(known))]
+    return min(max(counts[0], 0), 2**31 - 1), min(max(counts[1], 0), 2**31 - 1)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return float("nan")
+    return float(value) if abs(value) < 1e30 else float("nan")
+
+
+def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
+    """Which verdicts fit their question: a letter, a permutation of its letters, a number from 0 to 10."""
+    columns, q = dataset.columns, rows["q"]
+    kinds = columns.vocabulary.get("type", ())
+    kind = columns.one["type"][q] if q.size else np.zeros(0, np.int32)
+    size = np.where(rows["value"] >= 0, _SIZE[rows["value"]], -1)
+
+    def of(name: str) -> Any:
+        return kind == (kinds.index(name) if name in kinds else -1)
+
+    fits = (of("pairwise") & ((size == 1) & (rows["value"] <= _VALUE_CODE["B"]) | (size == 0))) | (
+        of("ranking") & (size == columns.options[q])
+    )
+    scored = of("scoring") & (rows["number"] >= 0) & (rows["number"] <= 10)
+    return np.asarray((fits | scored) & np.isin(rows["status"], _ANSWERED))
+
+
+def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    columns, q = dataset.columns, rows["q"]
+    answers = np.array([_VALUE_CODE.get(a, -2) for a in columns.vocabulary.get("answer", ())] or [-2], np.int32)
+    exact = rows["value"] == (answers[columns.one["answer"][q]] if q.size else np.zeros(0))
+    close = np.abs(rows["number"] - columns.truth[q]) <= CLOSE
+    return np.asarray(good & np.where(np.isnan(columns.truth[q]), exact, close))
+
+
+def _mean(rows: Rows, values: NDArray[Any], n: int) -> NDArray[np.float32]:
+    known = np.isfinite(values)
+    count = np.bincount(rows["q"][known], minlength=n)
+    total = np.bincount(rows["q"][known], weights=values[known], minlength=n)
+    mean = np.divide(total, count, out=np.full(n, np.nan), where=count > 0)
+    return np.asarray(mean, dtype=np.float32)
+
+
+def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
+    n, q = dataset.columns.count, rows["q"]
+    good = usable(rows, dataset)
+    right = _right(rows, dataset, good)
+    unsure = rows["status"] == STATUSES.index("cannot_tell")
+    asked, rights = np.bincount(q, minlength=n), np.bincount(q[right], minlength=n)
+    failed = np.bincount(q[~good & ~unsure], minlength=n)
+    told = asked - np.bincount(q[unsure], minlength=n)
+    outcome = np.select(
+        [asked == 0, failed > 0, told == 0, rights == told, rights == 0], [0, 4, 5, 1, 3], default=2
+    ).astype(np.int32)
+    statuses = np.zeros(n, np.uint16)
+    np.bitwise_or.at(statuses, q, np.left_shift(1, rows["status"]).astype(np.uint16))
+    chars = np.zeros(n, np.int32)
+    np.maximum.at(chars, q, rows["chars"])
+    value, number = np.full(n, -1, np.int32), np.full(n, np.nan, np.float32)
+    value[q[good][::-1]] = rows["value"][good][::-1]
+    number[q[good][::-1]] = rows["number"][good][::-1]
+    p = rows["probability"]
+    return Summary(
+        outcome=outcome,
+        statuses=statuses,
+        consistency=_consistency(rows, good, n),
+        share_right=np.divide(rights, asked, out=np.full(n, np.nan), where=asked > 0).astype(np.float32),
+        confidence=_mean(rows, np.maximum(p, 1 - p), n),
+        latency=_mean(rows, rows["latency"], n),
+        chars=chars,
+        value=value,
+        number=number,
+        verdicts=int(rows.size),
+        right=int(right.sum()),
+        failed=int((~good & ~unsure).sum()),
+    )
+
+
+def _consistency(rows: Rows, good: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
+    """Whether the answer is the same in both orders: the majority over repeats where there are several."""
+    letters = good & np.isin(rows["value"], (_A, _VALUE_CODE["B"]))
+    lean = []
+    for order in (0, 1):
+        chosen = letters & (rows["order"] == order)
+        q = rows["q"][chosen]
+        count = np.bincount(q, minlength=n)
+        lean.append((count, np.bincount(q[rows["value"][chosen] == _A], minlength=n) * 2 - count))
+    (n_ab, ab), (n_ba, ba) = lean
+    return np.where((n_ab == 0) | (n_ba == 0), 0, np.where(np.sign(ab) == np.sign(ba), 1, 2)).astype(np.int32)

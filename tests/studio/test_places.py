@@ -1,0 +1,39 @@
+"""What is found in the folders that a user names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from judged_records import pair, said, write_dataset, write_run
+from visualjudge.errors import UsageError
+from visualjudge.studio.places import find_places
+
+
+def test_datasets_and_runs_are_found_below_a_folder(folder: Path) -> None:
+    places = find_places([folder])
+    assert [place.name for place in places.datasets] == ["ds"]
+    assert {run.dataset for run in places.runs} == {places.datasets[0].slug}
+
+
+def test_a_run_brings_its_dataset_and_a_moved_one_is_known_by_its_checksum(folder: Path) -> None:
+    assert [place.name for place in find_places([folder / "runs"]).datasets] == ["ds"]
+    (folder / "ds").rename(folder / "moved")
+    places = find_places([folder / "moved", folder / "runs"])
+    assert {run.dataset for run in places.runs} == {places.datasets[0].slug}
+
+
+def test_runs_of_one_judge_are_told_apart(tmp_path: Path) -> None:
+    question = pair(0, (2.0, 1.0))
+    root = write_dataset(tmp_path / "ds", [question])
+    for name in ("a", "b"):
+        write_run(tmp_path / name, root, [said(question, "A")], judge="same")
+    assert {run.name for run in find_places([tmp_path]).runs} == {"same (a)", "same (b)"}
+
+
+def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no dataset \(questions.json\) or run"):
+        find_places([tmp_path])
+    with pytest.raises(UsageError, match="no such folder"):
+        find_places([tmp_path / "none"])

@@ -1,0 +1,151 @@
+"""Questions are chosen by facets whose counts follow each other, by words, and in an order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from judged_records import pair, said, scoring, write_dataset, write_run
+from visualjudge.studio import facets
+from visualjudge.studio.index import open_index
+from visualjudge.studio.places import find_places
+from visualjudge.studio.records_on_disk import QuestionsFile
+from visualjudge.studio.selection import Shelf, State
+from visualjudge.studio.site import Site
+from visualjudge.studio.texts import fts_expression
+from visualjudge.studio.verdicts import RunIndex
+
+
+def _facet(reply: Any, name: str) -> dict[str, int]:
+    found = next(facet for facet in reply["facets"] if facet["name"].startswith(name))
+    return {value["value"]: value["count"] for value in found["values"]}
+
+
+def test_counts_follow_the_other_filters_and_not_their_own(client: TestClient, slug: str) -> None:
+    reply = client.get(f"/d/{slug}/facets?type=ranking").json()
+    assert (reply["total"], reply["of"]) == (5, 70)
+    assert _facet(reply, "type") == {"pairwise": 60, "ranking": 5, "scoring": 5}
+    assert sum(_facet(reply, "task").values()) == 5
+
+
+def test_values_of_one_facet_add_up_and_facets_narrow(client: TestClient, slug: str) -> None:
+    assert client.get(f"/d/{slug}/facets?type=ranking&type=scoring").json()["total"] == 10
+    assert client.get(f"/d/{slug}/facets?type=ranking&class=cat").json()["total"] == 0
+    assert client.get(f"/d/{slug}/facets?class=cat").json()["total"] == 5
+
+
+def test_outcome_and_order_of_a_run(client: TestClient, slug: str, site: Site) -> None:
+    two = next(run.slug for run in site.places.runs if run.name == "two")
+    reply = client.get(f"/d/{slug}/facets").json()
+    assert _facet(reply, f"outcome.{two}") == {"not asked": 50, "mixed": 20}
+    assert _facet(reply, f"order.{two}")["flipped by order"] == 20
+    assert client.get(f"/d/{slug}/facets?order.{two}=flipped+by+order").json()["total"] == 20
+
+
+def test_words_are_found_in_prompts_and_replies_and_ids(client: TestClient, slug: str) -> None:
+    assert client.get(f"/d/{slug}/facets?q=zebra").json()["total"] == 60
+    assert client.get(f"/d/{slug}/facets?q=q17").json()["total"] == 1
+    assert client.get(f"/d/{slug}/facets?q=nowhere").json()["total"] == 0
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=30))
+def test_no_query_is_an_error(site: Site, slug: str, words: str) -> None:
+    site.shelf(slug).select(State(words=words.strip()))
+    assert "  " not in fts_expression(words)
+
+
+def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:
+    margins = [c["margin"] for c in client.get(f"/d/{slug}/cards?sort=margin&type=pairwise&count=60").json()["cards"]]
+    assert margins == sorted(margins)
+    assert margins[0] == 1.0
+    page = client.get(f"/d/{slug}/cards?start=65&count=999999999999999999").json()
+    assert len(page["cards"]) == 5
+    assert client.get(f"/d/{slug}/cards?start=-1&count=x&sort=none&q=%00").status_code == 200
+
+
+def test_counts_agree_with_a_plain_count(site: Site, slug: str) -> None:
+    shelf = site.shelf(slug)
+    raw = [shelf.index.question(row) for row in range(shelf.index.columns.count)]
+    state = State.of([("error_type", "missed"), ("margin", "4 and more")])
+    selection = shelf.select(state)
+    expected = [
+        i for i, q in enumerate(raw) if len(q.final_scores) > 1 and max(q.final_scores) - min(q.final_scores) >= 4
+    ]
+    assert selection.rows.tolist() == expected
+    margin = next(f for f in shelf.facets() if f.name == "margin")
+    assert margin.counts(selection.among("margin")).sum() == 70
+    many = next(f for f in shelf.facets() if f.name == "class")
+    assert facets.shown(many, np.ones(70, dtype=bool), (), find="CA").values[0].count == 5
+
+
+def test_changed_questions_are_indexed_anew_and_unchanged_ones_are_not(tmp_path: Path) -> None:
+    root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
+    open_index(root, tmp_path / "cache", "x")
+    index = tmp_path / "cache" / "x.sqlite"
+    first = index.stat().st_ino
+    (root / "questions.json").touch()
+    assert open_index(root, tmp_path / "cache", "x").columns.count == 1
+    assert index.stat().st_ino == first
+    wire = json.loads((root / "questions.json").read_text())
+    (root / "questions.json").write_text(json.dumps([*wire, {**wire[0], "id": "other"}]))
+    assert open_index(root, tmp_path / "cache", "x").columns.count == 2
+    index.write_bytes(b"not a database")
+    assert open_index(root, tmp_path / "cache", "x").columns.count == 2
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_questions_are_read_again_by_their_place_in_any_layout(tmp_path: Path, indent: int | None) -> None:
+    questions = [pair(i, (1.0, 2.0), prompt='tricky }],{"\\ \n é') for i in range(3)]
+    root = write_dataset(tmp_path / "ds", questions)
+    wire = json.loads((root / "questions.json").read_text())
+    lines = "[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n"
+    (root / "questions.json").write_text(lines if indent is None else json.dumps(wire, indent=indent))
+    file = QuestionsFile(root)
+    assert [file.read(start, stop) for start, stop, _ in file.scan()] == questions
+
+
+def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(4)]
+    root = write_dataset(tmp_path / "ds", questions)
+    run = write_run(tmp_path / "run", root, [said(questions[0], "A")])
+    index = open_index(root, tmp_path / "cache", "x")
+    shelf = Shelf(
+        index, [(find_places([tmp_path]).runs[0], RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite"))]
+    )
+    shelf.refresh()
+    assert shelf.runs[0][1].summary().verdicts == 1
+    with (run / "verdicts.jsonl").open("a") as journal:
+        journal.write(json.dumps({"id": "q1", "order": "AB", "value": "B", "status": "ok", "raw_response": "B"}) + "\n")
+        journal.write('{"id": "q2", "or')
+    shelf.refresh()
+    assert shelf.runs[0][1].summary().outcome.tolist() == [1, 3, 0, 0]
+    with (run / "verdicts.jsonl").open("a") as journal:
+        journal.write('der": "AB", "value": "A", "status": "ok", "raw_response": "A"}\n')
+    again = RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite")
+    again.refresh()
+    assert again.summary().outcome.tolist() == [1, 3, 1, 0]
+
+
+def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(tmp_path: Path) -> None:
+    questions = [pair(0, (8.0, 1.0)), scoring(1, 7.0), pair(2, (8.0, 1.0))]
+    root = write_dataset(tmp_path / "ds", questions)
+    verdicts = [
+        said(questions[0], "B"),
+        said(questions[0], "A"),
+        said(questions[1], 6.2),
+        said(questions[2], "A", status="refusal"),
+    ]
+    run = write_run(tmp_path / "run", root, verdicts)
+    index = open_index(root, tmp_path / "cache", "x")
+    found = RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite")
+    found.refresh()
+    assert found.summary().outcome.tolist() == [1, 1, 4]
+    assert (found.summary().verdicts, found.summary().right, found.summary().failed) == (3, 2, 1)
