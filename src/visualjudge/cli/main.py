@@ -26,6 +26,8 @@ COMMANDS = {
     "judge": "Put a dataset's questions to a judge",
     "pipeline": "Judge modules over JSONL rows",
     "report": "How far the judge can be trusted: tables, metrics.json, report.html",
+    "correct": "A leaderboard of sources from judge verdicts and a few labels",
+    "label": "What to label next, with the probability of each draw",
     "agreement": "Judge against people, people against people",
     "studio": "Browse datasets and runs, compare predictions, let people judge",
     "view": "Another name of studio",

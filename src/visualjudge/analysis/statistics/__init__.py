@@ -3,6 +3,8 @@
 Every result has ``.value`` and, where one can be given, ``.interval`` (low, high; 95 %)::
 
     prediction_powered     few labels and many predictions                     Angelopoulos et al. 2023
+    pooled_means           the same for many systems, labels of any probability
+    powered_strengths      the same for Bradley–Terry strengths
     lee                    a rate from a judge that errs; allocation            Rogan & Gladen 1978; Lee et al. 2025
     alternative_annotator  may a judge replace a person?                       Calderon et al. 2025
     pairwise_accuracy      two rankings of systems, by their p-values          Thompson et al. 2024
@@ -28,6 +30,9 @@ from visualjudge.analysis.statistics.lee import allocate_labels as allocate_labe
 from visualjudge.analysis.statistics.lee import lee_correction as lee_correction
 from visualjudge.analysis.statistics.pairwise_accuracy import SoftPairwiseAccuracy as SoftPairwiseAccuracy
 from visualjudge.analysis.statistics.pairwise_accuracy import soft_pairwise_accuracy as soft_pairwise_accuracy
+from visualjudge.analysis.statistics.pooled_means import PooledMeans as PooledMeans
+from visualjudge.analysis.statistics.pooled_means import pooled_means as pooled_means
+from visualjudge.analysis.statistics.powered_strengths import powered_strengths as powered_strengths
 from visualjudge.analysis.statistics.prediction_powered import PPIMean as PPIMean
 from visualjudge.analysis.statistics.prediction_powered import ppi_mean as ppi_mean
 from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets

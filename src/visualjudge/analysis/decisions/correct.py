@@ -1,0 +1,259 @@
+"""A leaderboard of sources from many judge verdicts and few labels, beside what the judge alone says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from visualjudge.analysis.decisions.items import RANGES, Items, items, require_sources
+from visualjudge.analysis.decisions.labels import Placed, kind_of, place, read_labels
+from visualjudge.analysis.join import Study
+from visualjudge.analysis.load import load_study
+from visualjudge.analysis.statistics import (
+    LeeCorrection,
+    PooledMeans,
+    lee_correction,
+    pooled_means,
+    powered_strengths,
+    rank_sets,
+)
+from visualjudge.errors import DataError, Problem
+from visualjudge.records import FloatArray
+
+Interval = tuple[float, float]
+METHOD = "prediction-powered (PPI++), clustered by image"
+LEAST_LABELLED_IMAGES = 3
+REACH = 1.96 + 0.84
+"""Standard errors that a gap must span to be found at 95 % in four of five studies."""
+
+
+@dataclass(frozen=True)
+class CorrectedRow:
+    """One source: what the judge says (``naive``), the corrected figure, and the ranks it may have.
+
+    ``worth``: effective labels over labels, 1 = the judge adds nothing. ``lee``: the win rate by Rogan–Gladen/Lee.
+    ``strength`` and ``naive_strength``: Bradley–Terry log strengths.
+    """
+
+    source: str
+    naive: float | None
+    corrected: float | None
+    interval: Interval | None
+    rank_set: tuple[int, int] | None
+    labels: int
+    images: int
+    worth: float | None = None
+    lee: LeeCorrection | None = None
+    naive_strength: float | None = None
+    strength: float | None = None
+    strength_interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What a figure rests on, and how far the data can check it; ``holds`` None: it cannot be checked here."""
+
+    assumes: str
+    check: str
+    holds: bool | None
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Sources, best first. ``lam``: how far the judge is used, 0 (labels alone) to 1."""
+
+    rows: tuple[CorrectedRow, ...]
+    measure: str
+    lam: float
+    judges: tuple[str, ...]
+    images: int
+    labels: int
+    assumptions: tuple[Assumption, ...]
+    problems: tuple[Problem, ...] = ()
+    gap: float | None = None
+    labels_for_gap: int | None = None
+    """Labels in all at which a difference of ``gap`` would be decided; None: labels alone never do."""
+
+    def _repr_html_(self) -> str:
+        from visualjudge.analysis.decisions.pages import leaderboard_table
+
+        return leaderboard_table(self).html()
+
+    def __str__(self) -> str:
+        from visualjudge.analysis.decisions.pages import leaderboard_table
+
+        return leaderboard_table(self).text()
+
+
+def correct(
+    runs: Sequence[str | Path], labels: str | Path, *, dataset: str | Path | None = None, gap: float | None = None
+) -> Leaderboard:
+    """Correct what the judges of ``runs`` say of each source by the labels of people in ``labels`` (CSV).
+
+    Several runs count as a panel: the mean of what they say. ``gap`` asks how many labels decide such a difference.
+
+    Raises
+    ------
+    DataError
+        If a run or the labels cannot be read, or no source has labels on at least 3 images.
+    """
+    return correct_study(load_study(runs, dataset=dataset), labels, gap=gap)
+
+
+def correct_study(study: Study, labels: str | Path, *, gap: float | None = None) -> Leaderboard:
+    """:func:`correct` on runs that are in memory."""
+    read = read_labels(labels)
+    found = require_sources(items(study, kind_of(read, study)))
+    placed = place(read, found, study, str(labels))
+    means = _means(found, placed, labels)
+    strengths = _strengths(found, placed, means)
+    sets = rank_sets(means.values, means.covariance, means.freedom)
+    rows = [_row(found, placed, means, strengths, sets, s) for s in range(len(found.names))]
+    order = sorted(rows, key=lambda row: (row.corrected is None, -(row.corrected or 0), row.source))
+    labelled = len({found.item[i] for i in np.flatnonzero(np.isfinite(placed.y))})
+    return Leaderboard(
+        tuple(order),
+        found.measure,
+        means.lam,
+        tuple(run.name for run in study.runs),
+        found.images,
+        labelled,
+        _assumptions(found, placed, means),
+        (*read.problems, *placed.problems),
+        gap,
+        None if gap is None else _labels_for(gap, means, labelled),
+    )
+
+
+def _means(found: Items, placed: Placed, labels: str | Path) -> PooledMeans:
+    if not np.isfinite(placed.y).any():
+        raise DataError(f"{labels}: no label is on an item that the runs judged")
+    means = pooled_means(found.filled(), placed.y, found.source, found.image, probability=placed.probability)
+    if not np.isfinite(means.values).any():
+        most = int(means.label_images.max())
+        raise DataError(
+            f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} images, got {most} at most"
+        )
+    return means
+
+
+def _row(
+    found: Items,
+    placed: Placed,
+    means: PooledMeans,
+    strengths: _Strengths,
+    sets: Sequence[tuple[int, int] | None],
+    s: int,
+) -> CorrectedRow:
+    low, high = RANGES[found.kind]
+    interval = means.interval(s)
+    effective, images = float(means.effective_labels[s]), int(means.label_images[s])
+    said = found.said[found.source == s]
+    return CorrectedRow(
+        found.names[s],
+        float(np.nanmean(said)) if np.isfinite(said).any() else None,
+        float(np.clip(means.values[s], low, high)) if np.isfinite(means.values[s]) else None,
+        None if interval is None else (max(low, interval[0]), min(high, interval[1])),
+        sets[s],
+        int(means.labels[s]),
+        images,
+        effective / images if images and np.isfinite(effective) else None,
+        _lee(found, placed, s) if found.kind == "pairwise" else None,
+        *strengths.of(s),
+    )
+
+
+# ---------------------------------------------------------------- win rates: two more methods
+
+
+@dataclass(frozen=True, eq=False)
+class _Strengths:
+    naive: FloatArray | None = None
+    values: FloatArray | None = None
+    errors: FloatArray | None = None
+    freedom: FloatArray | None = None
+
+    def of(self, s: int) -> tuple[float | None, float | None, Interval | None]:
+        naive = None if self.naive is None else float(self.naive[s])
+        if self.values is None or self.errors is None or self.freedom is None:
+            return naive, None, None
+        value, reach = float(self.values[s]), float(self.errors[s] * stats.t.isf(0.025, self.freedom[s]))
+        return naive, value, (value - reach, value + reach)
+
+
+def _strengths(found: Items, placed: Placed, means: PooledMeans) -> _Strengths:
+    """Bradley–Terry by the judge alone and corrected; nothing where it cannot be fitted."""
+    if found.kind != "pairwise" or not np.isfinite(means.values).all():
+        return _Strengths()
+    first = np.flatnonzero(found.option == 0)
+    second = {found.item[i]: i for i in np.flatnonzero(found.option == 1)}
+    other = np.array([second[found.item[i]] for i in first])
+    said, truth = found.filled()[first], placed.y[first]
+    labelled = np.isfinite(truth)
+    raw = np.where(labelled, 1 / np.where(np.isfinite(placed.probability[first]), placed.probability[first], 1.0), 0.0)
+    weight = raw * first.size / raw.sum()
+    outcome = means.lam * said + np.where(labelled, weight * (np.nan_to_num(truth) - means.lam * said), 0.0)
+    shared = (found.source[first], found.source[other], found.image[first], len(found.names))
+    naive, fitted = powered_strengths(said, *shared), powered_strengths(outcome, *shared)
+    if fitted is None:
+        return _Strengths(None if naive is None else naive.values)
+    errors, freedom = np.sqrt(np.diag(fitted.covariance)), np.maximum(means.label_images - 1.0, 1.0)
+    return _Strengths(None if naive is None else naive.values, fitted.values, errors, freedom)
+
+
+def _lee(found: Items, placed: Placed, s: int) -> LeeCorrection | None:
+    """By the judge's error rates on this source's own labels; None where they hold no win, no loss or no skill."""
+    own = found.source == s
+    said, truth = found.filled()[own], placed.y[own]
+    won, lost = truth == 1, truth == 0
+    if not won.any() or not lost.any():
+        return None
+    specificity, sensitivity = float(1 - said[lost].mean()), float(said[won].mean())
+    if specificity + sensitivity <= 1:
+        return None
+    return lee_correction(float(said.mean()), int(said.size), specificity, sensitivity, int(lost.sum()), int(won.sum()))
+
+
+# ---------------------------------------------------------------- what it rests on, and how many labels
+
+
+def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assumption, ...]:
+    labelled = np.isfinite(placed.y)
+    told = bool(np.isfinite(placed.probability[labelled]).all())
+    how = "with the probabilities of the labels file" if told else "at random, all items of a source alike"
+    drawn = Assumption(
+        f"the labelled items were chosen {how}",
+        "the judge says of the labelled items what it says of all",
+        None if means.balance_p is None else means.balance_p >= 0.01,
+        means.balance_p,
+    )
+    few = int(means.label_images[np.isfinite(means.values)].min())
+    enough = Assumption("errors are near normal", "each source has labels on at least 10 images", few >= 10)
+    absent = float((~np.isfinite(found.said)).mean())
+    replies = Assumption(
+        "none of the replies: an item without a usable reply counts as the source's mean",
+        f"{absent:.1%} of the items have no usable reply; the naive figure leaves them out",
+        True if absent == 0 else None,
+    )
+    lee = "Lee's rate: items are independent, and the judge errs on all items as on the labelled"
+    rates = Assumption(lee, "none", None)
+    return (drawn, enough, replies, rates) if found.kind == "pairwise" else (drawn, enough, replies)
+
+
+def _labels_for(gap: float, means: PooledMeans, labels: int) -> int | None:
+    """Labels in all at which the typical difference of two sources has a standard error of ``gap`` / 2.8."""
+    known = np.flatnonzero(np.isfinite(means.values))
+    first, second = (known[side] for side in np.triu_indices(known.size, 1))
+
+    def of_difference(matrix: FloatArray) -> float:
+        return float(np.median(matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]))
+
+    shrinking = of_difference(means.label_covariance)
+    fixed = max(0.0, of_difference(means.covariance) - shrinking)
+    room = (gap / REACH) ** 2 - fixed
+    return int(np.ceil(labels * shrinking / room)) if room > 0 else None

@@ -1,0 +1,199 @@
+"""What a judge says of every source on every item: one row an item and source, all encodings and repeats averaged.
+
+A scoring question is an item of one source (its score); a pairwise or ranking question is an item of each of its
+sources (the share of the others that it beats: 1, ½, 0 …). Several runs are averaged: the panel's mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.join import LETTERS, Study
+from visualjudge.errors import DataError
+from visualjudge.records import FloatArray, IntArray
+
+MEASURES = {"scoring": "mean score", "pairwise": "win rate", "ranking": "win rate in rankings"}
+RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """One kind of question: ``said`` and ``truth`` (R,), with the option, source, image and item of every row.
+
+    ``said`` is NaN where no reply could be used. ``spread`` is the judge's own disagreement about the item: between
+    encodings, repeats, orders and judges, or by the probability it gives.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    item: tuple[str, ...]
+    annotation: tuple[str, ...]
+    option: IntArray
+    source: IntArray
+    image: IntArray
+    said: FloatArray
+    truth: FloatArray
+    spread: FloatArray
+
+    @property
+    def images(self) -> int:
+        """Number of different images."""
+        return int(np.unique(self.image).size)
+
+    @property
+    def measure(self) -> str:
+        """What the mean of ``said`` is called."""
+        return MEASURES[self.kind]
+
+    def filled(self) -> FloatArray:
+        """``said`` with the source's mean where no reply could be used: a prediction like any other."""
+        known = np.isfinite(self.said)
+        sums = np.bincount(self.source, np.where(known, self.said, 0.0), len(self.names))
+        counts = np.bincount(self.source, known, len(self.names))
+        overall = float(sums.sum() / max(counts.sum(), 1))
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+        return np.asarray(np.where(known, self.said, means[self.source]))
+
+
+def kinds(study: Study) -> list[str]:
+    """The kinds of questions that the runs answered and that compare named sources, in the order of trust."""
+    return [kind for kind in ("pairwise", "ranking", "scoring") if len(items(study, kind).names) > 1]
+
+
+def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items:
+    """The items of one kind of question, over the runs numbered ``runs`` (None: all)."""
+    chosen = range(len(study.runs)) if runs is None else runs
+    tables = [_long(study.kind(run, kind)) for run in chosen]
+    keys = ["item", "annotation", "option", "source", "image"]
+    named = [t.rename({"said": f"said{i}", "spread": f"spread{i}", "truth": f"truth{i}"}) for i, t in enumerate(tables)]
+    table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("item", "option")
+    columns = {name: [c for c in table.columns if c.startswith(name)] for name in ("said", "spread", "truth")}
+    merged = table.with_columns(
+        said=pl.mean_horizontal(columns["said"]),
+        truth=pl.coalesce(columns["truth"]),
+        spread=pl.mean_horizontal(columns["spread"]).fill_null(0.0) + _between(columns["said"]),
+    )
+    names = tuple(sorted(merged["source"].unique().to_list()))
+    place = {name: i for i, name in enumerate(names)}
+    images = {name: i for i, name in enumerate(sorted(merged["image"].unique().to_list()))}
+
+    def floats(column: str) -> FloatArray:
+        return np.asarray(merged[column].cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=float)
+
+    return Items(
+        kind,
+        names,
+        tuple(merged["item"].to_list()),
+        tuple(merged["annotation"].to_list()),
+        merged["option"].cast(pl.Int64).to_numpy(),
+        np.array([place[name] for name in merged["source"]], dtype=np.int64),
+        np.array([images[name] for name in merged["image"]], dtype=np.int64),
+        floats("said"),
+        floats("truth"),
+        floats("spread"),
+    )
+
+
+def _between(columns: list[str]) -> pl.Expr:
+    """The range of what several runs say."""
+    return (pl.max_horizontal(columns) - pl.min_horizontal(columns)).fill_null(0.0) if len(columns) > 1 else pl.lit(0.0)
+
+
+def _long(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """One row an item and source of one run."""
+    if verdicts.height == 0:
+        texts = dict.fromkeys(("item", "annotation", "source", "image"), pl.String)
+        numbers = dict.fromkeys(("said", "truth", "spread"), pl.Float64)
+        return pl.DataFrame(schema={**texts, "option": pl.Int64, **numbers})
+    kind = str(verdicts["kind"][0])
+    rows = _SAID[kind](verdicts).drop_nulls("source")
+    return rows.group_by("item", "annotation", "option", "source", "image").agg(
+        said=pl.col("said").mean(),
+        truth=pl.col("truth").mean(),
+        spread=pl.col("said").std().fill_null(0.0) + pl.col("doubt").mean().fill_null(0.0),
+    )
+
+
+def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
+    annotation = pl.col("annotations").list.first()
+    return verdicts.select(
+        pl.col("image"),
+        item=pl.col("task") + "/" + annotation,
+        annotation=annotation,
+        option=pl.lit(0, dtype=pl.Int64),
+        source=pl.col("sources").list.first(),
+        said=pl.when(pl.col("parsed")).then(pl.col("number")),
+        truth=pl.col("truth"),
+        doubt=pl.lit(None, dtype=pl.Float64),
+    )
+
+
+def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
+    parts = []
+    for side, letter in enumerate("AB"):
+        probability = pl.col("probability_a") if side == 0 else 1 - pl.col("probability_a")
+        parts.append(
+            verdicts.select(
+                pl.col("image"),
+                item=pl.col("id"),
+                annotation=pl.col("annotations").list.get(side),
+                option=pl.lit(side, dtype=pl.Int64),
+                source=pl.col("sources").list.get(side, null_on_oob=True),
+                said=pl.when(pl.col("parsed")).then((pl.col("text") == letter).cast(pl.Float64)),
+                truth=(pl.col("answer") == letter).cast(pl.Float64),
+                doubt=(probability * (1 - probability)).sqrt(),
+            )
+        )
+    return _of_two_sources(pl.concat(parts))
+
+
+def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
+    others = (pl.col("options") - 1).cast(pl.Float64)
+    parts = []
+    for side in range(max(verdicts["options"].to_list())):
+        letter = LETTERS[side]
+
+        def beaten(text: pl.Expr, letter: str = letter) -> pl.Expr:
+            return (others - text.str.find(letter, literal=True).cast(pl.Float64)) / others
+
+        parts.append(
+            verdicts.filter(pl.col("options") > side).select(
+                pl.col("image"),
+                item=pl.col("id"),
+                annotation=pl.col("annotations").list.get(side),
+                option=pl.lit(side, dtype=pl.Int64),
+                source=pl.col("sources").list.get(side, null_on_oob=True),
+                said=pl.when(pl.col("parsed")).then(beaten(pl.col("text"))),
+                truth=beaten(pl.col("answer")),
+                doubt=pl.lit(None, dtype=pl.Float64),
+            )
+        )
+    return _of_two_sources(pl.concat(parts))
+
+
+def _of_two_sources(rows: pl.DataFrame) -> pl.DataFrame:
+    """Only questions that compare different sources say anything of sources."""
+    return rows.filter(pl.col("source").n_unique().over("item") > 1)
+
+
+_SAID = {"scoring": _scoring, "pairwise": _pairwise, "ranking": _ranking}
+
+
+def require_sources(found: Items) -> Items:
+    """``found``, if at least two sources are named.
+
+    Raises
+    ------
+    DataError
+        If the questions name fewer.
+    """
+    if len(found.names) < 2:
+        raise DataError(
+            f"the {found.kind} questions compare {len(found.names)} named sources, at least 2 are needed; "
+            "import predictions with --source NAME and build again"
+        )
+    return found

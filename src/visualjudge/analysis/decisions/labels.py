@@ -1,0 +1,181 @@
+"""Labels that people gave: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``.
+
+A ``probability`` column (as ``visualjudge label`` writes it) says with which probability each item was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.decisions.items import Items
+from visualjudge.analysis.join import LETTERS, Study
+from visualjudge.errors import DataError, Problem
+from visualjudge.records import FloatArray
+
+FORMS = {"annotation_id": "score", "question_id": "answer"}
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a person said of one annotation (a score) or question (an answer), and how it came to be asked."""
+
+    name: str
+    said: str
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """``by`` is ``annotation_id`` or ``question_id``; one label a name, what could not be read in ``problems``."""
+
+    by: str
+    labels: Mapping[str, Label]
+    problems: tuple[Problem, ...]
+
+
+def read_labels(path: str | Path) -> Labels:
+    """Read ``path``. Rows without a score or answer (not labelled yet) are skipped.
+
+    Raises
+    ------
+    DataError
+        If the file is not there, is no CSV, lacks its columns, or labels nothing.
+    """
+    home = Path(path)
+    table = _table(home)
+    by = next((name for name, said in FORMS.items() if {name, said} <= set(table.columns)), None)
+    if by is None:
+        said = ",".join(table.columns)
+        raise DataError(f"{home}: columns must be annotation_id,score or question_id,answer, got {said}")
+    labels: dict[str, Label] = {}
+    problems: list[Problem] = []
+    for number, row in enumerate(table.iter_rows(named=True), 2):
+        said = (row[FORMS[by]] or "").strip()
+        if not said:
+            continue
+        name = (row[by] or "").strip()
+        reason = "is empty" if not name else f"{name} is labelled twice" if name in labels else None
+        chance = _probability(row.get("probability"))
+        if reason is None and chance == "bad":
+            reason = f"probability must be above 0 and at most 1, got {row['probability']}"
+        if reason:
+            problems.append(Problem(str(home), f"row {number}", by, reason))
+            continue
+        labels[name] = Label(name, said, chance if isinstance(chance, float) else None)
+    if not labels:
+        raise DataError(f"{home}: holds no label; fill in the column {FORMS[by]}")
+    return Labels(by, labels, tuple(problems))
+
+
+def _table(path: Path) -> pl.DataFrame:
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    try:
+        return pl.read_csv(path, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def _probability(text: str | None) -> float | str | None:
+    if text is None or not text.strip():
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return "bad"
+    return value if 0 < value <= 1 else "bad"
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where there is none."""
+
+    y: FloatArray
+    probability: FloatArray
+    problems: tuple[Problem, ...]
+
+
+def kind_of(labels: Labels, study: Study) -> str:
+    """The kind of question that the labels answer: scoring for scores, else the kind of the labelled questions.
+
+    Raises
+    ------
+    DataError
+        If the runs hold none of them, or the labels answer questions of two kinds.
+    """
+    if labels.by == "annotation_id":
+        return "scoring"
+    known = study.questions.filter(pl.col("id").is_in(list(labels.labels)))
+    found = sorted(known["kind"].unique().to_list())
+    if len(found) != 1:
+        said = f"questions of {len(found)} kinds ({', '.join(found)})" if found else "no question of the dataset"
+        raise DataError(f"labels: question_id: they answer {said}; label questions of one kind")
+    return str(found[0])
+
+
+def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
+    """Each label on its rows; labels that fit no item, or say what cannot be read, become problems."""
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(items.item):
+        rows.setdefault(name, []).append(row)
+        if items.kind == "scoring":
+            rows.setdefault(items.annotation[row], []).append(row)
+    if labels.by == "question_id" and items.kind == "scoring":
+        rows = _by_question(rows, study)
+    y, chances = (np.full(len(items.item), np.nan) for _ in range(2))
+    problems = []
+    for label in labels.labels.values():
+        where = rows.get(label.name)
+        values = None if where is None else _values(label.said, items, where)
+        if where is None or values is None:
+            problems.append(Problem(file, label.name, *_reason(label, labels.by, items.kind, where)))
+            continue
+        y[where] = values
+        chances[where] = np.nan if label.probability is None else label.probability
+    return Placed(y, chances, tuple(problems))
+
+
+def _reason(label: Label, by: str, kind: str, where: list[int] | None) -> tuple[str, str]:
+    """The field that is wrong, and why."""
+    if where is None:
+        return by, "no run judged it"
+    if by == "annotation_id" and len(where) > 1:
+        return by, "several tasks have it; write TASK/annotation_id"
+    wanted = {"scoring": "a number from 0 to 10", "pairwise": "A, B or tie", "ranking": "a ranking such as BCA"}
+    return FORMS[by], f"must be {wanted[kind]}, got {label.said!r}"
+
+
+def _by_question(rows: Mapping[str, list[int]], study: Study) -> dict[str, list[int]]:
+    scoring = study.questions.filter(pl.col("kind") == "scoring")
+    pairs = scoring.select("id", item=pl.col("task") + "/" + pl.col("annotations").list.first())
+    return {name: rows[item] for name, item in pairs.iter_rows() if item in rows}
+
+
+def _values(said: str, items: Items, where: list[int]) -> list[float] | None:
+    """What the label gives each row: a score 0..10, or each source's share of the others beaten."""
+    if items.kind == "scoring":
+        if len(where) > 1:
+            return None
+        try:
+            score = float(said)
+        except ValueError:
+            return None
+        return [score] if 0 <= score <= 10 else None
+    answer = said.upper()
+    letters = _letters(items, where)
+    if answer == "TIE" and items.kind == "pairwise":
+        return [0.5] * len(where)
+    if items.kind == "pairwise":
+        return [float(letter == answer) for letter in letters] if answer in ("A", "B") else None
+    if sorted(answer) != sorted(letters):
+        return None
+    return [(len(answer) - 1 - answer.index(letter)) / (len(answer) - 1) for letter in letters]
+
+
+def _letters(items: Items, where: list[int]) -> list[str]:
+    return [LETTERS[items.option[row]] for row in where]

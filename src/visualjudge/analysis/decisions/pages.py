@@ -1,0 +1,104 @@
+"""The decisions as tables: text for a terminal, Markdown, HTML. All values are escaped; no script, no request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.correct import Leaderboard
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, and the sentences that stand below."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    title: str = ""
+
+    def text(self) -> str:
+        """Aligned columns."""
+        lines = [self.columns, *self.rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
+        body = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        ]
+        return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
+
+    def markdown(self) -> str:
+        """A Markdown table."""
+        safe = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in self.rows]
+        head = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
+        body = ["| " + " | ".join(row) + " |" for row in safe]
+        title = [f"### {self.title}", ""] if self.title else []
+        return "\n".join([*title, *head, *body, "", *(f"{note}\n" for note in self.notes)])
+
+    def html(self) -> str:
+        """A table element and its notes."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        title = f"<h3>{escape(self.title)}</h3>" if self.title else ""
+        return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number, or a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def span(interval: Interval | None, digits: int = 3) -> str:
+    """An interval, or a dash."""
+    return "–" if interval is None else f"{interval[0]:.{digits}f} to {interval[1]:.{digits}f}"
+
+
+def ranks(found: tuple[int, int] | None) -> str:
+    """A rank set: one rank, or from best to worst."""
+    if found is None:
+        return "–"
+    return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
+
+
+def leaderboard_table(board: Leaderboard) -> Table:
+    """A corrected leaderboard."""
+    lee, strength = (any(getattr(row, name) is not None for row in board.rows) for name in ("lee", "strength"))
+    columns = ["Source", f"Judge's {board.measure}", "Corrected", "95 %", "Ranks", "Labels"]
+    columns += ["By Lee", "95 %"] if lee else []
+    columns += ["Strength", "95 %"] if strength else []
+    rows = []
+    for row in board.rows:
+        cells = [row.source, number(row.naive), number(row.corrected), span(row.interval), ranks(row.rank_set)]
+        cells.append(str(row.labels))
+        if lee:
+            cells += [number(row.lee.value), span(row.lee.interval)] if row.lee else ["–", "–"]
+        if strength:
+            cells += [number(row.strength, 2), span(row.strength_interval, 2)]
+        rows.append(tuple(cells))
+    return Table(tuple(columns), tuple(rows), leaderboard_notes(board))
+
+
+def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
+    """What the figures are, what they assume, and how many labels a gap needs."""
+    who = " + ".join(board.judges)
+    scope = f"{board.labels} labels, {board.images} images, λ {board.lam:.2f}"
+    out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}"]
+    for assumption in board.assumptions:
+        said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
+        p = "" if assumption.p is None else f", p = {assumption.p:.2g}"
+        out.append(f"assumes {assumption.assumes}; check: {assumption.check}: {said}{p}")
+    if board.gap is not None:
+        need = board.labels_for_gap
+        told = "labels alone do not decide it: more images are needed" if need is None else f"{need} labels in all"
+        out.append(f"a difference of {board.gap:g}: {told}")
+    return tuple(out)
+
+
+def join_notes(parts: Sequence[str]) -> str:
+    """Sentences in one paragraph."""
+    return " ".join(part.rstrip(".") + "." for part in parts)

@@ -1,0 +1,42 @@
+"""``visualjudge correct``: a leaderboard from many judge verdicts and few labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def correct(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; several count as a panel.", show_default=False)],
+    labels: Annotated[
+        Path, typer.Option(help="CSV: annotation_id,score or question_id,answer (and probability).", show_default=False)
+    ],
+    json: Annotated[Path | None, typer.Option("--json", help="Where the figures go as JSON.")] = None,
+    gap: Annotated[float | None, typer.Option(min=0, help="How many labels decide such a difference?")] = None,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
+) -> None:
+    """Correct a judge's mean scores or win rates by a few labels from people, with intervals and rank sets.
+
+    Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json --gap 0.5
+    """
+    from visualjudge.analysis.decisions.correct import correct as figures
+    from visualjudge.analysis.decisions.shapes import leaderboard_json
+    from visualjudge.atomic import write_json
+    from visualjudge.errors import UsageError
+
+    if gap is not None and gap <= 0:
+        raise UsageError(f"--gap must be above 0, got {gap:g}")
+    board = figures(runs, labels, dataset=dataset, gap=gap)
+    typer.echo(str(board))
+    if json is not None:
+        write_json(json, leaderboard_json(board))
+    for problem in board.problems:
+        typer.echo(f"visualjudge: {problem}", err=True)
+    if board.problems:
+        typer.echo(f"visualjudge: {len(board.problems)} labels left out", err=True)
+        raise typer.Exit(1)

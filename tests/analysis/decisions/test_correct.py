@@ -1,0 +1,158 @@
+"""The corrected leaderboard and the queue of labels."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decided import World, choices_of, scores_of
+from visualjudge.analysis import study_of
+from visualjudge.analysis.decisions.correct import correct_study
+from visualjudge.analysis.decisions.label import label_study
+from visualjudge.analysis.decisions.shapes import leaderboard_json
+from visualjudge.analysis.join import Study
+from visualjudge.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World.of(60, 5)
+
+
+def _scored(world: World, **judge: object) -> Study:
+    questions = world.scoring_questions()
+    return study_of(questions, {"judge": scores_of(questions, 0.6, **judge)})  # type: ignore[arg-type]
+
+
+def _labels(path: Path, rows: list[tuple[str, ...]], head: str = "annotation_id,score") -> Path:
+    path.write_text("\n".join([head, *(",".join(row) for row in rows)]) + "\n")
+    return path
+
+
+def _random_scores(world: World, path: Path, images: int, seed: int = 0) -> Path:
+    chosen = np.random.default_rng(seed).choice(world.truth.shape[0], images, replace=False)
+    rows = [(f"a{g}-{s}", str(world.truth[g, s])) for g in chosen for s in range(world.truth.shape[1])]
+    return _labels(path, rows)
+
+
+def test_a_favoured_source_is_put_back_in_its_place(world: World, tmp_path: Path) -> None:
+    study = _scored(world, bias={"model 4": 3.0})
+    board = correct_study(study, _random_scores(world, tmp_path / "labels.csv", 20))
+    naive_best = max(board.rows, key=lambda row: row.naive or 0).source
+    assert (naive_best, board.rows[0].source) == ("model 4", "model 0")
+    assert "model 4" in {row.source for row in board.rows[-2:]}
+    for row in board.rows:
+        true = world.truth[:, int(row.source[-1])].mean()
+        assert row.interval is not None and row.interval[0] - 0.2 < true < row.interval[1] + 0.2
+        assert row.rank_set is not None and row.rank_set[0] <= int(row.source[-1]) + 1 <= row.rank_set[1]
+
+
+def test_the_judge_makes_intervals_narrower_than_labels_alone(world: World, tmp_path: Path) -> None:
+    labels = _random_scores(world, tmp_path / "labels.csv", 15)
+    good = correct_study(_scored(world), labels)
+    questions = world.scoring_questions()
+    noise = correct_study(study_of(questions, {"judge": scores_of(questions, 30.0)}), labels)
+    assert good.lam > 0.5 > 0.2 > noise.lam
+    widths = [np.mean([row.interval[1] - row.interval[0] for row in b.rows if row.interval]) for b in (good, noise)]
+    assert widths[0] < 0.8 * widths[1]
+    assert np.mean([row.worth or 0 for row in good.rows]) > 1.5
+
+
+def test_win_rates_come_with_lee_and_strengths(world: World, tmp_path: Path) -> None:
+    questions = world.pair_questions()
+    study = study_of(questions, {"judge": choices_of(questions, 0.85)})
+    chosen = np.random.default_rng(1).choice(len(questions), 200, replace=False)
+    rows = [(questions[i].id, str(questions[i].answer)) for i in chosen]
+    board = correct_study(study, _labels(tmp_path / "labels.csv", rows, "question_id,answer"))
+    wins = dict.fromkeys(world.names, 0.0)
+    for question in questions:
+        wins[str(question.sources["AB".index(str(question.answer))])] += 1 / (60 * 4)
+    for row in board.rows:
+        assert row.interval is not None and row.interval[0] <= wins[row.source] <= row.interval[1]
+        assert row.lee is not None and row.lee.interval[0] <= wins[row.source] <= row.lee.interval[1]
+        assert row.strength is not None and row.naive_strength is not None
+    assert board.measure == "win rate"
+    spread = [
+        max(values) - min(values) for values in zip(*((r.naive_strength, r.strength) for r in board.rows), strict=True)
+    ]
+    assert spread[1] > spread[0]  # errors of the judge shrink strengths; the correction widens them again
+
+
+def test_json_has_the_promised_shape(world: World, tmp_path: Path) -> None:
+    found = leaderboard_json(correct_study(_scored(world), _random_scores(world, tmp_path / "l.csv", 12), gap=0.3))
+    assert {"rows", "method", "lambda"} <= set(found)
+    assert {"source", "naive", "corrected", "ci95", "rank_set", "labels"} <= set(found["rows"][0])
+    assert found["rows"][0]["labels"] == 12 and found["labels"] == 60
+    assert found["labels_for_gap"] is None or found["labels_for_gap"] > 0
+
+
+def test_labels_that_fit_nothing_are_named_and_left_out(world: World, tmp_path: Path) -> None:
+    path = _random_scores(world, tmp_path / "labels.csv", 10)
+    with path.open("a") as file:
+        file.write("nobody,3\na0-0x,4\na59-1,eleven\na58-1,11\n")
+    board = correct_study(_scored(world), path)
+    said = [str(problem) for problem in board.problems]
+    assert len(said) == 4
+    assert any("nobody" in line and "no run judged it" in line for line in said)
+    assert any("must be a number from 0 to 10, got 'eleven'" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,score\na0-0,1\n", "columns must be annotation_id,score or question_id,answer"),
+        ("annotation_id,score\na0-0,\n", "holds no label"),
+        ("annotation_id,score\na0-0,5\n", "at least 3 images"),
+        ("annotation_id,score\nzzz,5\n", "no label is on an item"),
+    ],
+)
+def test_labels_that_cannot_serve_are_refused(world: World, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(DataError, match=said):
+        correct_study(_scored(world), tmp_path / "labels.csv")
+
+
+def test_one_source_is_no_leaderboard(tmp_path: Path) -> None:
+    small = World.of(10, 1)
+    with pytest.raises(DataError, match="at least 2"):
+        correct_study(_scored(small), _random_scores(small, tmp_path / "labels.csv", 5))
+
+
+def test_the_queue_can_be_filled_in_and_read_back(world: World, tmp_path: Path) -> None:
+    study = _scored(world)
+    queue = label_study(study, 40)
+    assert len(queue.items) == 40 and queue.pool == 300
+    counts = [sum(name in item.sources for item in queue.items) for name in world.names]
+    assert sum(counts) == 40 and min(counts) >= 4
+    table = queue.table().to_dicts()
+    for row in table:
+        g, s = row["annotation_id"][1:].split("-")
+        row["score"] = world.truth[int(g), int(s)]
+    path = tmp_path / "next.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+    board = correct_study(study, path)
+    assert board.labels == 40 and "probabilities of the labels file" in board.assumptions[0].assumes
+
+
+def test_labels_that_are_there_are_kept_and_not_drawn_again(world: World, tmp_path: Path) -> None:
+    first = _random_scores(world, tmp_path / "labels.csv", 6)
+    queue = label_study(_scored(world), 20, labels=first)
+    before, after = queue.items[:30], queue.items[30:]
+    assert all(item.said is not None and item.probability == 1 for item in before)
+    assert len(after) == 20 and not {i.name for i in before} & {i.name for i in after}
+
+
+def test_the_queue_is_the_same_for_the_same_seed(world: World) -> None:
+    study = _scored(world)
+    assert label_study(study, 20).items == label_study(study, 20).items != label_study(study, 20, seed=1).items
+
+
+def test_more_labels_than_items_are_refused(world: World) -> None:
+    with pytest.raises(DataError, match="at most the 300 items"):
+        label_study(_scored(world), 301)
