@@ -56,7 +56,7 @@ def _named(target: Path) -> Iterator[None]:
 
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write ``content`` to ``path`` atomically."""
-    with atomic_path(path) as scratch:
+    with atomic_path(path) as scratch, _named(Path(path)):
         scratch.write_bytes(content)
 
 

@@ -107,10 +107,10 @@ def test_question_without_a_field_cannot_be_read(dataset: Path, field: str) -> N
 
 def test_broken_json_names_the_file(dataset: Path) -> None:
     (dataset / "questions.json").write_text("{not json")
-    with pytest.raises(DataError, match=r"questions\.json: is not JSON"):
+    with pytest.raises(DataError, match=r"questions\.json: must be JSON"):
         load_dataset(dataset)
 
 
 def test_other_folder_is_no_dataset(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no dataset"):
+    with pytest.raises(UsageError, match="is not a dataset"):
         load_dataset(tmp_path)

@@ -30,6 +30,39 @@ def test_a_journal_with_records_is_not_begun_again(tmp_path: Path) -> None:
         Journal.create(tmp_path / "j")
 
 
+def test_partial_lines_in_the_middle_are_removed_on_resume(tmp_path: Path) -> None:
+    """A full disk took half a line, and a writer of version 0.1 appended the next to it."""
+    path = tmp_path / "j"
+    path.write_bytes(b'{"id":1}\n{"id":2,"te{"id":3}\n{"id":4}\n{"id":5')
+    with Journal.resume(path) as journal:
+        assert [record["id"] for record in journal.records()] == [1, 4]
+        assert journal.torn_bytes == len(b'{"id":2,"te{"id":3}\n{"id":5')
+        journal.write({"id": 6})
+    assert path.read_bytes() == b'{"id":1}\n{"id":4}\n{"id":6}\n'
+
+
+def test_a_record_that_a_full_disk_took_in_part_is_removed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "j", os.write
+    with Journal.create(path) as journal:
+        journal.write({"id": 1})
+        monkeypatch.setattr(os, "write", lambda handle, data: real(handle, data[:5]))
+        with pytest.raises(RunError, match="No space left"):
+            journal.write({"id": 2})
+        monkeypatch.undo()
+        journal.write({"id": 3})
+    assert path.read_bytes() == b'{"id":1}\n{"id":3}\n'
+
+
+def test_create_locks_before_it_looks(tmp_path: Path) -> None:
+    """A second writer is told of the first one, not of the records that the first one has written by then."""
+    with Journal.create(tmp_path / "j") as journal:
+        journal.write({"id": 1})
+        with pytest.raises(RunError, match="another process"):
+            Journal.create(tmp_path / "j")
+
+
 @pytest.mark.parametrize("tail", [b'{"id":2,"val', b'{"id":2', b"\0\0\0", b'"text"', b'{"id":2,"val\n'])
 def test_a_torn_last_line_is_cut_off_on_resume(tmp_path: Path, tail: bytes) -> None:
     path = tmp_path / "j"

@@ -17,12 +17,11 @@ from visualjudge.errors import ApiError, DataError, UsageError
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
+from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import (
     Options,
     RunReport,
     check_pictures,
-    read_manifest,
-    read_verdicts,
     run_judge,
     total_asks,
 )
@@ -86,13 +85,50 @@ def test_resume_asks_only_what_is_missing(dataset: Dataset, tmp_path: Path) -> N
 def test_a_run_is_not_resumed_by_another_judge_or_dataset(dataset: Dataset, tmp_path: Path) -> None:
     judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", limit=1)
     other = QuestionJudge(ScriptedClient(["A"], model_name="other"), dataset.root)
-    with pytest.raises(UsageError, match="model 'scripted'"):
+    with pytest.raises(UsageError, match='model was "scripted", now "other"'):
         judged(dataset, other, tmp_path / "run", resume=True)
     elsewhere = load_dataset(make_dataset(tmp_path / "ds2", pairwise=3))
-    with pytest.raises(UsageError, match=r"another questions\.json"):
+    with pytest.raises(UsageError, match=r"questions\.json was"):
         judged(elsewhere, QuestionJudge(ScriptedClient(["A"]), elsewhere.root), tmp_path / "run", resume=True)
     with pytest.raises(UsageError, match="--resume"):
         judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run")
+
+
+def test_resume_lists_every_setting_that_differs_and_records_those_accepted(dataset: Dataset, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root, seed=1), out, limit=2)
+    other = QuestionJudge(ScriptedClient(["A"]), dataset.root, "json", retries=2, seed=1)
+    with pytest.raises(UsageError, match=r'mode was "text", now "json"; retries was 0, now 2\. Choose another --out'):
+        judged(dataset, other, out, resume=True)
+    judged(dataset, other, out, resume=True, accept_changes=True, limit=4)
+    told = RunFolder(out).manifest()
+    fields = {"mode": {"was": "text", "now": "json"}, "retries": {"was": 0, "now": 2}}
+    assert [(change["verdicts"], change["fields"]) for change in told["changes"]] == [(2, fields)]
+    judged(dataset, other, out, resume=True)
+    assert RunFolder(out).manifest()["changes"] == told["changes"]
+
+
+def test_questions_edited_after_the_build_are_another_dataset(dataset: Dataset, tmp_path: Path) -> None:
+    """Although dataset.json still states the old checksum."""
+    judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", limit=1)
+    path = dataset.root / "questions.json"
+    path.write_text(path.read_text().replace("8.0", "1.0"))
+    edited = load_dataset(dataset.root)
+    assert edited.checksum == dataset.checksum
+    with pytest.raises(UsageError, match=r"questions\.json was"):
+        judged(edited, QuestionJudge(ScriptedClient(["A"]), edited.root), tmp_path / "run", resume=True)
+
+
+def test_a_run_without_verdicts_that_can_be_read_is_not_guessed_at(dataset: Dataset, tmp_path: Path) -> None:
+    judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", limit=2)
+    path = tmp_path / "run" / "verdicts.jsonl"
+    good = path.read_bytes()
+    for line in (b'{"id":1,"order":"AB","value":"A","status":"ok"}\n', b'{"id":"x","value":true,"status":"ok"}\n'):
+        path.write_bytes(line + good)
+        with pytest.raises(DataError, match="line 1 is not a verdict"):
+            RunFolder(tmp_path / "run").verdicts()
+    path.write_bytes(good + b'{"id":"x"')
+    assert len(RunFolder(tmp_path / "run").verdicts()) == 2
 
 
 def test_errors_are_verdicts_and_are_asked_again_only_when_told(dataset: Dataset, tmp_path: Path) -> None:
@@ -111,7 +147,7 @@ def test_errors_are_verdicts_and_are_asked_again_only_when_told(dataset: Dataset
 
 def test_run_json_says_who_judged_what_and_how_it_ended(dataset: Dataset, tmp_path: Path) -> None:
     judged(dataset, baseline_judge("oracle:0.9", dataset.root), tmp_path / "run", swap=True, name="chance")
-    told = read_manifest(tmp_path / "run")
+    told = RunFolder(tmp_path / "run").manifest()
     assert (told["judge"], told["backend"], told["model"]) == ("chance", "baseline", "oracle:0.9")
     assert told["simulated"] is True
     assert told["dataset"] == {"path": str(dataset.root), "checksum": dataset.checksum}
@@ -149,7 +185,7 @@ def test_a_picture_that_cannot_be_read_fails_its_question_alone(dataset: Dataset
 def test_a_panel_gives_the_majority_of_finished_runs(dataset: Dataset, tmp_path: Path) -> None:
     for name, reply in (("one", "A"), ("two", "B"), ("three", "B")):
         judged(dataset, QuestionJudge(ScriptedClient([reply]), dataset.root), tmp_path / name)
-    members = {name: read_verdicts(tmp_path / name) for name in ("one", "two", "three")}
+    members = {name: RunFolder(tmp_path / name).verdicts() for name in ("one", "two", "three")}
     judged(dataset, PanelJudge(members), tmp_path / "panel")
     verdicts = lines(tmp_path / "panel")
     assert {line["value"] for line in verdicts if line["id"].startswith("pairwise")} == {"B"}

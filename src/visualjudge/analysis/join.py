@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from visualjudge.records import Question, Verdict
+from visualjudge.runs.tokens import token_counts
 
 LETTERS = "ABCDE"
 FEATURES = ("text_chars", "png_bytes", "count", "area", "severity")
@@ -72,18 +73,6 @@ class Run:
     def simulated(self) -> bool:
         """The judge knows the answers, or looks at nothing: its figures test the statistics only."""
         return bool(self.info.get("simulated", False))
-
-
-def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | None]:
-    """Prompt and reply tokens of a ``usage``, under OpenAI's, Anthropic's or Google's names."""
-    found = []
-    for names in (
-        ("prompt_tokens", "input_tokens", "prompt_token_count"),
-        ("completion_tokens", "output_tokens", "candidates_token_count"),
-    ):
-        values = [usage[n] for n in names if isinstance(usage.get(n), int) and usage[n] >= 0] if usage else []
-        found.append(values[0] if values else None)
-    return found[0], found[1]
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:

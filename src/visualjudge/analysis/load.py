@@ -1,4 +1,4 @@
-"""Runs and datasets from disk. The only reader of ``run.json`` and ``verdicts.jsonl`` in the analysis."""
+"""Runs and datasets from disk, as tables."""
 
 from __future__ import annotations
 
@@ -8,61 +8,36 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 import polars as pl
 
-from visualjudge.analysis.join import VERDICT_SCHEMA, Run, Study, question_table, token_counts
+from visualjudge.analysis.join import VERDICT_SCHEMA, Run, Study, question_table
 from visualjudge.errors import DataError, UsageError
-from visualjudge.records import Question
-from visualjudge.runs.judging import read_manifest
+from visualjudge.records import Question, Verdict
+from visualjudge.runs.folder import RUN, VERDICTS, RunFolder, VerdictLine
+from visualjudge.runs.tokens import token_counts
 
 CHUNK_LINES = 50_000
-MOST_REPEATS = 1_000_000
-STATUSES = frozenset({"ok", "unparseable", "refusal", "truncated", "api_error"})
 
 
-def _row(line: bytes, offset: int) -> tuple[Any, ...]:
-    """One line of the journal as a row of VERDICT_SCHEMA; raises ValueError or KeyError where it is not a verdict."""
-    v = orjson.loads(line)
-    value, status = v["value"], v["status"]
-    if status not in STATUSES or not isinstance(v["id"], str):
-        raise ValueError(status)
-    number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-    text = value if isinstance(value, str) else None
-    order = v.get("order") or "AB"
-    if order not in ("AB", "BA"):
-        raise ValueError(order)
-    tokens = token_counts(v.get("usage"))
+def _row(line: VerdictLine, verdict: Verdict) -> tuple[Any, ...]:
+    """A verdict as a row of VERDICT_SCHEMA."""
+    value = verdict.value
     return (
-        v["id"],
-        order,
-        _repeat(v.get("repeat")),
-        text,
-        number,
-        status,
-        _number(v.get("probability_a")),
-        _number(v.get("latency_s")),
-        *tokens,
-        offset,
+        verdict.id,
+        verdict.order,
+        verdict.repeat,
+        value if isinstance(value, str) else None,
+        None if isinstance(value, str) else float(value),
+        verdict.status,
+        verdict.probability_a,
+        verdict.latency_s,
+        *token_counts(verdict.usage),
+        line.start,
     )
 
 
-def _repeat(value: Any) -> int:
-    if value is None:
-        return 0
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MOST_REPEATS:
-        raise ValueError(value)
-    return value
-
-
-def _number(value: Any) -> float | None:
-    if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
-        raise ValueError(value)
-    return None if value is None else float(value)
-
-
 def read_verdicts(path: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
-    """The verdicts of a journal, its problems, its warnings.
+    """The verdicts of a run folder, its problems, its warnings.
 
     A last line that was cut short (a killed run) is a warning; any other unreadable line is a problem. Of several
     verdicts for one question, order and repeat the last holds (a resumed run asks failed ones again).
@@ -71,27 +46,22 @@ def read_verdicts(path: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     rows: list[tuple[Any, ...]] = []
     problems: list[str] = []
     warnings: list[str] = []
-    offset = 0
-    with path.open("rb") as journal:
-        for number, line in enumerate(journal, 1):
-            try:
-                rows.append(_row(line, offset))
-            except (ValueError, KeyError, TypeError, AttributeError):
-                if line.strip():
-                    torn = not line.endswith(b"\n")
-                    said = f"{path}: line {number}: " + (
-                        "cut short, left out; finish the run with --resume" if torn else "is no verdict, left out"
-                    )
-                    (warnings if torn else problems).append(said)
-            offset += len(line)
-            if len(rows) >= CHUNK_LINES:
-                frames.append(pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row"))
-                rows = []
+    run = RunFolder(path)
+    for line in run.lines():
+        if line.verdict is not None:
+            rows.append(_row(line, line.verdict))
+        else:
+            said = "cut short, left out; finish the run with --resume" if line.partial else "is no verdict, left out"
+            (warnings if line.partial else problems).append(f"{run.journal_path}: line {line.number}: {said}")
+        if len(rows) >= CHUNK_LINES:
+            frames.append(pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row"))
+            rows = []
     frames.append(pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row"))
     table = pl.concat(frames)
     kept = table.unique(["id", "order", "repeat"], keep="last", maintain_order=True)
     if kept.height < table.height:
-        warnings.append(f"{path}: {table.height - kept.height} verdicts were asked again; the last one of each counts")
+        asked_again = table.height - kept.height
+        warnings.append(f"{run.journal_path}: {asked_again} verdicts were asked again; the last one of each counts")
     return kept, problems, warnings
 
 
@@ -99,17 +69,14 @@ def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
     """The whole verdict at ``offset`` of a run's journal, for the few that the report shows."""
     if run.folder is None or offset is None:
         return {}
-    with (run.folder / "verdicts.jsonl").open("rb") as journal:
-        journal.seek(offset)
-        found = orjson.loads(journal.readline())
-    return found if isinstance(found, dict) else {}
+    return RunFolder(run.folder).record_at(offset)
 
 
 def _info(folder: Path) -> dict[str, Any]:
-    path = folder / "run.json"
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; name a folder that `visualjudge judge --out` wrote")
-    return read_manifest(folder)
+    run = RunFolder(folder)
+    if not run.manifest_path.is_file():
+        raise DataError(f"{run.manifest_path}: no such file; name a folder that `visualjudge judge --out` wrote")
+    return run.manifest()
 
 
 def load_run(folder: str | Path) -> Run:
@@ -122,10 +89,7 @@ def load_run(folder: str | Path) -> Run:
     """
     home = Path(folder)
     info = _info(home)
-    journal = home / "verdicts.jsonl"
-    if not journal.is_file():
-        raise DataError(f"{journal}: no such file; the run has no verdicts yet")
-    table, problems, warnings = read_verdicts(journal)
+    table, problems, warnings = read_verdicts(home)
     name = str(info.get("judge") or info.get("model") or home.name)
     return Run(name, home, info, table, tuple(problems), tuple(warnings))
 
@@ -250,7 +214,7 @@ def input_files(folders: Sequence[str | Path], dataset: str | Path | None = None
     """
     homes = [Path(folder) for folder in folders]
     roots = [Path(dataset)] if dataset is not None else [dataset_path(_info(home)) for home in homes]
-    files = [home / name for home in homes for name in ("verdicts.jsonl", "run.json")]
+    files = [home / name for home in homes for name in (VERDICTS, RUN)]
     return files + [root / name for root in roots if root for name in ("questions.json", "dataset.json")]
 
 

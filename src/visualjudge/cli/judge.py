@@ -61,6 +61,9 @@ def judge(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
     task: Annotated[list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    accept_changes: Annotated[
+        bool, typer.Option("--accept-changes", help="With --resume: go on with other settings; run.json keeps both.")
+    ] = False,
     retry_errors: Annotated[
         bool, typer.Option("--retry-errors", help="With --resume: ask again what ended in an api_error.")
     ] = False,
@@ -96,7 +99,7 @@ def judge(
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out: {out} is a file; name a folder")
     chosen = _dataset(dataset, task)
-    options = Options(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name)
+    options = Options(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
     prices = Prices(price_in, price_out)
     if dry_run:
         _dry_run(chosen, out, options, prices)
@@ -169,10 +172,10 @@ def _question_judge(
 
 def _panel(folders: list[Path]) -> Judge:
     from visualjudge.judges.panel import PanelJudge
-    from visualjudge.runs.judging import read_manifest, read_verdicts
+    from visualjudge.runs.folder import RunFolder
 
-    members = {str(folder): read_verdicts(folder) for folder in folders}
-    simulated = any(read_manifest(folder).get("simulated") for folder in folders)
+    members = {str(folder): RunFolder(folder).verdicts() for folder in folders}
+    simulated = any(RunFolder(folder).manifest().get("simulated") for folder in folders)
     return PanelJudge(members, bool(simulated))
 
 

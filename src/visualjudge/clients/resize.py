@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request
+from visualjudge.clients.base import Client, Identity, ImagePart, Part, Reply, Request
 from visualjudge.clients.wrapping import Wrapping
 from visualjudge.raster.images import png_bytes, rgb_of
 
@@ -35,6 +35,12 @@ class Shrinking(Wrapping):
         super().__init__(inner)
         self.longest_side = longest_side
         self._done: dict[str, tuple[ImagePart, str | None]] = {}
+
+    @property
+    def identity(self) -> Identity:
+        """Of the client that is asked, with the size of the images that it is shown."""
+        inner = self.inner.identity
+        return replace(inner, parameters={**inner.parameters, "max_image_side": self.longest_side})
 
     def __repr__(self) -> str:
         return f"Shrinking({self.inner!r}, {self.longest_side})"

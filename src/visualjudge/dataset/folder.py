@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -32,11 +33,14 @@ class Dataset:
         In the order of the file.
     meta
         ``dataset.json``.
+    digest
+        SHA-256 of ``questions.json`` as it was read.
     """
 
     root: Path
     questions: tuple[Question, ...]
     meta: Mapping[str, Any]
+    digest: str | None = None
 
     @property
     def checksum(self) -> str | None:
@@ -61,12 +65,14 @@ def load_dataset(path: str | Path) -> Dataset:
     """
     root = Path(path)
     if not (root / QUESTIONS).is_file() or not (root / META).is_file():
-        raise UsageError(f"{path}: is no dataset: it has no {QUESTIONS} and {META}")
-    raw = _json(root / QUESTIONS)
-    meta = _json(root / META)
+        missing = " and ".join(name for name in (QUESTIONS, META) if not (root / name).is_file())
+        raise UsageError(f"{path} is not a dataset: {missing} not found")
+    content = _bytes(root / QUESTIONS)
+    raw = _json(root / QUESTIONS, content)
+    meta = _json(root / META, _bytes(root / META))
     if not isinstance(raw, list) or not isinstance(meta, dict):
-        raise DataError(f"{path}: {QUESTIONS} holds an array and {META} an object; these do not")
-    return Dataset(root, tuple(question_from_wire(item, k) for k, item in enumerate(raw)), meta)
+        raise DataError(f"{path}: {QUESTIONS} must hold an array and {META} an object")
+    return Dataset(root, tuple(question_from_wire(item, k) for k, item in enumerate(raw)), meta, _sha256(content))
 
 
 def selected(dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None) -> Dataset:
@@ -91,7 +97,7 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
         If it is no object, or a field is missing or of the wrong kind.
     """
     if not isinstance(raw, dict):
-        raise DataError(f"{QUESTIONS}: question {position + 1}: is no object")
+        raise DataError(f"{QUESTIONS}: question {position + 1}: must be an object")
     name = raw.get("id", f"question {position + 1}")
     try:
         classes = raw["class_of_interest"]
@@ -143,8 +149,19 @@ def _span(raw: Any) -> Span:
     return start, end
 
 
-def _json(path: Path) -> Any:
+def _bytes(path: Path) -> bytes:
     try:
-        return orjson.loads(path.read_bytes())
-    except (orjson.JSONDecodeError, OSError) as error:
-        raise DataError(f"{path}: is not JSON: {error}") from None
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _json(path: Path, content: bytes) -> Any:
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{path}: must be JSON: {error}") from None
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

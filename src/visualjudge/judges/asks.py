@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
-from visualjudge.records import FAILED, Answer, Order, Question, Verdict
+from visualjudge.records import FAILED, Answer, Order, Question, Status, Verdict
 
 _FLIP: dict[Answer, str] = {"A": "B", "B": "A"}
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
+_STATUSES = frozenset(get_args(Status))
+_MOST_REPEATS = 1_000_000
 
 Key = tuple[str, Order, int]
 
@@ -90,21 +92,50 @@ def verdict_line(verdict: Verdict) -> dict[str, Any]:
 
 
 def verdict_of(line: Mapping[str, Any]) -> Verdict:
-    """The verdict of a line. Raises KeyError where a field is missing."""
+    """The verdict of a line; lines of other tools may lack ``order``.
+
+    Raises
+    ------
+    KeyError
+        If a field is missing.
+    ValueError
+        If a field is of the wrong kind.
+    """
     named = ("probability_a", "expected_score", "cause")
     known = {"id", "order", "value", "status", "raw_response", "usage", "latency_s", "repeat", *named}
     return Verdict(
-        id=line["id"],
-        order=line["order"],
-        value=line["value"],
-        status=line["status"],
+        id=_checked(line["id"], isinstance(line["id"], str)),
+        order=_checked(line.get("order") or "AB", (line.get("order") or "AB") in _ORDERS),
+        value=_checked(line["value"], isinstance(line["value"], str) or _is_number(line["value"])),
+        status=_checked(line["status"], line["status"] in _STATUSES),
         raw_response=line.get("raw_response"),
-        usage=line.get("usage"),
-        latency_s=line.get("latency_s"),
-        repeat=line.get("repeat", 0),
+        usage=line.get("usage") if isinstance(line.get("usage"), Mapping) else None,
+        latency_s=_number(line.get("latency_s")),
+        repeat=_repeat(line.get("repeat")),
+        probability_a=_number(line.get("probability_a")),
+        expected_score=_number(line.get("expected_score")),
+        cause=line.get("cause"),
         extra={name: value for name, value in line.items() if name not in known},
-        **{name: line.get(name) for name in named},
     )
+
+
+def _checked(value: Any, holds: bool) -> Any:
+    if not holds:
+        raise ValueError(value)
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else _checked(value, _is_number(value))
+
+
+def _repeat(value: Any) -> int:
+    count = 0 if value is None else value
+    return int(_checked(count, type(count) is int and 0 <= count < _MOST_REPEATS))
 
 
 def failed(ask: Ask, cause: str, **extra: Any) -> Verdict:

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-Usage = Mapping[str, int]
+from visualjudge.runs.tokens import token_counts
 
-INPUT_KEYS = ("prompt_tokens", "input_tokens")
-OUTPUT_KEYS = ("completion_tokens", "output_tokens")
+Usage = Mapping[str, int]
 
 
 def tokens_in(usage: Usage | None) -> int:
     """Tokens of the prompt, as the server counted them; 0 where it did not say."""
-    return _first(usage, INPUT_KEYS)
+    return token_counts(usage)[0] or 0
 
 
 def tokens_out(usage: Usage | None) -> int:
     """Tokens of the reply, as the server counted them; 0 where it did not say."""
-    return _first(usage, OUTPUT_KEYS)
-
-
-def _first(usage: Usage | None, keys: tuple[str, ...]) -> int:
-    return next((int(usage[key]) for key in keys if usage and usage.get(key) is not None), 0)
+    return token_counts(usage)[1] or 0
 
 
 @dataclass(frozen=True, slots=True)

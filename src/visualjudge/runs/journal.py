@@ -7,9 +7,10 @@ one sync runs, further records gather, and the next sync takes them all, so that
 from __future__ import annotations
 
 import asyncio
-import fcntl
+import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,18 +20,52 @@ import orjson
 
 from visualjudge import atomic
 from visualjudge.errors import DataError, RunError, UsageError
+from visualjudge.locks import FileLock
 
 Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
-    """How much of a journal can be read: ``good`` bytes of it, then ``torn`` bytes that a kill left behind."""
+class Line:
+    """One line of a journal; ``record`` is None where it is not a JSON object."""
 
-    good: int
-    torn: int
-    ends_line: bool
-    """Whether the good part ends with a line feed."""
+    number: int
+    start: int
+    raw: bytes
+    record: dict[str, Any] | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it ends with a line feed."""
+        return self.raw.endswith(b"\n")
+
+
+def read_lines(path: str | Path) -> Iterator[Line]:
+    """All lines of a journal that are not blank, readable or not."""
+    start = 0
+    with Path(path).open("rb") as lines:
+        for number, raw in enumerate(lines, 1):
+            if raw.strip():
+                yield Line(number, start, raw, _parse(raw))
+            start += len(raw)
+
+
+def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
+    """The records of a journal, in order; a partial last line is left out.
+
+    Raises
+    ------
+    DataError
+        If a line before the last is not a JSON object.
+    """
+    bad: int | None = None
+    for line in read_lines(path):
+        if bad is not None:
+            raise DataError(f"{path}: line {bad} is not a JSON object; --resume removes it and asks its question again")
+        if line.record is None:
+            bad = line.number
+        else:
+            yield line.record
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -39,47 +74,6 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
-    """The records of a journal, in order; a torn last line is left out.
-
-    Raises
-    ------
-    DataError
-        If a line before the last is not a JSON object: no kill leaves that, so nothing is guessed.
-    """
-    for record, _ in _scan(Path(path)):
-        yield record
-
-
-def _scan(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    """Each record with the offset just past its line."""
-    offset, bad = 0, None
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if bad is not None:
-                raise DataError(
-                    f"{path}: line {bad} is not a JSON object; delete that line, and --resume asks its question again"
-                )
-            offset += len(line)
-            record = _parse(line) if line.strip() else {}
-            if record is None:
-                bad = number
-            elif record:
-                yield record, offset
-
-
-def inspect_tail(path: Path) -> Tail:
-    """Where the readable part of a journal ends."""
-    size = path.stat().st_size
-    good = 0
-    for _, good in _scan(path):  # noqa: B007  the last value is the answer
-        pass
-    with path.open("rb") as file:
-        file.seek(max(good - 1, 0))
-        ends_line = good == 0 or file.read(1) == b"\n"
-    return Tail(good, size - good, ends_line)
 
 
 class Journal:
@@ -91,8 +85,10 @@ class Journal:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.torn_bytes = 0
+        """Bytes of partial lines that :meth:`resume` removed."""
         self._file: int | None = None
-        self._lock: int | None = None
+        self._lock: FileLock | None = None
+        self._end = 0
         self._written = 0
         self._synced = 0
         self._sync: asyncio.Task[None] | None = None
@@ -105,58 +101,95 @@ class Journal:
         ------
         UsageError
             If there is one already that holds records.
+        RunError
+            If another process writes it, or it cannot be written.
         """
         journal = cls(path)
-        if journal.path.exists() and journal.path.stat().st_size:
-            raise UsageError(f"{path} holds a run already: add --resume to go on with it, or choose another --out")
         journal._open()
+        if journal._end:
+            journal.close()
+            raise UsageError(f"{path} holds a run already: add --resume to go on with it, or choose another --out")
         return journal
 
     @classmethod
     def resume(cls, path: str | Path) -> Self:
-        """Go on with a journal, or start it; a torn last line is cut off (``torn_bytes`` says how much)."""
+        """Go on with a journal, or start it. Partial lines, which a kill or a full disk leaves, are removed first.
+
+        Raises
+        ------
+        RunError
+            If another process writes it, or it cannot be written.
+        """
         journal = cls(path)
         journal._open()
-        journal._mend()
+        try:
+            journal._mend()
+        except BaseException:
+            journal.close()
+            raise
         return journal
 
     def _open(self) -> None:
+        self._lock = FileLock(self.path)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_CREAT | os.O_WRONLY, 0o644)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._file = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
-        except BlockingIOError:
-            self.close()
-            raise RunError(
-                f"{self.path} is being written by another process; wait for it or choose another --out"
-            ) from None
+            self._open_file()
         except OSError as error:
             self.close()
             raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
 
+    def _open_file(self) -> None:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._file = os.open(self.path, flags, 0o644)
+        self._end = os.fstat(self._file).st_size
+
     def _mend(self) -> None:
-        tail = inspect_tail(self.path)
+        good, bad, last = 0, 0, b"\n"
+        inside, lines = False, 0
+        for lines, line in enumerate(read_lines(self.path), 1):  # noqa: B007  their number is used below
+            if line.record is None:
+                bad += len(line.raw)
+            else:
+                inside = inside or bad > 0
+                good, last = line.start + len(line.raw), line.raw
+        if lines > 1 and not good:
+            raise DataError(f"{self.path}: holds no JSON object; it is not a run's file and will not be changed")
+        self.torn_bytes = bad if inside else self._end - good
+        if inside:
+            self._rewrite(line.raw for line in read_lines(self.path) if line.record is not None)
+        elif self.torn_bytes:
+            self._cut(good)
+        if good and not last.endswith(b"\n"):
+            self._append(b"\n")
+
+    def _cut(self, end: int) -> None:
         assert self._file is not None
-        if tail.torn:
-            os.ftruncate(self._file, tail.good)
-            self.torn_bytes = tail.torn
-        if not tail.ends_line:
-            os.write(self._file, b"\n")
+        os.ftruncate(self._file, end)
+        self._end = end
+
+    def _rewrite(self, lines: Iterable[bytes]) -> None:
+        """Replace the file, atomically. Windows replaces no open file, so it is closed for that moment."""
+        content = b"".join(lines)
+        assert self._file is not None
+        os.close(self._file)
+        try:
+            atomic.write_bytes(self.path, content)
+        finally:
+            self._open_file()
 
     def records(self) -> Iterator[dict[str, Any]]:
         """What the journal holds so far, in order."""
         return read_records(self.path)
 
-    def drop(self, unwanted: Any) -> int:
+    def drop(self, unwanted: Callable[[Record], bool]) -> int:
         """Rewrite the journal, atomically, without the records for which ``unwanted(record)`` is true; their number."""
-        kept = [record for record in self.records() if not unwanted(record)]
-        dropped = sum(1 for _ in self.records()) - len(kept)
+        kept, dropped = [], 0
+        for line in read_lines(self.path):
+            if line.record is not None and unwanted(line.record):
+                dropped += 1
+            else:
+                kept.append(line.raw)
         if dropped:
-            atomic.write_bytes(self.path, b"".join(_line(record) for record in kept))
-            assert self._file is not None
-            os.close(self._file)
-            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+            self._rewrite(kept)
         return dropped
 
     def write(self, record: Record) -> None:
@@ -165,17 +198,27 @@ class Journal:
         Raises
         ------
         RunError
-            If the disk takes it no more.
+            If the disk takes it no more; what it took of the record is removed again.
         """
         assert self._file is not None, "the journal is closed"
-        line = _line(record)
         try:
-            done = os.write(self._file, line)
-            if done != len(line):
-                raise OSError(28, "no space left on the device")
+            self._append(_line(record))
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written: {error.strerror}; --resume goes on from there") from None
         self._written += 1
+
+    def _append(self, content: bytes) -> None:
+        assert self._file is not None
+        done = 0
+        try:
+            done = os.write(self._file, content)
+            if done != len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            with suppress(OSError):
+                self._cut(self._end)
+            raise
+        self._end += done
 
     async def synced(self) -> None:
         """Return when all that was written before this call is on the disk."""
@@ -189,20 +232,22 @@ class Journal:
         upto = self._written
         if self._file is not None:
             try:
-                await asyncio.to_thread(os.fdatasync, self._file)
+                await asyncio.to_thread(_sync_file, self._file)
             except OSError as error:
                 raise RunError(f"{self.path}: cannot be synced to the disk: {error.strerror}") from None
         self._synced = upto
 
     def close(self) -> None:
         """Sync and let go of the lock. Closing twice is no error."""
-        if self._file is not None:
-            os.fdatasync(self._file)
-            os.close(self._file)
-            self._file = None
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        file, self._file = self._file, None
+        lock, self._lock = self._lock, None
+        try:
+            if file is not None:
+                _sync_file(file)
+                os.close(file)
+        finally:
+            if lock is not None:
+                lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -215,3 +260,8 @@ class Journal:
 
 def _line(record: Record) -> bytes:
     return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _sync_file(handle: int) -> None:
+    """Without the file's times where the system can leave them out."""
+    getattr(os, "fdatasync", os.fsync)(handle)

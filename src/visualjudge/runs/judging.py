@@ -1,30 +1,27 @@
-"""One judge over one dataset: the run folder, what is left to ask, and the way from a verdict to its line."""
+"""One judge over one dataset: what is left to ask, and the way from a verdict to its line in the run folder."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from visualjudge import __version__, atomic
+from visualjudge import __version__
 from visualjudge.dataset.folder import QUESTIONS, Dataset
-from visualjudge.errors import DataError, UsageError
-from visualjudge.judges.asks import Ask, Judge, Judged, Key, plan, verdict_line, verdict_of
-from visualjudge.records import Question, Verdict
+from visualjudge.errors import DataError
+from visualjudge.judges.asks import Ask, Judge, Judged, Key, plan, verdict_line
+from visualjudge.records import Question
 from visualjudge.runs.budget import Budget
-from visualjudge.runs.journal import Journal, Record, read_records
+from visualjudge.runs.folder import RunFolder, key_of
+from visualjudge.runs.journal import Journal, Record
+from visualjudge.runs.resuming import changes, check_changes, recorded
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
-
-VERDICTS = "verdicts.jsonl"
-RUN = "run.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +36,8 @@ class Options:
     retry_errors: bool = False
     """With ``resume``: ask those again that ended in an api_error."""
     name: str | None = None
+    accept_changes: bool = False
+    """With ``resume``: go on although settings differ, and record both."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +57,6 @@ class RunReport:
     """What the last verdict without a reply says of why, in the server's or the socket's words, secrets masked."""
 
 
-def key_of(line: Record) -> Key:
-    """What names a verdict."""
-    return line["id"], line["order"], line.get("repeat", 0)
-
-
 def asks(questions: Sequence[Question], options: Options) -> Iterator[Ask]:
     """All that a run is to ask, lazily."""
     return plan(islice(questions, options.limit), swap=options.swap, repeats=options.repeats)
@@ -70,11 +64,14 @@ def asks(questions: Sequence[Question], options: Options) -> Iterator[Ask]:
 
 def still_to_ask(folder: str | Path, questions: Sequence[Question], options: Options) -> Iterator[Ask]:
     """All that an invocation with these options would ask, the verdicts in ``folder`` left out where it resumes."""
-    path = Path(folder) / VERDICTS
-    done = set[Key]()
-    if options.resume and path.is_file():
-        lines = read_records(path)
-        done = {key_of(line) for line in lines if not (options.retry_errors and line["status"] == "api_error")}
+    run, done = RunFolder(folder), set[Key]()
+    if options.resume and run.journal_path.is_file():
+        given = [line.verdict for line in run.lines() if line.verdict is not None]
+        done = {
+            (verdict.id, verdict.order, verdict.repeat)
+            for verdict in given
+            if not (options.retry_errors and verdict.status == "api_error")
+        }
     return (ask for ask in asks(questions, options) if ask.key not in done)
 
 
@@ -83,23 +80,6 @@ def total_asks(questions: Sequence[Question], options: Options) -> int:
     chosen = questions[: options.limit]
     orders = sum(1 + (options.swap and question.question_type == "pairwise") for question in chosen)
     return orders * options.repeats
-
-
-def read_verdicts(folder: str | Path) -> dict[Key, Verdict]:
-    """The verdicts of a run folder.
-
-    Raises
-    ------
-    DataError
-        If there are none, or a line is no verdict.
-    """
-    path = Path(folder) / VERDICTS
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; name a folder that `visualjudge judge --out` wrote")
-    try:
-        return {key_of(line): verdict_of(line) for line in read_records(path)}
-    except KeyError as error:
-        raise DataError(f"{path}: a line has no {error.args[0]!r}: it is no verdict") from None
 
 
 def check_pictures(dataset: Dataset, questions: Sequence[Question]) -> None:
@@ -134,13 +114,12 @@ async def run_judge(
     UsageError
         If the folder holds another run, or a run and ``resume`` is off.
     """
-    folder = Path(out)
+    folder = RunFolder(out)
     questions = dataset.questions
     manifest = _manifest(dataset, judge, options)
-    if options.resume:
-        manifest["started"] = _check_same(folder, manifest) or manifest["started"]
-    journal = Journal.resume(folder / VERDICTS) if options.resume else Journal.create(folder / VERDICTS)
-    with journal:
+    with folder.open_journal(resume=options.resume) as journal:
+        if options.resume:
+            manifest = _continued(folder, manifest, journal, options)
         if options.retry_errors:
             journal.drop(lambda line: line["status"] == "api_error")
         before = Progress()
@@ -157,7 +136,7 @@ async def run_judge(
             last_error = outcome.record.get("error") or last_error
             return outcome
 
-        atomic.write_json(folder / RUN, manifest)
+        folder.write_manifest(manifest)
         todo = (ask for ask in asks(questions, options) if ask.key not in done)
         left = total_asks(questions, options) - sum(ask.key in done for ask in asks(questions, options))
         try:
@@ -183,7 +162,7 @@ async def run_judge(
             manifest.get("base_url"),
             last_error,
         )
-    atomic.write_json(folder / RUN, {**manifest, **_ending(report)})
+    folder.write_manifest({**manifest, **_ending(report)})
     return report
 
 
@@ -232,8 +211,8 @@ def _manifest(dataset: Dataset, judge: Judge, options: Options) -> dict[str, Any
 
 
 def checksum_of(dataset: Dataset) -> str:
-    """SHA-256 of questions.json: as the dataset states it, else computed."""
-    return dataset.checksum or hashlib.sha256((dataset.root / QUESTIONS).read_bytes()).hexdigest()
+    """SHA-256 of questions.json as it was read, whatever dataset.json says of it."""
+    return dataset.digest or hashlib.sha256((dataset.root / QUESTIONS).read_bytes()).hexdigest()
 
 
 def _now() -> str:
@@ -260,33 +239,15 @@ def _ending(report: RunReport) -> dict[str, Any]:
     }
 
 
-def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """``run.json``; empty where there is none.
-
-    Raises
-    ------
-    DataError
-        If it is not a JSON object.
-    """
-    path = Path(folder) / RUN
-    if not path.is_file():
-        return {}
-    try:
-        found = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: not JSON ({error}); run `visualjudge judge` again") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: holds no object; run `visualjudge judge` again")
-    return found
-
-
-def _check_same(folder: Path, manifest: Mapping[str, Any]) -> Any:
-    """A resumed run must be the run that was begun; when that was."""
-    old = read_manifest(folder)
-    wanted = {name: manifest[name] for name in ("backend", "model")}
-    for name, value in wanted.items():
-        if old and old.get(name) != value:
-            raise UsageError(f"{folder}: was begun with {name} {old.get(name)!r}, not {value!r}: choose another --out")
-    if old and old.get("dataset", {}).get("checksum") != manifest["dataset"]["checksum"]:
-        raise UsageError(f"{folder}: was begun on another questions.json: choose another --out")
-    return old.get("started")
+def _continued(folder: RunFolder, manifest: dict[str, Any], journal: Journal, options: Options) -> dict[str, Any]:
+    """The manifest of a run that goes on: begun when it was begun, with every change that was accepted."""
+    old = folder.manifest()
+    if not old:
+        return manifest
+    found = changes(old, manifest)
+    check_changes(folder.path, found, accept=options.accept_changes)
+    kept = list(old.get("changes") or [])
+    if found:
+        kept.append(recorded(found, at=_now(), verdicts=sum(1 for _ in journal.records())))
+    started = old.get("started") or manifest["started"]
+    return {**manifest, "started": started, **({"changes": kept} if kept else {})}

@@ -11,7 +11,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -85,9 +85,9 @@ class _Streak:
         self.failures = self.failures + 1 if failed and not (outcome.cause or "").startswith("HTTP 4") else 0
         self.fatal = self.fatal + 1 if failed and outcome.cause in FATAL_CAUSES else 0
         if self.fatal >= FATAL_AFTER:
-            return f"given up: {outcome.cause} {self.fatal} times on end"
+            return f"given up: {outcome.cause} {self.fatal} times in a row"
         if self.failures >= FAILURES_AFTER:
-            return f"given up: {self.failures} calls on end failed, the last with {outcome.cause}"
+            return f"given up: {self.failures} calls in a row failed, the last with {outcome.cause}"
         return None
 
 
@@ -260,5 +260,6 @@ def _signals(stop: Stop, task: asyncio.Task[Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
+        with suppress(NotImplementedError, ValueError, RuntimeError):
+            for number in numbers:
+                loop.remove_signal_handler(number)

@@ -1,0 +1,47 @@
+"""Locks between processes, on POSIX and Windows: a lock goes with its process, however that ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from visualjudge.errors import RunError
+
+
+class Locked(RunError):
+    """Another process holds the lock."""
+
+
+class FileLock:
+    """A lock file beside ``path``, named ``.<name>.lock``.
+
+    Parameters
+    ----------
+    path
+        What is protected; it need not exist.
+    wait
+        Whether to wait for another holder; else it is an error at once.
+
+    Raises
+    ------
+    Locked
+        If another process, or another lock of this one, holds it and ``wait`` is false.
+    RunError
+        If the lock file cannot be created.
+    """
+
+    def __init__(self, path: str | Path, *, wait: bool = False) -> None:
+        import filelock
+
+        place = Path(path)
+        self._lock = filelock.FileLock(place.with_name(f".{place.name}.lock"), thread_local=False)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=-1 if wait else 0)
+        except filelock.Timeout:
+            raise Locked(f"{place} is being written by another process; wait for it or choose another --out") from None
+        except OSError as error:
+            raise RunError(f"{place}: cannot be written: {error.strerror or error}") from None
+
+    def release(self) -> None:
+        """Let go of it. Releasing twice is no error."""
+        self._lock.release()

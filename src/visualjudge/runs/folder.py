@@ -1,0 +1,127 @@
+"""A run on disk: ``run.json`` says who was asked what, ``verdicts.jsonl`` holds one verdict a line. Read and written
+here only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge import atomic
+from visualjudge.errors import DataError
+from visualjudge.judges.asks import Key, verdict_of
+from visualjudge.records import Verdict
+from visualjudge.runs.journal import Journal, Record, read_lines
+
+VERDICTS = "verdicts.jsonl"
+RUN = "run.json"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictLine:
+    """One line of ``verdicts.jsonl``; ``verdict`` is None where it is none, and ``partial`` where a kill cut it."""
+
+    number: int
+    start: int
+    verdict: Verdict | None
+    partial: bool = False
+
+
+class RunFolder:
+    """The folder of a run; it need not exist yet.
+
+    Parameters
+    ----------
+    path
+        What ``judge --out`` names.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.journal_path = self.path / VERDICTS
+        self.manifest_path = self.path / RUN
+
+    def manifest(self) -> dict[str, Any]:
+        """``run.json``; empty where there is none.
+
+        Raises
+        ------
+        DataError
+            If it is not a JSON object.
+        """
+        if not self.manifest_path.is_file():
+            return {}
+        try:
+            found = orjson.loads(self.manifest_path.read_bytes())
+        except orjson.JSONDecodeError as error:
+            raise DataError(f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume") from None
+        if not isinstance(found, dict):
+            raise DataError(f"{self.manifest_path}: must hold an object; delete it and judge with --resume")
+        return found
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Replace ``run.json``, atomically."""
+        atomic.write_json(self.manifest_path, manifest)
+
+    def lines(self) -> Iterator[VerdictLine]:
+        """Every line, readable or not, in order.
+
+        Raises
+        ------
+        DataError
+            If there is no ``verdicts.jsonl``.
+        """
+        if not self.journal_path.is_file():
+            raise DataError(f"{self.journal_path}: no such file; name a folder that `visualjudge judge --out` wrote")
+        for line in read_lines(self.journal_path):
+            try:
+                verdict = None if line.record is None else verdict_of(line.record)
+            except (KeyError, ValueError, TypeError):
+                verdict = None
+            yield VerdictLine(line.number, line.start, verdict, partial=verdict is None and not line.whole)
+
+    def verdicts(self) -> dict[Key, Verdict]:
+        """The verdicts; of several on one question, order and repeat the last one. A partial last line is left out.
+
+        Raises
+        ------
+        DataError
+            If there is no ``verdicts.jsonl``, or a line is not a verdict.
+        """
+        found: dict[Key, Verdict] = {}
+        for line in self.lines():
+            if line.verdict is not None:
+                found[line.verdict.id, line.verdict.order, line.verdict.repeat] = line.verdict
+            elif not line.partial:
+                raise DataError(
+                    f"{self.journal_path}: line {line.number} is not a verdict; --resume removes partial lines"
+                )
+        return found
+
+    def record_at(self, start: int) -> dict[str, Any]:
+        """The whole line that begins at byte ``start``; empty where it is not an object."""
+        with self.journal_path.open("rb") as journal:
+            journal.seek(start)
+            found = orjson.loads(journal.readline())
+        return found if isinstance(found, dict) else {}
+
+    def open_journal(self, *, resume: bool) -> Journal:
+        """The journal to write to.
+
+        Raises
+        ------
+        UsageError
+            If it holds verdicts and ``resume`` is false.
+        RunError
+            If another process writes it, or it cannot be written.
+        """
+        return Journal.resume(self.journal_path) if resume else Journal.create(self.journal_path)
+
+
+def key_of(line: Record) -> Key:
+    """What names a verdict."""
+    return line["id"], line["order"], line.get("repeat", 0)

@@ -1,0 +1,24 @@
+"""Token counts of a reply, under the names that OpenAI, Anthropic and Google give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+MOST = 2**53
+"""A count beyond this is no count: JSON readers and tables hold whole numbers exactly up to here."""
+_PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
+_REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")
+
+
+def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | None]:
+    """Tokens of the prompt and of the reply, as the server counted them; None where it did not say."""
+    return _first(usage or {}, _PROMPT), _first(usage or {}, _REPLY)
+
+
+def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((count for name in names if (count := _count(usage.get(name))) is not None), None)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None
