@@ -220,6 +220,8 @@ def _finish(report: RunReport, out: Path) -> None:
         _say(f"{out}: the last line was cut short by a kill; its question was asked again")
     money = f" ({spent(progress)})" if spent(progress) else ""
     print(f"{out}: {report.statuses.total()} verdicts: {counted(report.statuses) or 'none'}{money}")
+    for adjustment in report.adjustments:
+        _say(adjustment)
     if report.failures:
         _say(f"failed calls, those included that a retry made good: {counted(report.failures)}")
     errors = report.statuses["api_error"]

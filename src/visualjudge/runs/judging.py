@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge import __version__
+from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.dataset.folder import QUESTIONS, Dataset
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, plan, verdict_line
@@ -55,6 +56,8 @@ class RunReport:
     """The base URL that was asked, without secrets."""
     last_error: str | None = None
     """What the last verdict without a reply says of why, in the server's or the socket's words, secrets masked."""
+    adjustments: tuple[str, ...] = ()
+    """Parameters that the server refused and that were left out since then."""
 
 
 def asks(questions: Sequence[Question], options: Options) -> Iterator[Ask]:
@@ -152,15 +155,17 @@ async def run_judge(
             )
         finally:
             await asyncio.shield(judge.aclose())
+        diagnostics = _diagnostics(judge)
         report = RunReport(
             before.statuses + progress.statuses,
             before.causes + progress.causes,
             progress,
-            _failures(judge),
+            diagnostics.failures,
             left - progress.done,
             journal.torn_bytes,
             manifest.get("base_url"),
             last_error,
+            diagnostics.adjustments,
         )
     folder.write_manifest({**manifest, **_ending(report)})
     return report
@@ -178,15 +183,10 @@ async def _outcome(judge: Judge, ask: Ask) -> Outcome:
     return Outcome(verdict_line(verdict), verdict.status, verdict.cause, judged.paid, judged.calls)
 
 
-def _failures(judge: Judge) -> Counter[str]:
-    """What the retrying client among the judge's clients counted."""
-    client = getattr(judge, "client", None)
-    while client is not None:
-        counted = getattr(client, "failures", None)
-        if isinstance(counted, Counter):
-            return counted
-        client = getattr(client, "inner", None)
-    return Counter()
+def _diagnostics(judge: Judge) -> Diagnostics:
+    """What happened to the judge's client, where it has one."""
+    client: Client | None = getattr(judge, "client", None)
+    return Diagnostics() if client is None else client.diagnostics
 
 
 # ---------------------------------------------------------------- run.json
@@ -227,6 +227,7 @@ def _ending(report: RunReport) -> dict[str, Any]:
         "statuses": dict(report.statuses),
         "causes": dict(report.causes),
         "missing": report.missing,
+        "adjustments": list(report.adjustments),
         "last_invocation": {
             "verdicts": report.progress.done,
             "calls": budget.calls,

@@ -15,7 +15,7 @@ import orjson
 
 from visualjudge.dataset.folder import META, QUESTIONS
 from visualjudge.errors import DataError, UsageError
-from visualjudge.runs.judging import RUN, VERDICTS, read_manifest
+from visualjudge.runs.folder import RUN, VERDICTS, RunFolder
 
 DEPTH = 4
 """How deep a folder is searched."""
@@ -57,7 +57,7 @@ class RunPlace:
     def info(self) -> Mapping[str, Any]:
         """``run.json`` as it is now; empty where it cannot be read."""
         try:
-            return read_manifest(self.root)
+            return RunFolder(self.root).manifest()
         except DataError:
             return {}
 
