@@ -24,9 +24,9 @@ import skimage.data
 from PIL import Image
 
 import visualjudge
+from visualjudge.predictions import DepthMap, Detection, Detections, Instance, Masks, People, Person, WholeImage
 from visualjudge.raster.images import png_bytes, write_png
 from visualjudge.raster.masks import mask_from_array
-from visualjudge.records import DepthMap, Detection, Detections, Instance, Masks, People, Person, WholeImage
 
 CLOCK = time.perf_counter
 LABELS = ["person", "dog", "cup", "bench", "traffic light", "bird", "car", "chair", "bottle", "cat"]

@@ -18,8 +18,8 @@ from pycocotools.cocoeval import COCOeval
 
 from visualjudge import score
 from visualjudge.metrics.average_precision import average_precision
+from visualjudge.predictions import Detection, Detections, Instance, Masks
 from visualjudge.raster.masks import mask_from_array, packed_rle
-from visualjudge.records import Detection, Detections, Instance, Masks
 from visualjudge.seeding import rng_for
 
 SIZE = (480, 640)

@@ -108,7 +108,7 @@ def _task_files(
     root: Path, task: Task, images: int, annotations: int, size: tuple[int, int], seed: int, objects: int
 ) -> None:
     records, index = [], {}
-    natural = task.family in ("restoration", "generation")
+    natural = task.type in ("restoration", "generation")
     for k in range(images):
         image_id = f"{task.name.split('_', 1)[-1]}-{k:04d}" if natural else f"photo-{k:04d}"
         if task.sourced:
@@ -127,7 +127,7 @@ def _task_files(
                     "class_of_interest": classes if task.classed else None,
                     "error_type": ERRORS[k % len(ERRORS)],
                     "prompt": _prompt(task, k),
-                    "prediction": _MAKERS[task.family](root, draw, task, number, k, size, objects),
+                    "prediction": _MAKERS[task.type](root, draw, task, number, k, size, objects),
                     "final_score": score,
                     "source": f"model-{number % 3}",
                     "metadata": {"severity": round(1 - score / 10, 3)},
@@ -156,7 +156,7 @@ def _image_record(root: Path, task: Task, image_id: str, k: int, size: tuple[int
 def _prompt(task: Task, k: int) -> str | None:
     if task.expression:
         return f"the thing number {k} on the left"
-    return f"a lighthouse at dusk, variant {k}" if task.family == "generation" else None
+    return f"a lighthouse at dusk, variant {k}" if task.type == "generation" else None
 
 
 def _detections(_root: Path, rng: Rng, _task: Task, _n: int, k: int, size: tuple[int, int], objects: int) -> Json:

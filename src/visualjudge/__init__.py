@@ -4,7 +4,8 @@ Data flows from top to bottom, one package a step::
 
     records      Annotation, Question, Verdict: what travels between the steps
     raster                    image files and masks as arrays
-    data         PREDICTIONS  data folders, depth maps, images; importers
+    predictions               what a prediction is: record, reading, writing, checks; a file a type
+    data         PREDICTIONS  data folders; importers
     metrics      SCORE        a prediction against its ground truth, 0..10
     perturb                   controlled errors of a named type from ground truth alone
     encoding     ENCODE       a prediction as a picture or a text: 53 encodings, each decodable

@@ -51,9 +51,6 @@ class ImageRecord:
     control: str | None = None
 
 
-# ---------------------------------------------------------------- predictions, parsed
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Mask:
     """A binary mask, kept as the crop to its bounding box.
@@ -89,88 +86,6 @@ class Mask:
         full = np.zeros(self.size, dtype=np.bool_)
         full[self.window] = self.crop
         return full
-
-
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """One box with its label; ``score`` is the detector's confidence.
-
-    ``extent`` is the (width, height) that a file states beside x and y; ``x2 - x1`` may differ from it by rounding.
-    """
-
-    label: str
-    xyxy: Xyxy
-    score: float | None = None
-    iscrowd: bool = False
-    extent: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Instance:
-    """One object's mask (a segment's or region's, for the other segmentations)."""
-
-    label: str
-    mask: Mask
-    score: float | None = None
-    iscrowd: bool = False
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Person:
-    """17 COCO keypoints as a (17, 3) float array of x, y, v."""
-
-    keypoints: FloatArray
-    bbox: Xyxy | None = None
-    area: float | None = None
-    iscrowd: bool = False
-    score: float | None = None
-
-    @property
-    def present(self) -> BoolArray:
-        """Which keypoints are there: v ≠ 0, and not x = y = 0. Shape (17,)."""
-        x, y, v = self.keypoints.T
-        return np.asarray((v != 0) & ~((x == 0) & (y == 0)))
-
-
-@dataclass(frozen=True, slots=True)
-class Detections:
-    items: tuple[Detection, ...]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Masks:
-    """The instances, segments or the one region of a segmentation; ``size`` = (height, width)."""
-
-    size: Size
-    items: tuple[Instance, ...]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class People:
-    items: tuple[Person, ...]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class DepthMap:
-    """H×W float64 of stored value × scale; larger = farther, or nearer where ``inverse`` (disparity)."""
-
-    values: FloatArray
-    inverse: bool = False
-
-    @property
-    def valid(self) -> BoolArray:
-        """Finite and not zero. H×W bool."""
-        return np.asarray(np.isfinite(self.values) & (self.values != 0))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class WholeImage:
-    """A restored or generated picture, at its own size."""
-
-    pixels: Pixels
-
-
-Prediction = Detections | Masks | People | DepthMap | WholeImage
 
 
 # ---------------------------------------------------------------- questions and verdicts

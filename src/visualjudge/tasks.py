@@ -1,16 +1,14 @@
-"""The 15 vision tasks, one row each.
+"""The 15 vision tasks, one row each, and those that plug-ins register.
 
-``family`` groups the tasks that share a prediction type; code branches on a row's field, never on a task's name.
+Code branches on a row's field, or looks up a table by ``type``; it never compares a task's or a type's name.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from visualjudge.errors import UsageError
-
-Family = Literal["detection", "instance", "semantic", "referring", "keypoint", "depth", "restoration", "generation"]
+from visualjudge.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +17,16 @@ class Task:
 
     name: str
     prose: str
-    family: Family
+    type: str
+    """Name of the prediction type, a row of :data:`visualjudge.predictions.TYPES`."""
     classed: bool = False
     """Predictions are shown and scored for a class of interest."""
     expression: bool = False
     """The annotation's ``prompt`` is a referring expression."""
     instructed: bool = False
     """The annotation's ``prompt`` is an edit instruction."""
+    restored: bool = False
+    """The given image is the degraded one that the prediction restores."""
     sourced: bool = True
     """A question shows the image of the image index, where it has one."""
 
@@ -42,10 +43,10 @@ _ROWS = (
     Task("referring_segmentation", "referring segmentation", "referring", expression=True),
     Task("keypoint", "keypoint detection", "keypoint"),
     Task("depth_estimation", "depth estimation", "depth"),
-    Task("lowlevel-deblur", "image deblurring", "restoration"),
-    Task("lowlevel-derain", "image deraining", "restoration"),
-    Task("lowlevel-desnow", "image desnowing", "restoration"),
-    Task("lowlevel-super-resolution", "image super-resolution", "restoration"),
+    Task("lowlevel-deblur", "image deblurring", "restoration", restored=True),
+    Task("lowlevel-derain", "image deraining", "restoration", restored=True),
+    Task("lowlevel-desnow", "image desnowing", "restoration", restored=True),
+    Task("lowlevel-super-resolution", "image super-resolution", "restoration", restored=True),
     Task("generation_controllable", "controllable image generation", "generation"),
     Task("generation_editing", "image editing", "generation", instructed=True),
     Task("generation_inpainting_high_level", "high-level image inpainting", "generation"),
@@ -53,7 +54,7 @@ _ROWS = (
     Task("generation_t2i", "text-to-image generation", "generation", sourced=False),
 )
 
-TASKS: dict[str, Task] = {row.name: row for row in _ROWS}
+TASKS: Registry[str, Task] = Registry("task", {row.name: row for row in _ROWS})
 
 
 def task_named(name: str) -> Task:
@@ -64,7 +65,6 @@ def task_named(name: str) -> Task:
     UsageError
         If there is no such task; the message lists those there are.
     """
-    try:
-        return TASKS[name]
-    except KeyError:
-        raise UsageError(f"unknown task {name!r}; one of: {', '.join(TASKS)}") from None
+    if name not in TASKS:
+        raise UsageError(f"unknown task {name!r}; one of: {', '.join(TASKS)}")
+    return TASKS[name]

@@ -51,7 +51,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     (DET, _record(DET, _box([1, float("nan"), 5, 5])), "prediction.detections[0].bbox", "not a finite number"),
     (DET, _record(DET, _box([1, 1, float("inf"), 5])), "prediction.detections[0].bbox", "not a finite number"),
     (DET, _record(DET, _box([9, 9, 5, 5])), "prediction.detections[0].bbox", "x2 < x1"),
-    (DET, _record(DET, _box([1, 1, 5])), "prediction.detections[0].bbox", "is [x1, y1, x2, y2]"),
+    (DET, _record(DET, _box([1, 1, 5])), "prediction.detections[0].bbox", "must be [x1, y1, x2, y2]"),
     (DET, _record(DET, _box(GOOD_BOX, label=" ")), "prediction.detections[0].label", "not empty"),
     (DET, _record(DET, _box(GOOD_BOX, label="a <image>")), "prediction.label", "one line of text"),
     (DET, _record(DET, _box(GOOD_BOX, label="a\nB. b")), "prediction.label", "one line of text"),

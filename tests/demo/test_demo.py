@@ -64,7 +64,7 @@ def test_generated_outputs_leave_the_right_one_step_by_step(task: str) -> None:
 @pytest.mark.parametrize("task", ["keypoint", "generation_t2i", "generation_inpainting_low_level"])
 def test_every_record_of_the_data_folder_is_valid(task: str, tmp_path: Path) -> None:
     pages = Pages(task, tmp_path)
-    _FILL[TASKS[task].family](TASKS[task], pages, PHOTOS, 42)
+    _FILL[TASKS[task].type](TASKS[task], pages, PHOTOS, 42)
     pages.close()
     with open_folder(tmp_path) as folder:
         notes = list(folder.annotations(task))

@@ -21,7 +21,7 @@ from visualjudge.tasks import TASKS
 
 
 def test_there_are_53_final_encodings_and_two_extended_ones() -> None:
-    shared = {(TASKS[row.task].family, row.stem) for row in encodings() if row.is_final}
+    shared = {(TASKS[row.task].type, row.stem) for row in encodings() if row.is_final}
     assert len(shared) == 53
     assert [row.stem for row in encodings() if not row.is_final] == ["pixel_ss1_m0_o0_l0_c0_b0", "text_subsample"]
     assert all(row.is_final == row.is_base_ablation for row in encodings())
@@ -73,8 +73,8 @@ def test_cell_numbers_are_written_in_cells_of_12_pixels_and_more() -> None:
 
 
 def test_a_tie_goes_to_the_lower_index_and_background_wins_its_own() -> None:
-    from visualjudge.data.predictions import read_prediction
     from visualjudge.encoding.encoded import Scene
+    from visualjudge.predictions import read_prediction
 
     half, other = np.zeros((64, 64), bool), np.zeros((64, 64), bool)
     half[:, 0:1] = True  # cells are 2 pixels: half of each in the first column

@@ -15,8 +15,8 @@ from pycocotools.cocoeval import COCOeval
 
 from visualjudge.errors import DataError
 from visualjudge.metrics.average_precision import average_precision
+from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person
 from visualjudge.raster.masks import mask_from_array, packed_rle
-from visualjudge.records import Detection, Detections, Instance, Masks, People, Person
 
 SIZE = (60, 80)
 LABELS = ["a", "b", "c"]

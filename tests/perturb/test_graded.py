@@ -14,8 +14,7 @@ from visualjudge.errors import UsageError
 from visualjudge.perturb.catalogue import ERROR_TYPES, error_types, perturbed
 from visualjudge.perturb.groups import graded
 from visualjudge.perturb.levels import Scene
-from visualjudge.raster.masks import mask_from_array
-from visualjudge.records import (
+from visualjudge.predictions import (
     DepthMap,
     Detection,
     Detections,
@@ -26,6 +25,7 @@ from visualjudge.records import (
     Prediction,
     WholeImage,
 )
+from visualjudge.raster.masks import mask_from_array
 from visualjudge.tasks import TASKS
 
 SIZE = (120, 160)
@@ -64,13 +64,14 @@ TRUTHS: dict[str, Prediction] = {
 CASES = [
     (task.name, row.name)
     for task in TASKS.values()
-    if task.name in {next(t.name for t in TASKS.values() if t.family == family) for family in ERROR_TYPES}
-    for row in ERROR_TYPES[task.family]
+    if task.name == next(t.name for t in TASKS.values() if t.type == task.type)
+    for row in ERROR_TYPES.values()
+    if row.type == task.type
 ]
 
 
 def truth_of(task: str) -> Prediction:
-    return TRUTHS[TASKS[task].family]
+    return TRUTHS[TASKS[task].type]
 
 
 @pytest.mark.parametrize(("task", "error_type"), CASES)

@@ -123,14 +123,14 @@ def test_every_question_has_a_mark_a_picture_a_role_and_a_format(row: object, ki
     role = f"You are a judge to decide the quality of answers to {task.article} {task.prose} task"
     assert prompt.startswith(f"<image>\n\n{role} based on my given image. ")
     assert "{{" not in prompt
-    if task.family in NATURAL:
+    if task.type in NATURAL:
         assert "Format of" not in prompt
     elif shape != "combo" or kind == "scoring":
         assert ("Format of prediction: " if kind == "scoring" else "Format of predictions: ") in prompt
 
 
 @pytest.mark.parametrize(
-    "row", [r for r in encodings() if TASKS[r.task].family not in NATURAL], ids=lambda r: f"{r.task}/{r.stem}"
+    "row", [r for r in encodings() if TASKS[r.task].type not in NATURAL], ids=lambda r: f"{r.task}/{r.stem}"
 )
 def test_description_of_each_encoding_differs_from_its_siblings(row: object) -> None:
     siblings = [r for r in encodings(row.task) if r.stem != row.stem]  # type: ignore[attr-defined]

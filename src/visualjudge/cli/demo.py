@@ -14,8 +14,8 @@ from visualjudge.tasks import TASKS
 
 app = typer.Typer(add_completion=False)
 
-RESTORATION = tuple(word for task in TASKS.values() if task.family == "restoration" for word in ("--task", task.name))
-"""All that a judge of sharpness can look at."""
+RESTORATION = tuple(word for row in TASKS.own.values() if row.restored for word in ("--task", row.name))
+"""All tasks whose images a judge of sharpness can measure."""
 
 JUDGES = (
     ("oracle", ("--model", "oracle:0.8", "--swap")),

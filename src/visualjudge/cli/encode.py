@@ -47,11 +47,10 @@ def encode(
 
 def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
     from visualjudge.data.folder import open_folder
-    from visualjudge.data.predictions import read_prediction
     from visualjudge.encoding import encode as show
     from visualjudge.errors import DataError
+    from visualjudge.predictions import read_prediction
     from visualjudge.raster.images import read_rgb
-    from visualjudge.records import WholeImage
 
     with open_folder(folder) as data:
         note = _found(data.annotations(task), wanted, f"{folder}: {task}")
@@ -59,8 +58,8 @@ def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
         original = None if record is None or record.file is None else read_rgb(data.root / record.file)
         size = None if original is None else (original.shape[0], original.shape[1])
         prediction = read_prediction(task, note.prediction, size=size, root=data.root, expression=note.prompt)
-    if original is None and isinstance(prediction, WholeImage):
-        original = prediction.pixels  # text to image: there is no other picture, and none is drawn on
+    if original is None:
+        original = prediction.image  # text to image: there is no other image, and none is drawn on
     if original is None:
         raise DataError(f"{folder}: {task} {note.annotation_id}: image {note.image_id} has no file")
     return show(task, stem, prediction, original, classes=note.class_of_interest, expression=note.prompt)

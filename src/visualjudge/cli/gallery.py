@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from visualjudge.demo.photographs import Photograph
     from visualjudge.encoding import Encoded, Encoding
     from visualjudge.records import Pixels
 
@@ -61,45 +62,90 @@ def _exhibits() -> Iterator[Exhibit]:
     from visualjudge.prompts.questions import Scene, format_text
     from visualjudge.tasks import TASKS
 
-    families: dict[str, list[str]] = {}
-    for task in TASKS.values():
-        families.setdefault(task.family, []).append(task.name)
-    for family, names in families.items():
-        image, prediction, expression = _subject(family)
+    sharing: dict[str, list[str]] = {}
+    for task in TASKS.own.values():
+        sharing.setdefault(task.type, []).append(task.name)
+    for type_name, names in sharing.items():
+        image, prediction, expression = _SUBJECTS[type_name]()
         for row in encodings(names[0]):
             encoded = encode(row.task, row.stem, prediction, image, expression=expression)
             size = image.shape[0], image.shape[1]
             scene = Scene(TASKS[row.task], row.stem, size, original=True, combo=row.kind == "combo")
             text = format_text(scene) if row.is_final else ""
-            yield Exhibit(row, tuple(names), text or "The predicted picture itself." * (row.kind == "pixel"), encoded)
+            yield Exhibit(row, tuple(names), text or "The predicted image itself." * (row.kind == "pixel"), encoded)
 
 
-def _subject(family: str) -> tuple[Pixels, Any, str | None]:
-    """A photograph, a prediction for it, and an expression: the demo's photographs with their ground truth."""
-    from visualjudge.demo.photographs import photographs, stereo_disparity
-    from visualjudge.records import DepthMap, Detection, Detections, Masks, People, WholeImage
+Subject = tuple["Pixels", Any, str | None]
+"""A photograph, a prediction for it, and an expression: the demo's photographs with their ground truth."""
 
-    photos = {photo.name: photo for photo in photographs()}
-    if family == "depth":
-        name, disparity = stereo_disparity()
-        return photos[name].pixels, DepthMap(disparity, inverse=True), None
-    photo = photos[SUBJECT]
-    match family:
-        case "detection":
-            found = (Detection(item.label, item.mask.xyxy) for item in photo.objects)
-            return photo.pixels, Detections(tuple(found)), None
-        case "instance":
-            return photo.pixels, Masks(photo.size, photo.objects), None
-        case "semantic":
-            return photo.pixels, Masks(photo.size, photo.segments), None
-        case "referring":
-            from visualjudge.records import Instance
 
-            text, mask = photo.expressions[0]
-            return photo.pixels, Masks(photo.size, (Instance(text, mask),)), text
-        case "keypoint":
-            return photo.pixels, People(photo.people), None
+def _photograph(name: str = SUBJECT) -> Photograph:
+    from visualjudge.demo.photographs import photographs
+
+    return next(photo for photo in photographs() if photo.name == name)
+
+
+def _boxes() -> Subject:
+    from visualjudge.predictions import Detection, Detections
+
+    photo = _photograph()
+    return photo.pixels, Detections(tuple(Detection(item.label, item.mask.xyxy) for item in photo.objects)), None
+
+
+def _instances() -> Subject:
+    from visualjudge.predictions import Masks
+
+    photo = _photograph()
+    return photo.pixels, Masks(photo.size, photo.objects), None
+
+
+def _segments() -> Subject:
+    from visualjudge.predictions import Masks
+
+    photo = _photograph()
+    return photo.pixels, Masks(photo.size, photo.segments), None
+
+
+def _region() -> Subject:
+    from visualjudge.predictions import Instance, Masks
+
+    photo = _photograph()
+    text, mask = photo.expressions[0]
+    return photo.pixels, Masks(photo.size, (Instance(text, mask),)), text
+
+
+def _poses() -> Subject:
+    from visualjudge.predictions import People
+
+    photo = _photograph()
+    return photo.pixels, People(photo.people), None
+
+
+def _depth() -> Subject:
+    from visualjudge.demo.photographs import stereo_disparity
+    from visualjudge.predictions import DepthMap
+
+    name, disparity = stereo_disparity()
+    return _photograph(name).pixels, DepthMap(disparity, inverse=True), None
+
+
+def _image() -> Subject:
+    from visualjudge.predictions import WholeImage
+
+    photo = _photograph()
     return photo.pixels, WholeImage(photo.pixels), None
+
+
+_SUBJECTS: dict[str, Callable[[], Subject]] = {
+    "detection": _boxes,
+    "instance": _instances,
+    "semantic": _segments,
+    "referring": _region,
+    "keypoint": _poses,
+    "depth": _depth,
+    "restoration": _image,
+    "generation": _image,
+}
 
 
 def _write(out: Path, shown: list[Exhibit]) -> None:

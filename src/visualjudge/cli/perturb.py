@@ -117,7 +117,7 @@ def _reader(
         "depth": depth,
         "restoration": restoration,
     }
-    return readers.get(task_named(task).family, instance)
+    return readers.get(task_named(task).type, instance)
 
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:

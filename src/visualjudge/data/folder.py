@@ -15,16 +15,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from visualjudge.data.predictions import read_prediction
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import IMAGE_MARK, annotation_from_wire, image_from_wire
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.predictions import read_prediction, type_of
 from visualjudge.raster.images import picture_size
-from visualjudge.records import Annotation, DepthMap, Detections, ImageRecord, Masks, Prediction, Size
+from visualjudge.records import Annotation, ImageRecord, Size
 from visualjudge.tasks import TASKS, task_named
 
-NATURAL = ("restoration", "generation")
-"""Families whose prediction is a picture: it can be judged without the original."""
 SUFFIX = "_annotations"
 
 
@@ -160,7 +158,7 @@ class DataFolder:
 
     def _check_image(self, note: Annotation, images: Mapping[str, tuple[ImageRecord | None, str]], file: str) -> None:
         record, reason = images.get(note.image_id, (None, ""))
-        if record is not None or (not reason and TASKS[note.task].family in NATURAL):
+        if record is not None or (not reason and type_of(note.task).is_image):
             return
         why = f"its record in images/{note.task}.json cannot be used: {reason}" if reason else ""
         why = why or f"there is no image {note.image_id!r} in images/{note.task}.json"
@@ -231,14 +229,14 @@ def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
     size = image_size(image, Path(root)) if image is not None else None
     try:
         payload = entry.load().prediction
-        _check_paths(payload, Path(root))
-        natural = TASKS[note.task].family in NATURAL
-        prediction = read_prediction(
-            note.task, payload, size=None if natural else size, root=Path(root), expression=note.prompt
-        )
-        if size is not None and not natural:
-            _check_size(prediction, size)
-        return Checked(labels=_labels(prediction))
+        for field, path in type_of(note.task).files(payload):
+            _field(field, lambda path=path: inside(Path(root), path))
+        if type_of(note.task).is_image:
+            size = None
+        prediction = read_prediction(note.task, payload, size=size, root=Path(root), expression=note.prompt)
+        if size is not None:
+            prediction.check(size)
+        return Checked(labels=_checked(prediction.labels))
     except DataError as error:
         return Checked(_as_problem(error, entry, root))
 
@@ -277,37 +275,7 @@ def _field(name: str, read: Any) -> Any:
         raise DataError(f"{name}: {error}") from None
 
 
-def _check_paths(payload: Mapping[str, Any], root: Path) -> None:
-    """Files that a prediction names lie in the folder."""
-    for field in ("image", "depth", "label_map", "segmentation"):
-        if isinstance(payload.get(field), str):
-            _field(field, lambda field=field: inside(root, payload[field]))
-    for name in ("instances", "segments"):
-        items = payload.get(name)
-        for k, item in enumerate(items if isinstance(items, list) else []):
-            if isinstance(item, dict) and isinstance(item.get("segmentation"), str):
-                _field(f"{name}[{k}].segmentation", lambda item=item: inside(root, item["segmentation"]))
-
-
-def _check_size(prediction: Prediction, size: Size) -> None:
-    shape: Size = size
-    match prediction:
-        case DepthMap():
-            field, shape = "depth", (prediction.values.shape[0], prediction.values.shape[1])
-        case Masks() if prediction.items:
-            field, shape = "prediction", prediction.size
-        case _:
-            return
-    if shape != size:
-        raise DataError(f"{field}: is {shape[0]}×{shape[1]}, the image {size[0]}×{size[1]} (height×width)")
-    if isinstance(prediction, DepthMap) and not prediction.valid.any():
-        raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
-
-
-def _labels(prediction: Prediction) -> tuple[str, ...]:
-    if not isinstance(prediction, Detections | Masks):
-        return ()
-    labels = tuple(sorted({item.label for item in prediction.items}))
+def _checked(labels: tuple[str, ...]) -> tuple[str, ...]:
     for label in labels:
         if IMAGE_MARK in label or label.splitlines() != [label]:
             raise DataError(f"label: {label!r} is not one line of text without {IMAGE_MARK!r}")

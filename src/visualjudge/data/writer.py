@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.atomic import atomic_path, write_bytes, write_json
-from visualjudge.data.payloads import payload_of
 from visualjudge.errors import DataError
+from visualjudge.predictions import Prediction, payload_of
 from visualjudge.raster.images import check_picture, picture_size
-from visualjudge.records import Annotation, Prediction
+from visualjudge.records import Annotation
 from visualjudge.tasks import task_named
 
 FILES = "files"

@@ -16,27 +16,16 @@ from urllib.parse import quote
 import numpy as np
 import orjson
 
-from visualjudge.data.predictions import read_prediction
 from visualjudge.dataset.folder import MEDIA, question_to_wire
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.sampling import Item
 from visualjudge.encoding import Encoded, context_image, encode
+from visualjudge.predictions import Prediction, read_prediction, type_of
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Scene, Shown, question_prompt
 from visualjudge.raster.images import png_bytes, read_rgb
 from visualjudge.raster.masks import mask_from_png
-from visualjudge.records import (
-    Annotation,
-    Detections,
-    ImageRecord,
-    Masks,
-    OptionFeatures,
-    People,
-    Pixels,
-    Prediction,
-    Question,
-    Size,
-)
+from visualjudge.records import Annotation, ImageRecord, OptionFeatures, Pixels, Question, Size
 from visualjudge.tasks import TASKS
 
 LONGEST_STEM = 200
@@ -205,8 +194,7 @@ def _context(task: str, record: ImageRecord | None, root: Path, media: Media) ->
 
 def _options(member: Member, stems: set[str], context: _Context, root: Path, media: Media) -> list[tuple[str, _Option]]:
     note = member.entry.load()
-    family = TASKS[note.task].family
-    size = None if family in ("restoration", "generation") else context.size
+    size = None if type_of(note.task).is_image else context.size
     prediction = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
     blank = context.pixels if context.pixels is not None else np.zeros((1, 1, 3), dtype=np.uint8)
     area = None if size is None else covered(prediction, size)
@@ -235,7 +223,7 @@ def _features(
         severity=_severity(note),
         text_chars=None if encoded.text is None else len(encoded.text),
         png_bytes=png_length,
-        count=len(prediction.items) if isinstance(prediction, Detections | Masks | People) else None,
+        count=prediction.count,
         area=area,
     )
 
@@ -252,16 +240,8 @@ def covered(prediction: Prediction, size: Size) -> float | None:
 
     None for predictions that are neither boxes nor masks.
     """
-    if not isinstance(prediction, Detections | Masks):
-        return None
-    inside = np.zeros(size, dtype=np.bool_)
-    for item in prediction.items:
-        if isinstance(prediction, Masks):
-            inside[item.mask.window] |= item.mask.crop  # type: ignore[union-attr]
-        else:
-            x1, y1, x2, y2 = (max(0, round(v)) for v in item.xyxy)  # type: ignore[union-attr]
-            inside[y1:y2, x1:x2] = True
-    return round(float(inside.mean()), 4)
+    inside = prediction.coverage(size)
+    return None if inside is None else round(float(inside.mean()), 4)
 
 
 def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]) -> Question:

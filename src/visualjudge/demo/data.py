@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 
 from visualjudge.atomic import write_json
-from visualjudge.data.payloads import payload_of
 from visualjudge.demo.degrade import DEGRADATIONS
 from visualjudge.demo.generate import GENERATORS, SEVERITIES, Generated
 from visualjudge.demo.photographs import Photograph, photographs, smaller, stereo_disparity
 from visualjudge.perturb.catalogue import error_types
 from visualjudge.perturb.groups import graded, labels_shown
 from visualjudge.perturb.levels import Scene
-from visualjudge.raster.images import write_png
-from visualjudge.records import (
+from visualjudge.predictions import (
     DepthMap,
     Detection,
     Detections,
     Instance,
     Masks,
     People,
-    Pixels,
     Prediction,
     WholeImage,
+    payload_of,
 )
+from visualjudge.raster.images import write_png
+from visualjudge.records import Pixels
 from visualjudge.seeding import rng_for
 from visualjudge.tasks import TASKS, Task
 
@@ -73,9 +73,9 @@ class Pages:
 def make_data(root: Path, *, seed: int) -> Iterator[tuple[str, int]]:
     """Write the data folder, task by task; yields each task's name and number of annotations as it is done."""
     photos = photographs()
-    for task in TASKS.values():
+    for task in TASKS.own.values():
         pages = Pages(task.name, root)
-        _FILL[task.family](task, pages, photos, seed)
+        _FILL[task.type](task, pages, photos, seed)
         pages.close()
         yield task.name, len(pages.annotations)
 

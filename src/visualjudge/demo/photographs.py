@@ -16,9 +16,10 @@ import cv2
 import numpy as np
 
 from visualjudge.errors import RunError
+from visualjudge.predictions import Instance, Person
 from visualjudge.raster.images import read_rgb
 from visualjudge.raster.masks import mask_from_array, mask_from_polygons
-from visualjudge.records import BoolArray, FloatArray, Instance, Mask, Person, Pixels, Size
+from visualjudge.records import BoolArray, FloatArray, Mask, Pixels, Size
 from visualjudge.skeleton import KEYPOINT_NAMES
 
 MIN_VISIBLE = 30

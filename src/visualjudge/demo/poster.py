@@ -13,7 +13,8 @@ from visualjudge.atomic import atomic_path
 from visualjudge.demo.data import boxed
 from visualjudge.demo.photographs import Photograph, photographs, stereo_disparity
 from visualjudge.encoding import encode
-from visualjudge.records import DepthMap, Detections, Instance, Masks, People, Pixels, Prediction
+from visualjudge.predictions import DepthMap, Detections, Instance, Masks, People, Prediction
+from visualjudge.records import Pixels
 
 TILE = (300, 400)
 """(height, width) of one picture; a photograph is cut, not squeezed, to its shape."""

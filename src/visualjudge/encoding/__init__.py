@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.data.predictions import read_prediction
 from visualjudge.encoding.catalogue import Encoding, encoding_named, rows
 from visualjudge.encoding.context import context_image
 from visualjudge.encoding.cost import Cost
 from visualjudge.encoding.encoded import Encoded, Scene
 from visualjudge.errors import DataError
-from visualjudge.records import Masks, Pixels, Prediction
+from visualjudge.predictions import Prediction, read_prediction
+from visualjudge.records import Pixels
 
 __all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encodings"]
 
@@ -52,7 +52,7 @@ def encode(
         A row of :func:`encodings`.
     prediction
         A payload as in a data folder (masks, depth maps and pictures as arrays or absolute paths), or the typed
-        prediction that :func:`visualjudge.data.predictions.read_prediction` makes of it.
+        prediction that :func:`visualjudge.predictions.read_prediction` makes of it.
     image
         The photograph, H×W×3 uint8 RGB. It is not modified.
     classes
@@ -72,8 +72,6 @@ def encode(
     pixels = _checked(image)
     size = pixels.shape[0], pixels.shape[1]
     typed = read_prediction(task, prediction, size=size, expression=expression)
-    if isinstance(typed, Masks) and typed.items and typed.size != size:
-        raise DataError(f"segmentation: masks are {typed.size}, the image {size} (height, width)")
     order = None if classes is None else tuple(classes)
     return row.draw(Scene(typed, pixels, order, expression), row.style)
 

@@ -7,7 +7,7 @@ from visualjudge.encoding.encoded import Encoded, Scene
 from visualjudge.encoding.palette import label_colors, label_names, legend_of
 from visualjudge.encoding.styles import BoxStyle
 from visualjudge.encoding.tags import Anchor, draw_tags
-from visualjudge.records import Detection
+from visualjudge.predictions import Detection
 
 
 def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:

@@ -8,7 +8,8 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from visualjudge.records import RGB, Mask, Masks, Pixels, Size, Xyxy
+from visualjudge.predictions import Masks
+from visualjudge.records import RGB, Mask, Pixels, Size, Xyxy
 
 _PIXELS_AT_ONCE = 1 << 19
 

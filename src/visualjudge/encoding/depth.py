@@ -10,7 +10,8 @@ import numpy as np
 
 from visualjudge.encoding.encoded import Encoded, Scene
 from visualjudge.encoding.styles import DepthStyle
-from visualjudge.records import BoolArray, DepthMap, FloatArray, Pixels
+from visualjudge.predictions import DepthMap
+from visualjudge.records import BoolArray, FloatArray, Pixels
 
 _ROWS_AT_ONCE = 1 << 19
 

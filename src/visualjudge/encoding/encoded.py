@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from visualjudge.encoding.cost import Cost, text_tokens, vision_tokens
+from visualjudge.errors import DataError
+from visualjudge.predictions import Masks
 from visualjudge.raster.images import png_bytes
-from visualjudge.records import RGB, Masks, Pixels, Size
+from visualjudge.records import RGB, Pixels, Size
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,9 +76,17 @@ class Scene:
 
     @property
     def masks(self) -> Masks:
-        """The prediction of a segmentation task."""
-        assert isinstance(self.prediction, Masks)
-        return self.prediction
+        """The prediction of a segmentation task.
+
+        Raises
+        ------
+        DataError
+            If its masks have another size than the image.
+        """
+        masks: Masks = self.prediction
+        if masks.items and masks.size != self.size:
+            raise DataError(f"segmentation: masks are {masks.size}, the image {self.size} (height, width)")
+        return masks
 
 
 Draw = Callable[[Scene, Any], Encoded]

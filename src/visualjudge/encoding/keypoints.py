@@ -8,7 +8,8 @@ import numpy as np
 from visualjudge.encoding.encoded import Encoded, Scene
 from visualjudge.encoding.palette import GREEN, PALETTE, color_at, legend_of
 from visualjudge.encoding.styles import PoseStyle
-from visualjudge.records import RGB, Person, Pixels, Size
+from visualjudge.predictions import Person
+from visualjudge.records import RGB, Pixels, Size
 from visualjudge.skeleton import KEYPOINT_NAMES, LIMBS
 
 PART_COLORS: dict[str, RGB] = {name: PALETTE[k][1] for k, name in enumerate(KEYPOINT_NAMES)}

@@ -1,9 +1,15 @@
-"""How each encoding looks: one frozen dataclass a family. A catalogue row holds one; nothing else is a parameter."""
+"""How encodings look: a frozen dataclass for each way of drawing, held by a row of the catalogue."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal, Protocol
+
+
+class Style(Protocol):
+    """Any dataclass: the parameters of one drawing function."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,8 @@ class DepthStyle:
 
 
 @dataclass(frozen=True, slots=True)
-class PictureStyle:
-    """The predicted picture itself."""
+class ImageStyle:
+    """The predicted image itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,3 @@ class ComboStyle:
 
     text: str
     pixel: str
-
-
-Style = BoxStyle | MaskStyle | RegionStyle | GridStyle | PoseStyle | DepthStyle | PictureStyle | TextStyle | ComboStyle

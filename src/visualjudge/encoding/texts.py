@@ -14,7 +14,8 @@ from visualjudge.encoding.grid import Grid, grid_of
 from visualjudge.encoding.polygons import polygons_of
 from visualjudge.encoding.rle import compressed_rle
 from visualjudge.encoding.styles import TextStyle
-from visualjudge.records import Detection, Person, Xyxy
+from visualjudge.predictions import Detection, Person
+from visualjudge.records import Xyxy
 from visualjudge.skeleton import KEYPOINT_NAMES
 
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

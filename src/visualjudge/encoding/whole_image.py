@@ -1,11 +1,11 @@
-"""Restoration and generation: the predicted picture itself."""
+"""Restoration and generation: the predicted image itself."""
 
 from __future__ import annotations
 
 from visualjudge.encoding.encoded import Encoded, Scene
-from visualjudge.encoding.styles import PictureStyle
+from visualjudge.encoding.styles import ImageStyle
 
 
-def show_picture(scene: Scene, _style: PictureStyle) -> Encoded:
-    """The picture at its own size, unchanged: reading it has applied alpha, bit depth and orientation."""
+def show_image(scene: Scene, _style: ImageStyle) -> Encoded:
+    """The image at its own size, unchanged: reading it has applied alpha, bit depth and orientation."""
     return Encoded(scene.prediction.pixels.copy())

@@ -68,7 +68,7 @@ class SharpnessJudge:
         """Its verdict, with the measured qualities as the raw response."""
         begun = time.perf_counter()
         question = ask.question
-        if task_named(question.task).family != "restoration":
+        if not task_named(question.task).restored:
             text, reading = "I cannot judge this: sharpness looks at restored pictures only.", ("Failed", "refusal")
         else:
             try:

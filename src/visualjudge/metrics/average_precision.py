@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from visualjudge.errors import DataError, UsageError
-from visualjudge.metrics.detection import box_areas, corners, iou, wanted
+from visualjudge.metrics.detection import box_areas, corners, iou
 from visualjudge.metrics.keypoints import person_area
 from visualjudge.metrics.segmentation import mask_ious
-from visualjudge.records import Detections, FloatArray, Masks, People, Person, Prediction
+from visualjudge.predictions import Person, Prediction
+from visualjudge.records import FloatArray
 from visualjudge.skeleton import OKS_SIGMAS
-from visualjudge.tasks import Family, task_named
+from visualjudge.tasks import TASKS, task_named
 
 RECALLS = np.linspace(0, 1, 101)
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
@@ -29,6 +30,8 @@ class _Kind:
     similarity: Callable[[list[Any], list[Any]], FloatArray]
     most: int
     """How many detections of an image and class count, the most confident first."""
+    ignored: Callable[[Any], bool]
+    """Whether a truth need not be found."""
 
 
 @dataclass
@@ -73,28 +76,20 @@ def average_precision(
     UsageError
         If the task has no AP.
     """
-    family = task_named(task).family
-    if family not in _KINDS:
-        raise UsageError(f"{task} has no AP; object_detection, instance_segmentation and keypoint have")
-    kind = _KINDS[family]
+    kind = RANKED.get(task_named(task).type)
+    if kind is None:
+        known = ", ".join(row.name for row in TASKS.values() if row.type in RANKED)
+        raise UsageError(f"{task} has no AP; tasks that have: {known}")
     classes: dict[str, _Found] = defaultdict(lambda: _Found([], [], []))
     for prediction, truth in pairs:
-        found, real = (_by_class(side, class_of_interest) for side in (prediction, truth))
+        found, real = (
+            (side if class_of_interest is None else side.only(class_of_interest)).items_by_label()
+            for side in (prediction, truth)
+        )
         for label in found.keys() | real.keys():
             _one_image(kind, found.get(label, []), real.get(label, []), classes[label], thresholds)
     tables = [_precisions(classes[label], len(thresholds)) for label in sorted(classes) if classes[label].truths]
     return float(np.mean(np.stack(tables, axis=-1))) if tables else None
-
-
-def _by_class(side: Prediction, class_of_interest: Collection[str] | None) -> dict[str, list[Any]]:
-    items: dict[str, list[Any]] = defaultdict(list)
-    if isinstance(side, People):
-        items["person"] = list(side.items)
-    elif isinstance(side, Detections | Masks):
-        for item in side.items:
-            if wanted(item, class_of_interest):
-                items[item.label].append(item)
-    return items
 
 
 def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: _Found, thresholds: Sequence[float]) -> None:
@@ -102,7 +97,7 @@ def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: _Found, thr
     scores = np.array([_confidence(item) for item in found])
     best = np.argsort(-scores, kind="mergesort")[: kind.most]
     found = [found[k] for k in best]
-    ignore = np.array([_ignored(item) for item in real], dtype=bool)
+    ignore = np.array([kind.ignored(item) for item in real], dtype=bool)
     order = np.argsort(ignore, kind="mergesort")
     real, ignore = [real[k] for k in order], ignore[order]
     into.truths += int(np.count_nonzero(~ignore))
@@ -160,8 +155,12 @@ def _confidence(item: Any) -> float:
     return float(item.score)
 
 
-def _ignored(item: Any) -> bool:
-    return bool(item.iscrowd) or (isinstance(item, Person) and not item.present.any())
+def _crowd(item: Any) -> bool:
+    return bool(item.iscrowd)
+
+
+def _crowd_or_unlabelled(person: Person) -> bool:
+    return person.iscrowd or not person.present.any()
 
 
 def _by_crowd(similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]) -> FloatArray:
@@ -200,8 +199,9 @@ def _pose(found: Person, real: Person) -> float:
     return float(np.exp(-exponent[labelled]).mean())
 
 
-_KINDS: dict[Family, _Kind] = {
-    "detection": _Kind(_box_similarity, 100),
-    "instance": _Kind(_mask_similarity, 100),
-    "keypoint": _Kind(_pose_similarity, 20),
+RANKED = {
+    "detection": _Kind(_box_similarity, 100, _crowd),
+    "instance": _Kind(_mask_similarity, 100, _crowd),
+    "keypoint": _Kind(_pose_similarity, 20, _crowd_or_unlabelled),
 }
+"""The prediction types whose items have a confidence, and so an AP."""

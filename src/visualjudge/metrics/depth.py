@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from visualjudge.errors import DataError, UsageError
-from visualjudge.records import BoolArray, DepthMap, FloatArray
+from visualjudge.predictions import DepthMap
+from visualjudge.records import BoolArray, FloatArray
 
 ALIGNMENTS = ("none", "median", "affine")
 RATIO = 1.25

@@ -7,7 +7,8 @@ from collections.abc import Collection
 import numpy as np
 
 from visualjudge.metrics.matching import crowd_shares, labels_equal, matched, mean_f1
-from visualjudge.records import Detection, Detections, FloatArray
+from visualjudge.predictions import Detection, Detections
+from visualjudge.records import FloatArray
 
 
 def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None) -> float:

@@ -9,14 +9,13 @@ from typing import Any
 from visualjudge.data.importers.sample import Sample
 from visualjudge.data.writer import FolderWriter
 from visualjudge.errors import DataError, Problem
-from visualjudge.metrics.average_precision import COCO_THRESHOLDS, average_precision
+from visualjudge.metrics.average_precision import COCO_THRESHOLDS, RANKED, average_precision
 from visualjudge.metrics.scoring import score
-from visualjudge.records import Annotation, Detections, Masks, Prediction
+from visualjudge.predictions import Prediction, type_of
+from visualjudge.records import Annotation
 from visualjudge.tasks import TASKS
 
 EACH, ALL = "each", "all"
-RANKED = ("detection", "instance", "keypoint")
-"""Families that have an AP."""
 
 
 @dataclass(eq=False)
@@ -117,30 +116,29 @@ def _annotation(
 
 def _payload(writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None) -> dict[str, Any]:
     if sample.file is not None:
-        field_name = "depth" if TASKS[writer.task].family == "depth" else "image"
+        field_name = type_of(writer.task).file_field
+        assert field_name is not None, "an importer hands on a file for a type whose payload is no file"
         return {field_name: writer.copied(sample.file, f"{writer.task}_{name}"), **sample.extra}
     return writer.payload(_shown(sample.prediction, interest), f"{writer.task}_{name}")
 
 
 def _shown(prediction: Prediction, interest: tuple[str, ...] | None) -> Prediction:
-    if interest is None:
-        return prediction
-    if isinstance(prediction, Detections):
-        return Detections(tuple(item for item in prediction.items if item.label in interest))
-    if isinstance(prediction, Masks):
-        return Masks(prediction.size, tuple(item for item in prediction.items if item.label in interest))
-    return prediction
+    return prediction if interest is None else prediction.only(interest)
 
 
 def _size(side: Prediction) -> int:
-    return len(getattr(side, "items", (side,)))
+    return 1 if side.count is None else side.count
+
+
+def _items(side: Prediction) -> list[Any]:
+    return [item for items in side.items_by_label().values() for item in items]
 
 
 def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
     """(AP, AP50) in COCO's definition; None where the task has none or a prediction has no confidence."""
-    if TASKS[task].family not in RANKED or not done.pairs:
+    if TASKS[task].type not in RANKED or not done.pairs:
         return None
-    if any(getattr(item, "score", None) is None for found, _ in done.pairs for item in getattr(found, "items", ())):
+    if any(getattr(item, "score", None) is None for found, _ in done.pairs for item in _items(found)):
         return None
     values = [average_precision(task, done.pairs, thresholds=t) for t in (COCO_THRESHOLDS, (0.5,))]
     return None if values[0] is None or values[1] is None else (values[0], values[1])

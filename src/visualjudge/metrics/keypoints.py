@@ -6,7 +6,8 @@ import numpy as np
 
 from visualjudge.errors import DataError
 from visualjudge.metrics.matching import matched, mean_f1
-from visualjudge.records import FloatArray, People, Person
+from visualjudge.predictions import People, Person
+from visualjudge.records import FloatArray
 from visualjudge.skeleton import OKS_SIGMAS
 
 BOX_TO_AREA = 0.53

@@ -5,38 +5,25 @@ from __future__ import annotations
 import numpy as np
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from visualjudge.errors import DataError, UsageError
-from visualjudge.records import Pixels, WholeImage
+from visualjudge.errors import DataError
+from visualjudge.predictions import WholeImage
+from visualjudge.records import Pixels
 
 PSNR_FLOOR, PSNR_RANGE = 15.0, 25.0
 """Decibels that count as 0, and from there to 1."""
 
 
-def restoration_quality(prediction: WholeImage, truth: WholeImage, *, metric: str = "ssim") -> float:
-    """How near a restored picture is to the clean one, 0..1.
+def ssim(prediction: WholeImage, truth: WholeImage) -> float:
+    """Structural similarity of a restored image to the clean one, 0..1.
 
-    ``ssim``: structural similarity with a Gaussian window of σ 1.5, the mean over channels, clipped (Wang et al.
-    2004, as scikit-image computes it). ``psnr``: (PSNR − 15) / 25, clipped; identical pictures give 1.
+    Gaussian window of σ 1.5, mean over channels, clipped (Wang et al. 2004, as scikit-image computes it).
 
     Raises
     ------
     DataError
-        If the pictures differ in size, or are too small for the window (11 pixels).
+        If the images differ in size, or are too small for the window (11 pixels).
     """
-    found, real = prediction.pixels, truth.pixels
-    if found.shape != real.shape:
-        raise DataError(f"image: prediction is {found.shape[:2]}, the clean image {real.shape[:2]} (height, width)")
-    if metric == "ssim":
-        return _ssim(found, real)
-    if metric == "psnr":
-        if np.array_equal(found, real):
-            return 1.0
-        decibels = float(peak_signal_noise_ratio(real, found, data_range=255))
-        return float(np.clip((decibels - PSNR_FLOOR) / PSNR_RANGE, 0, 1))
-    raise UsageError(f"metric is ssim or psnr, not {metric!r}")
-
-
-def _ssim(found: Pixels, real: Pixels) -> float:
+    found, real = _pair(prediction, truth)
     try:
         value = structural_similarity(
             real, found, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255, channel_axis=2
@@ -44,3 +31,27 @@ def _ssim(found: Pixels, real: Pixels) -> float:
     except ValueError as error:
         raise DataError(f"image: too small for SSIM's window: {error}") from None
     return float(np.clip(value, 0, 1))
+
+
+def psnr(prediction: WholeImage, truth: WholeImage) -> float:
+    """Peak signal-to-noise ratio of a restored image to the clean one as (PSNR − 15) / 25, clipped to 0..1.
+
+    Identical images give 1.
+
+    Raises
+    ------
+    DataError
+        If the images differ in size.
+    """
+    found, real = _pair(prediction, truth)
+    if np.array_equal(found, real):
+        return 1.0
+    decibels = float(peak_signal_noise_ratio(real, found, data_range=255))
+    return float(np.clip((decibels - PSNR_FLOOR) / PSNR_RANGE, 0, 1))
+
+
+def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
+    found, real = prediction.pixels, truth.pixels
+    if found.shape != real.shape:
+        raise DataError(f"image: prediction is {found.shape[:2]}, the clean image {real.shape[:2]} (height, width)")
+    return found, real

@@ -1,33 +1,17 @@
-"""``score``: one function for all tasks; each family has its metric and the options that metric knows."""
+"""``score``: one function for all tasks; the metric is a row of :mod:`visualjudge.metrics.catalogue`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from visualjudge.data.predictions import Payload, read_prediction
 from visualjudge.errors import UsageError
-from visualjudge.metrics.depth import delta1
-from visualjudge.metrics.detection import box_f1
-from visualjudge.metrics.keypoints import keypoint_f1
-from visualjudge.metrics.restoration import restoration_quality
-from visualjudge.metrics.segmentation import mask_f1, mean_iou, region_iou
-from visualjudge.raster.masks import mask_from_wire
-from visualjudge.records import Masks, Prediction, Size
-from visualjudge.tasks import Family, task_named
+from visualjudge.metrics.catalogue import METRICS, Metric, metrics_of
+from visualjudge.predictions import Payload, Prediction, read_prediction, type_of
+from visualjudge.records import Size
+from visualjudge.tasks import task_named
 
 DECIMALS = 4
-
-METRICS: dict[Family, tuple[Callable[..., float], frozenset[str]]] = {
-    "detection": (box_f1, frozenset({"class_of_interest"})),
-    "instance": (mask_f1, frozenset({"class_of_interest"})),
-    "semantic": (mean_iou, frozenset()),
-    "referring": (region_iou, frozenset()),
-    "keypoint": (keypoint_f1, frozenset()),
-    "depth": (delta1, frozenset({"align"})),
-    "restoration": (restoration_quality, frozenset({"metric"})),
-}
-"""Metric of each family (0..1, higher is better) and the names of its options."""
 
 
 def score(task: str, prediction: Payload | Prediction, truth: Payload | Prediction, **options: Any) -> float:
@@ -57,15 +41,23 @@ def score(task: str, prediction: Payload | Prediction, truth: Payload | Predicti
     DataError
         If a payload is malformed, or sizes differ; the message begins with the field.
     """
-    family = task_named(task).family
-    if family not in METRICS:
-        raise UsageError(f"{task} has no metric: scores of generated images are given, not computed")
-    metric, known = METRICS[family]
+    kind = task_named(task).type
     options = _named(options)
+    metric = _chosen(task, kind, options.pop("metric", None))
     size: Size | None = options.pop("size", None)
     first, second = _read_both(task, prediction, truth, tuple(size) if size is not None else None)  # type: ignore[arg-type]
-    value = metric(first, second, **{name: value for name, value in options.items() if name in known})
+    value = metric.measure(first, second, **{name: value for name, value in options.items() if name in metric.options})
     return round(10 * float(value), DECIMALS) + 0.0
+
+
+def _chosen(task: str, kind: str, name: str | None) -> Metric:
+    """The metric of this name, or the type's default where the name is that of another type's metric."""
+    own = metrics_of(kind)
+    if not own:
+        raise UsageError(f"{task} has no metric: scores of generated images are given, not computed")
+    if name is not None and name not in own and not any(name == other for _, other in METRICS):
+        raise UsageError(f"metric must be one of {', '.join(own)}, got {name!r}")
+    return own.get(name or "", next(iter(own.values())))
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +65,7 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     named = {name: value for name, value in options.items() if value is not None}
     if named.pop("psnr", False):
         named["metric"] = "psnr"
-    every = {"size"}.union(*(names for _, names in METRICS.values()))
+    every = {"metric", "size"}.union(*(row.options for row in METRICS.values()))
     unknown = sorted(set(named) - every)
     if unknown:
         raise UsageError(f"score has no option {unknown[0]!r}; it has: {', '.join(sorted(every))}")
@@ -84,19 +76,11 @@ def _read_both(
     task: str, prediction: Payload | Prediction, truth: Payload | Prediction, size: Size | None
 ) -> tuple[Prediction, Prediction]:
     """Both sides, read; the size that an RLE or PNG of one side tells serves the polygons of the other."""
-    size = size or _told_size(truth) or _told_size(prediction)
+    size = size or _told_size(task, truth) or _told_size(task, prediction)
     return read_prediction(task, prediction, size=size), read_prediction(task, truth, size=size)
 
 
-def _told_size(payload: Payload | Prediction) -> Size | None:
-    """The image size that any RLE, array or picture of a mask payload tells, else None."""
-    if isinstance(payload, Masks):
-        return payload.size if payload.items else None
-    if not isinstance(payload, Mapping):
-        return None
-    items = payload.get("instances") or payload.get("segments") or [payload]
-    for item in items if isinstance(items, list | tuple) else []:
-        form = item.get("segmentation") if isinstance(item, Mapping) else None
-        if form is not None and not isinstance(form, list | tuple):
-            return mask_from_wire(form).size
-    return None
+def _told_size(task: str, payload: Payload | Prediction) -> Size | None:
+    if isinstance(payload, Prediction):
+        return payload.extent
+    return type_of(task).told_size(payload) if isinstance(payload, Mapping) else None

@@ -9,7 +9,8 @@ import numpy as np
 from visualjudge.errors import DataError
 from visualjudge.metrics.detection import wanted
 from visualjudge.metrics.matching import crowd_shares, labels_equal, matched, mean_f1
-from visualjudge.records import BoolArray, FloatArray, Instance, Mask, Masks
+from visualjudge.predictions import Instance, Masks
+from visualjudge.records import BoolArray, FloatArray, Mask
 
 
 def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None) -> float:

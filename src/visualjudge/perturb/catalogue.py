@@ -1,4 +1,4 @@
-"""Which types of error there are, family by family, and whether one can be put into a given truth."""
+"""The types of error, a row each, and whether one can be put into a given truth."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ from typing import Any
 from visualjudge.errors import UsageError
 from visualjudge.perturb import dense, detections, keypoints, masks
 from visualjudge.perturb.levels import Perturbation, Scene, severities
-from visualjudge.records import Prediction
+from visualjudge.predictions import Prediction
+from visualjudge.registry import Registry
 from visualjudge.seeding import Key, rng_for
 from visualjudge.skeleton import MIRRORED
-from visualjudge.tasks import Family, task_named
+from visualjudge.tasks import task_named
 
 Applies = Callable[[Any, Scene], bool]
 
 
+def always(_truth: Any, _scene: Scene) -> bool:
+    """Applies to every truth."""
+    return True
+
+
 @dataclass(frozen=True)
 class ErrorType:
-    """One row: the error's name, the function that makes it, and when it can be made."""
+    """One type of error of one prediction type: the function that makes it, and when it can be made.
 
+    ``perturb`` takes (truth, severity in (0, 1], scene, generator) and returns a prediction; ``applies`` takes (truth,
+    scene).
+    """
+
+    type: str
     name: str
     perturb: Perturbation
-    applies: Applies
+    applies: Applies = always
 
 
 def _something(truth: Any, _scene: Scene) -> bool:
@@ -47,68 +58,51 @@ def _two_people(truth: Any, _scene: Scene) -> bool:
     return sum(bool(person.present.any()) for person in truth.items) > 1
 
 
-def _always(_truth: Any, _scene: Scene) -> bool:
-    return True
-
-
 def _degraded(_truth: Any, scene: Scene) -> bool:
     return scene.degraded is not None
 
 
-ERROR_TYPES: dict[Family, tuple[ErrorType, ...]] = {
-    "detection": (
-        ErrorType("classification", detections.classification, _two_labels),
-        ErrorType("localization", detections.localization, _something),
-        ErrorType("duplicate", detections.duplicate, _something),
-        ErrorType("background", detections.background, _something),
-        ErrorType("missed", detections.missed, _something),
-    ),
-    "instance": (
-        ErrorType("classification", masks.classification, _two_labels),
-        ErrorType("localization", masks.localization, _something),
-        ErrorType("duplicate", masks.duplicate, _something),
-        ErrorType("background", masks.background, _something),
-        ErrorType("missed", masks.missed, _something),
-        ErrorType("boundary", masks.boundary, _something),
-    ),
-    "semantic": (
-        ErrorType("classification", masks.semantic_classification, _two_labels),
-        ErrorType("boundary", masks.semantic_boundary, _two_labels),
-        ErrorType("missed", masks.semantic_missed, _something),
-        ErrorType("background", masks.semantic_background, _two_labels),
-    ),
-    "referring": (
-        ErrorType("wrong_instance", masks.wrong_instance, _another_object),
-        ErrorType("boundary", masks.boundary, _something),
-        ErrorType("localization", masks.localization, _something),
-        ErrorType("missed", masks.eaten, _something),
-    ),
-    "keypoint": (
-        ErrorType("jitter", keypoints.jitter, _something),
-        ErrorType("inversion", keypoints.inversion, _a_mirrored_pair),
-        ErrorType("swap", keypoints.swap, _two_people),
-        ErrorType("missed", keypoints.missed, _something),
-    ),
-    "depth": (
-        ErrorType("scale", dense.scale, _always),
-        ErrorType("blur", dense.blur, _always),
-        ErrorType("noise", dense.noise, _always),
-        ErrorType("ordinal", dense.ordinal, _always),
-    ),
-    "restoration": (
-        ErrorType("residual", dense.residual, _degraded),
-        ErrorType("oversmoothing", dense.oversmoothing, _always),
-        ErrorType("noise", dense.pixel_noise, _always),
-        ErrorType("colour_shift", dense.colour_shift, _always),
-        ErrorType("blocking", dense.blocking, _always),
-    ),
-    "generation": (),
-}
+_ROWS = (
+    ErrorType("detection", "classification", detections.classification, _two_labels),
+    ErrorType("detection", "localization", detections.localization, _something),
+    ErrorType("detection", "duplicate", detections.duplicate, _something),
+    ErrorType("detection", "background", detections.background, _something),
+    ErrorType("detection", "missed", detections.missed, _something),
+    ErrorType("instance", "classification", masks.classification, _two_labels),
+    ErrorType("instance", "localization", masks.localization, _something),
+    ErrorType("instance", "duplicate", masks.duplicate, _something),
+    ErrorType("instance", "background", masks.background, _something),
+    ErrorType("instance", "missed", masks.missed, _something),
+    ErrorType("instance", "boundary", masks.boundary, _something),
+    ErrorType("semantic", "classification", masks.semantic_classification, _two_labels),
+    ErrorType("semantic", "boundary", masks.semantic_boundary, _two_labels),
+    ErrorType("semantic", "missed", masks.semantic_missed, _something),
+    ErrorType("semantic", "background", masks.semantic_background, _two_labels),
+    ErrorType("referring", "wrong_instance", masks.wrong_instance, _another_object),
+    ErrorType("referring", "boundary", masks.boundary, _something),
+    ErrorType("referring", "localization", masks.localization, _something),
+    ErrorType("referring", "missed", masks.eaten, _something),
+    ErrorType("keypoint", "jitter", keypoints.jitter, _something),
+    ErrorType("keypoint", "inversion", keypoints.inversion, _a_mirrored_pair),
+    ErrorType("keypoint", "swap", keypoints.swap, _two_people),
+    ErrorType("keypoint", "missed", keypoints.missed, _something),
+    ErrorType("depth", "scale", dense.scale, always),
+    ErrorType("depth", "blur", dense.blur, always),
+    ErrorType("depth", "noise", dense.noise, always),
+    ErrorType("depth", "ordinal", dense.ordinal, always),
+    ErrorType("restoration", "residual", dense.residual, _degraded),
+    ErrorType("restoration", "oversmoothing", dense.oversmoothing, always),
+    ErrorType("restoration", "noise", dense.pixel_noise, always),
+    ErrorType("restoration", "colour_shift", dense.colour_shift, always),
+    ErrorType("restoration", "blocking", dense.blocking, always),
+)
+ERROR_TYPES: Registry[tuple[str, str], ErrorType] = Registry("error type", {(row.type, row.name): row for row in _ROWS})
 
 
 def error_types(task: str) -> tuple[str, ...]:
-    """Names of the errors that can be put into a task's truth; none for the generation tasks."""
-    return tuple(row.name for row in ERROR_TYPES[task_named(task).family])
+    """Names of the errors that can be put into a task's truth, in the table's order; none for the generation tasks."""
+    kind = task_named(task).type
+    return tuple(name for of, name in ERROR_TYPES if of == kind)
 
 
 def applies(task: str, error_type: str, truth: Prediction, scene: Scene) -> bool:
@@ -135,8 +129,8 @@ def perturbed(
 
 
 def _row(task: str, error_type: str) -> ErrorType:
-    for row in ERROR_TYPES[task_named(task).family]:
-        if row.name == error_type:
-            return row
-    known = ", ".join(error_types(task)) or "none"
-    raise UsageError(f"{task} has no error type {error_type!r}; it has: {known}")
+    key = task_named(task).type, error_type
+    if key not in ERROR_TYPES:
+        known = ", ".join(error_types(task)) or "none"
+        raise UsageError(f"{task} has no error type {error_type!r}; it has: {known}")
+    return ERROR_TYPES[key]

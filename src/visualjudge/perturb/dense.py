@@ -9,7 +9,8 @@ import numpy as np
 
 from visualjudge.perturb.fields import lowest_share, smooth_field
 from visualjudge.perturb.levels import Scene
-from visualjudge.records import DepthMap, FloatArray, Pixels, WholeImage
+from visualjudge.predictions import DepthMap, WholeImage
+from visualjudge.records import FloatArray, Pixels
 
 # ---------------------------------------------------------------- depth
 

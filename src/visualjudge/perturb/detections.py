@@ -9,7 +9,8 @@ import numpy as np
 
 from visualjudge.perturb.fields import box_iou, elsewhere, reach
 from visualjudge.perturb.levels import Scene, counted
-from visualjudge.records import Detection, Detections, Xyxy
+from visualjudge.predictions import Detection, Detections
+from visualjudge.records import Xyxy
 
 LOWEST_IOU = 0.45
 """IoU of a box at severity 1: just under the lowest threshold that counts as found."""

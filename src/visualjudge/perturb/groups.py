@@ -8,7 +8,7 @@ from typing import Any
 from visualjudge.metrics import score
 from visualjudge.perturb.catalogue import applies, perturbed
 from visualjudge.perturb.levels import Scene
-from visualjudge.records import Detections, Masks, Prediction
+from visualjudge.predictions import Prediction
 from visualjudge.seeding import Key
 
 
@@ -60,6 +60,5 @@ def graded(
 
 def labels_shown(truth: Prediction, group: list[Graded]) -> tuple[str, ...] | None:
     """The class of interest that shows everything of a group: the labels of the truth and of every prediction in it."""
-    predictions = [truth, *(item.prediction for item in group)]
-    labels = {item.label for p in predictions if isinstance(p, Detections | Masks) for item in p.items}
+    labels = {*truth.labels}.union(*(item.prediction.labels for item in group))
     return tuple(sorted(labels)) or None

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from visualjudge.perturb.levels import Scene, counted
-from visualjudge.records import FloatArray, People, Person
+from visualjudge.predictions import People, Person
+from visualjudge.records import FloatArray
 from visualjudge.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
 
 LOWEST_OKS = 0.4

@@ -10,8 +10,9 @@ import numpy as np
 
 from visualjudge.perturb.fields import elsewhere, lowest_share, reach, smooth_field, sweep
 from visualjudge.perturb.levels import Scene, counted
+from visualjudge.predictions import Instance, Masks
 from visualjudge.raster.masks import mask_from_array
-from visualjudge.records import BoolArray, Instance, Mask, Masks
+from visualjudge.records import BoolArray, Mask
 
 LOWEST_IOU = 0.45
 MOST_EATEN = 0.75

@@ -14,7 +14,7 @@ from visualjudge.perturb.catalogue import error_types
 from visualjudge.perturb.groups import Graded, graded, labels_shown
 from visualjudge.perturb.levels import Scene
 from visualjudge.raster.images import picture_size, read_rgb
-from visualjudge.records import Annotation, Detections, Mask, Masks
+from visualjudge.records import Annotation, Mask
 from visualjudge.tasks import TASKS, Task
 
 
@@ -41,10 +41,9 @@ def surroundings(samples: Iterable[Sample | Problem]) -> Surroundings:
     labels: set[str] = set()
     found = Surroundings()
     for sample in samples:
-        if isinstance(sample, Sample) and isinstance(sample.truth, Detections | Masks):
-            labels.update(item.label for item in sample.truth.items)
-            if isinstance(sample.truth, Masks):
-                found.regions[sample.image_id] += [item.mask for item in sample.truth.items]
+        if isinstance(sample, Sample) and sample.truth is not None:
+            labels.update(sample.truth.labels)
+            found.regions[sample.image_id] += sample.truth.regions()
     found.labels = tuple(sorted(labels))
     return found
 
@@ -104,7 +103,7 @@ def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
 def _scene(sample: Sample, task: Task, around: Surroundings, levels: int) -> Scene:
     if sample.picture is None:
         raise DataError("picture: is missing, and errors stay on the image")
-    degraded = read_rgb(sample.picture) if task.family == "restoration" else None
+    degraded = read_rgb(sample.picture) if task.restored else None
     others = tuple(around.regions[sample.image_id]) if task.expression else ()
     return Scene(picture_size(sample.picture), around.labels, levels, degraded, others)
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.data.wire import IMAGE_MARK
+from visualjudge.predictions import type_of
+from visualjudge.prompts.contexts import CONTEXTS, mixed, type_sentence
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
 from visualjudge.records import QuestionType, Size, Span, Spans
@@ -14,7 +16,6 @@ from visualjudge.tasks import Task
 LETTERS = "ABCDE"
 GRID = 32
 """Cells along the longer side of a sub-sampled grid."""
-_NATURAL = ("restoration", "generation")
 _GAP = "\n\n"
 
 
@@ -119,10 +120,10 @@ def question_prompt(
 
 
 def format_text(scene: Scene, prompts: PromptSet = V1) -> str:
-    """The description of the scene's encoding; empty for restoration and generation, which show natural images."""
-    if scene.task.family in _NATURAL:
+    """The description of the scene's encoding; empty where the prediction is an image of its own."""
+    if type_of(scene.task.name).is_image:
         return ""
-    asset = prompts.asset(f"format/{scene.task.family}")
+    asset = prompts.asset(f"format/{scene.task.type}")
     return asset.part(
         scene.stem, {**_frame(scene.size), **{k: asset.parts[k] for k in ("order", "absent") if k in asset.parts}}
     )
@@ -149,28 +150,8 @@ def _role(layout: PromptTemplate, scene: Scene) -> str:
 
 
 def _context(prompts: PromptSet, scene: Scene, options: Sequence[Shown]) -> list[str]:
-    asset, task = prompts.asset("context"), scene.task
-    mixed = _mixed(options)
-    prompt = {"prompt": options[0].prompt}
-    match task.family:
-        case "detection" | "instance" | "semantic":
-            classes = ", ".join(scene.class_of_interest or ())
-            return [asset.part("classes", {"classes": classes}) if classes else asset.part("all_classes")]
-        case "referring":
-            return [asset.part("referring_mixed") if mixed else asset.part("referring", prompt)]
-        case "keypoint" | "depth":
-            return [asset.part(task.family)]
-    details = [("masked", scene.masked), ("controlled", scene.control)]
-    sentences = [asset.part(task.name), *(asset.part(name) for name, holds in details if holds)]
-    if mixed:
-        sentences.append(asset.part("prompt_mixed"))
-    elif options[0].prompt:
-        sentences.append(asset.part("instruction" if task.instructed else "text_prompt", prompt))
-    return sentences
-
-
-def _mixed(options: Sequence[Shown]) -> bool:
-    return len({option.prompt for option in options}) > 1
+    context = CONTEXTS.get(scene.task.type, type_sentence)
+    return context(prompts.asset("context"), scene, [option.prompt for option in options])
 
 
 def _format_block(prompts: PromptSet, kind: QuestionType, scene: Scene) -> str:
@@ -182,23 +163,24 @@ def _format_block(prompts: PromptSet, kind: QuestionType, scene: Scene) -> str:
 
 
 def _options(prompts: PromptSet, scene: Scene, options: Sequence[Shown]) -> _Block:
-    layout, mixed = prompts.asset("layout"), _mixed(options)
+    layout = prompts.asset("layout")
+    own_prompts = mixed([option.prompt for option in options])
     text, spans = "", tuple[Span, ...]()
     for letter, option in zip(LETTERS, options, strict=False):
         before, after = layout.around("option", "content", {"letter": letter})
         start = len(text) + (len(_GAP) if text else 0) + len(before)
-        content = _content(prompts, option, scene, mixed)
+        content = _content(prompts, option, scene, own_prompts)
         text = f"{text}{_GAP if text else ''}{before}{content}{after}"
         spans += ((start, start + len(content)),)
     return _Block(text, spans)
 
 
-def _content(prompts: PromptSet, option: Shown, scene: Scene, mixed: bool) -> str:
+def _content(prompts: PromptSet, option: Shown, scene: Scene, own_prompt: bool) -> str:
     layout = prompts.asset("layout")
     lines = []
-    if mixed and option.prompt:
-        family = "referring" if scene.task.expression else "generation"
-        lines.append(layout.part(f"prompt_of_option_{family}", {"prompt": option.prompt}))
+    if own_prompt and option.prompt:
+        part = "prompt_of_option_referring" if scene.task.expression else "prompt_of_option_generation"
+        lines.append(layout.part(part, {"prompt": option.prompt}))
     if scene.combo:
         lines.append(layout.part("format_inline", {"format": format_text(scene, prompts)}))
         lines.append(layout.part("text_inline", {"text": option.text}))

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.importers.sample import Found, Sample, read_json
-from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.data.importers.sample import Found, Sample, check_type, read_json
+from visualjudge.errors import DataError, InvalidRecord, Problem
+from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
 from visualjudge.raster.images import picture_size
 from visualjudge.raster.masks import mask_from_array, mask_from_wire
-from visualjudge.records import Detection, Detections, Instance, Masks, People, Person, Prediction, Size, Xyxy
-from visualjudge.tasks import Family, task_named
+from visualjudge.records import Size, Xyxy
 
 KEYPOINT_NUMBERS = 51
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
@@ -58,17 +58,14 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
     DataError
         If a file as a whole cannot be read.
     """
-    family = task_named(task).family
-    if family not in _READERS:
-        raise UsageError(f"coco has no {task}; it has object_detection, instance_segmentation, keypoint, and "
-                         "semantic_segmentation from panoptic files")  # fmt: skip
+    kind = check_type(task, _READERS, "COCO")
     truth = read_truth(gt, images)
     yield from truth.problems
     results = None if pred is None else _results(pred, truth)
     for number, picture in truth.pictures.items():
         try:
-            real = _typed(family, truth.annotations[number], picture, truth, gt)
-            found = real if results is None else _typed(family, results[number], picture, truth, pred or gt)
+            real = _typed(kind, truth.annotations[number], picture, truth, gt)
+            found = real if results is None else _typed(kind, results[number], picture, truth, pred or gt)
             yield _sample(picture, found, real, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
@@ -171,8 +168,8 @@ def _strangers(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: Truth, p
     ]
 
 
-def _typed(family: Family, rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, file: Path) -> Prediction:
-    read, gather = _READERS[family]
+def _typed(kind: str, rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, file: Path) -> Prediction:
+    read, gather = _READERS[kind]
     items = []
     for where, raw in rows:
         try:
@@ -219,34 +216,17 @@ def _person(raw: Mapping[str, Any], _label: str, _picture: Picture) -> Person:
 
 
 def _sample(picture: Picture, found: Prediction, real: Prediction, truth: Truth, *, own: bool) -> Sample:
-    labels = tuple(sorted({item.label for item in getattr(real, "items", ()) if hasattr(item, "label")}))
+    labels = real.labels
     if all(name in picture.raw for name in FEDERATED):
-        open_ended, absent = ({truth.labels.get(k) for k in picture.raw[name]} for name in reversed(FEDERATED))
+        open_ended, absent = (
+            {truth.labels[k] for k in picture.raw[name] if k in truth.labels} for name in reversed(FEDERATED)
+        )
         labels = tuple(label for label in labels if label not in open_ended)
         judged = set(labels) | (absent - open_ended)
-        found, real = _only(found, judged), _only(real, judged)
+        found, real = found.only(judged), real.only(judged)
     if own:
-        found = without_crowds(real)
+        found = real.without_crowds()
     return Sample(picture.image_id, picture.path, found, real, labels)
-
-
-def _only(side: Prediction, labels: set[Any]) -> Prediction:
-    if isinstance(side, Detections):
-        return Detections(tuple(item for item in side.items if item.label in labels))
-    if isinstance(side, Masks):
-        return Masks(side.size, tuple(item for item in side.items if item.label in labels))
-    return side
-
-
-def without_crowds(truth: Prediction) -> Prediction:
-    """The truth as a prediction that says the same: what need not be found is left out."""
-    if isinstance(truth, Detections):
-        return Detections(tuple(item for item in truth.items if not item.iscrowd))
-    if isinstance(truth, Masks):
-        return Masks(truth.size, tuple(item for item in truth.items if not item.iscrowd))
-    if isinstance(truth, People):
-        return People(tuple(item for item in truth.items if not item.iscrowd and item.present.any()))
-    return truth
 
 
 def _xyxy(box: Any) -> Xyxy:
@@ -279,7 +259,7 @@ def _invalid(file: Path, record: str, field_name: str, reason: str) -> InvalidRe
     return InvalidRecord(Problem(file.name, record, field_name, reason))
 
 
-_READERS: dict[Family, tuple[Callable[[Any, str, Picture], Any], Callable[[Picture, Any], Prediction]]] = {
+_READERS: dict[str, tuple[Callable[[Any, str, Picture], Any], Callable[[Picture, Any], Prediction]]] = {
     "detection": (_detection, lambda _picture, items: Detections(items)),
     "instance": (_instance, lambda picture, items: Masks(picture.size, items)),
     "keypoint": (_person, lambda _picture, items: People(items)),
@@ -295,9 +275,7 @@ def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: P
     Semantic segmentation joins the segments of a class; instance segmentation and detection take those of ``isthing``
     categories.
     """
-    family = task_named(task).family
-    if family not in ("semantic", "instance", "detection"):
-        raise UsageError(f"panoptic files hold no {task}")
+    kind = check_type(task, _FROM_PANOPTIC, "COCO panoptic")
     truth = read_truth(gt, images)
     things = {row["name"] for row in read_json(gt)["categories"] if row.get("isthing", 1)}
     yield from truth.problems
@@ -307,7 +285,7 @@ def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: P
             real = masks = _segments(truth.annotations[number], picture, truth, gt, gt_pngs)
             if results is not None:
                 masks = _segments(results[number], picture, truth, pred or gt, pred_pngs or gt_pngs)
-            found, goal = (_for_family(family, side, things) for side in (masks, real))
+            found, goal = (_FROM_PANOPTIC[kind](side, things) for side in (masks, real))
             yield _sample(picture, found, goal, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
@@ -357,18 +335,17 @@ def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, f
     return Masks(picture.size, tuple(items))
 
 
-def _for_family(family: Family, side: Masks, things: set[str]) -> Prediction:
-    if family == "semantic":
-        return by_class(side)
-    kept = tuple(item for item in side.items if item.label in things)
-    if family == "instance":
-        return Masks(side.size, kept)
-    boxes = (tuple(float(v) for v in item.mask.xyxy) for item in kept)
-    return Detections(
-        tuple(
-            Detection(i.label, (b[0], b[1], b[2], b[3]), i.score, i.iscrowd) for i, b in zip(kept, boxes, strict=True)
-        )
-    )
+def _things(side: Masks, things: set[str]) -> Masks:
+    return side.only(things)
+
+
+def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
+    return Detections(tuple(_boxed(item) for item in side.only(things).items))
+
+
+def _boxed(item: Instance) -> Detection:
+    x1, y1, x2, y2 = (float(v) for v in item.mask.xyxy)
+    return Detection(item.label, (x1, y1, x2, y2), item.score, item.iscrowd)
 
 
 def by_class(side: Masks) -> Masks:
@@ -382,3 +359,10 @@ def by_class(side: Masks) -> Masks:
                 dense[item.mask.window] |= item.mask.crop
         joined.append(Instance(label, mask_from_array(dense)))
     return Masks(side.size, tuple(joined))
+
+
+_FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
+    "semantic": lambda side, _things: by_class(side),
+    "instance": _things,
+    "detection": _boxes_of_things,
+}

@@ -7,11 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from visualjudge.data.importers.sample import Found, Sample, aligned
+from visualjudge.data.importers.sample import Found, Sample, aligned, check_type
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.predictions import DepthMap
 from visualjudge.raster.images import picture_size, read_depth
-from visualjudge.records import DepthMap
-from visualjudge.tasks import task_named
 
 AS_THEY_ARE = (".npy", ".png")
 """Endings that a data folder holds; other maps are written anew as npy."""
@@ -45,8 +44,7 @@ def depth_maps(task: str, gt: str, pred: str | None, images: str, truth: DepthFo
 
     ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
     """
-    if task_named(task).family != "depth":
-        raise UsageError(f"depth maps are for depth_estimation, not {task}")
+    check_type(task, ("depth",), "depth map")
     for key, (picture, gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
         assert picture is not None
         if gt_file is None or pred_file is None:

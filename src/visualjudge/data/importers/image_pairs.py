@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.data.importers.outputs import given_score
-from visualjudge.data.importers.sample import Found, Sample, aligned, read_table
+from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, read_table
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.predictions import WholeImage
 from visualjudge.raster.images import read_rgb
-from visualjudge.records import WholeImage
-from visualjudge.tasks import task_named
 
 
 def image_pairs(
@@ -26,8 +25,7 @@ def image_pairs(
     Without ``restored`` the clean picture is its own prediction. ``degraded``, ``restored`` and ``clean`` are as
     :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
     """
-    if task_named(task).family != "restoration":
-        raise UsageError(f"pairs are for the lowlevel- tasks, not {task}; generated pictures: import outputs")
+    check_type(task, ("restoration",), "pairs of")
     if (clean is None) == (scores is None) or (restored is None and clean is None):
         raise UsageError("give either --gt, the clean pictures, or --pred with --scores, a table of key and score")
     table = {str(row.get("key")): row for row in read_table(scores)} if scores else {}

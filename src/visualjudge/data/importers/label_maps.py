@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from visualjudge.data.importers.sample import Found, Sample, aligned, read_json, read_table, read_text
-from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, read_json, read_table, read_text
+from visualjudge.errors import DataError, Problem
+from visualjudge.predictions import Instance, Masks
 from visualjudge.raster.images import picture_size
 from visualjudge.raster.masks import mask_from_array
-from visualjudge.records import Instance, Masks
-from visualjudge.tasks import task_named
 
 NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
 NAME_COLUMNS = ("name", "class", "label_name", "class_name")
@@ -47,8 +46,7 @@ def label_maps(
     channel
         Which channel of a map of several holds the classes.
     """
-    if task_named(task).family != "semantic":
-        raise UsageError(f"label maps hold no {task}; they hold semantic_segmentation")
+    check_type(task, ("semantic",), "label-map")
     table = class_table(classes)
     skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
     for key, (picture, truth, found) in aligned(images, gt, pred):

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from visualjudge.data.importers.sample import Found, Sample, read_table
+from visualjudge.data.importers.sample import Found, Sample, check_type, read_table
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.predictions import WholeImage
 from visualjudge.raster.images import read_rgb
-from visualjudge.records import WholeImage
-from visualjudge.tasks import TASKS, task_named
+from visualjudge.tasks import TASKS
 
-FAMILIES = ("generation", "restoration")
+TYPES = ("generation", "restoration")
 
 
 def outputs(
@@ -33,8 +33,7 @@ def outputs(
     score_range
         Lowest and highest score of the table, which become 0 and 10.
     """
-    if task_named(task).family not in FAMILIES:
-        raise UsageError(f"outputs are pictures; {task} has an importer with a metric")
+    check_type(task, TYPES, "output")
     if not score_range[0] < score_range[1]:
         raise UsageError("score range: the lowest score comes first")
     seen: dict[tuple[str, str], int] = {}

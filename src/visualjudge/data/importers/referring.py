@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.importers.sample import Found, Sample, files_by_key, read_json, read_table
-from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, read_json, read_table
+from visualjudge.errors import DataError, Problem
+from visualjudge.predictions import Instance, Masks
 from visualjudge.raster.images import picture_size
 from visualjudge.raster.masks import empty_mask, mask_from_array, mask_from_wire
-from visualjudge.records import Instance, Mask, Masks, Size
-from visualjudge.tasks import task_named
+from visualjudge.records import Mask, Size
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def referring(
     boxes
         Take a box as the region where the truth has no mask.
     """
-    if task_named(task).family != "referring":
-        raise UsageError(f"referring expressions are for referring_segmentation, not {task}")
+    check_type(task, ("referring",), "referring-expression")
     predictions = None if pred is None else _predictions(pred)
     for item in _expressions(gt, instances):
         try:

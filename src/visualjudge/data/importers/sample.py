@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from visualjudge.errors import DataError, Problem, UsageError
-from visualjudge.records import Prediction
+from visualjudge.predictions import Prediction
+from visualjudge.tasks import TASKS, task_named
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,21 @@ class Sample:
 
 
 Found = Iterator[Sample | Problem]
+
+
+def check_type(task: str, types: Collection[str], reader: str) -> str:
+    """The prediction type of ``task``, which must be one of those that the importer called ``reader`` reads.
+
+    Raises
+    ------
+    UsageError
+        If there is no such task, or it has another type; the message lists the tasks that can be read.
+    """
+    found = task_named(task).type
+    if found not in types:
+        known = ", ".join(row.name for row in TASKS.values() if row.type in types)
+        raise UsageError(f"{reader} files have no {task}; they have: {known}")
+    return found
 
 
 def read_json(path: Path) -> Any:

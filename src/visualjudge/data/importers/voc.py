@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-from visualjudge.data.importers.coco import without_crowds
-from visualjudge.data.importers.sample import Found, Sample, read_text
+from visualjudge.data.importers.sample import Found, Sample, check_type, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.predictions import Detection, Detections
 from visualjudge.raster.images import picture_size
-from visualjudge.records import Detection, Detections, Size, Xyxy
-from visualjudge.tasks import task_named
+from visualjudge.records import Size, Xyxy
 
 COLUMNS = 6
 PICTURES = (".jpg", ".jpeg", ".png")
@@ -30,21 +29,20 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
     UsageError
         If the task is not object_detection, or there is no such folder.
     """
-    if task_named(task).family != "detection":
-        raise UsageError(f"voc has no {task}; it has object_detection")
+    check_type(task, ("detection",), "VOC")
     truths = _xml_files(gt)
     results = None if pred is None else _results(pred)
     for stem, path in truths.items():
         try:
             picture = _picture(path, stem, images)
             real = _objects(path, picture_size(picture))
-            found = without_crowds(real) if results is None else results.get(stem, Detections(()))
+            found = real.without_crowds() if results is None else results.get(stem, Detections(()))
             if isinstance(found, Path):
                 found = _objects(found, None)
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(stem, picture, found, real, tuple(sorted({item.label for item in real.items})))
+        yield Sample(stem, picture, found, real, real.labels)
     for stem in sorted(set(results or ()) - set(truths)):
         yield Problem(str(pred), stem, "image", f"there is no {stem}.xml in {gt}")
 

@@ -6,19 +6,25 @@ Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 
-from visualjudge.data.importers.sample import Found, Sample, files_by_key, read_text
+from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.raster.images import picture_size
 from visualjudge.raster.masks import mask_from_polygons
-from visualjudge.records import Detection, Detections, Instance, Masks, Size
-from visualjudge.tasks import task_named
+from visualjudge.records import Size
 
 BOX = 4
+Wrong = Callable[[str, str], InvalidRecord]
+Item = Callable[..., Any]
+Gather = Callable[[Size, tuple[Any, ...]], Prediction]
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
@@ -30,9 +36,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     UsageError
         If the task is neither object_detection nor instance_segmentation, or a folder is missing.
     """
-    family = task_named(task).family
-    if family not in ("detection", "instance"):
-        raise UsageError(f"yolo has no {task}; it has object_detection, instance_segmentation")
+    item, gather = _READERS[check_type(task, _READERS, "YOLO")]
     names = class_names(classes)
     for folder in (gt, pred):
         if folder is not None and not folder.is_dir():
@@ -42,13 +46,12 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         try:
             size = picture_size(picture)
             real, found = (
-                _read((gt if side is None else side) / f"{key}.txt", names, size, family == "detection")
-                for side in (gt, pred)
+                _read((gt if side is None else side) / f"{key}.txt", names, size, item, gather) for side in (gt, pred)
             )
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(key, picture, found, real, tuple(sorted({item.label for item in real.items})))
+        yield Sample(key, picture, found, real, real.labels)
     for folder in (gt, pred):
         for path in sorted(folder.glob("*.txt")) if folder is not None else ():
             if path.stem not in pictures and path != classes:
@@ -71,39 +74,54 @@ def class_names(path: Path) -> dict[int, str]:
     raise DataError(f"{path}: names: is a list of class names, or number: name")
 
 
-def _read(path: Path, names: dict[int, str], size: Size, boxes: bool) -> Detections | Masks:
+def _read(path: Path, names: dict[int, str], size: Size, item: Item, gather: Gather) -> Prediction:
     lines = read_text(path).splitlines() if path.is_file() else []
     rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
-    items = [_item(cells, names, size, boxes, path.name, number) for number, cells in rows]
-    if boxes:
-        return Detections(tuple(item for item in items if isinstance(item, Detection)))
-    return Masks(size, tuple(item for item in items if isinstance(item, Instance)))
+    return gather(size, tuple(item(*_numbers(cells, names, size, path.name, number)) for number, cells in rows))
 
 
-def _item(
-    cells: list[str], names: dict[int, str], size: Size, boxes: bool, file: str, line: int
-) -> Detection | Instance:
-    where = f"line {line}"
+def _numbers(
+    cells: list[str], names: dict[int, str], size: Size, file: str, line: int
+) -> tuple[str, NDArray[np.float64], float | None, Size, Wrong]:
+    """Label, coordinates in pixels (x, y, x, y, …), confidence; and the image's size and how an error is told."""
+
+    def wrong(field: str, reason: str) -> InvalidRecord:
+        return InvalidRecord(Problem(file, f"line {line}", field, reason))
+
     try:
         number, *values = (float(cell) for cell in cells)
     except ValueError:
-        raise InvalidRecord(Problem(file, where, "numbers", "holds something that is not a number")) from None
+        raise wrong("numbers", "holds something that is not a number") from None
     if not np.isfinite(values).all():
-        raise InvalidRecord(Problem(file, where, "numbers", "holds a value that is not finite"))
+        raise wrong("numbers", "holds a value that is not finite")
     label = names.get(int(number)) if number == int(number) else None
     if label is None:
-        raise InvalidRecord(Problem(file, where, "class", f"{cells[0]} is not in the class names"))
+        raise wrong("class", f"{cells[0]} is not in the class names")
     score = values.pop() if len(values) % 2 else None
     scale = np.tile([size[1], size[0]], len(values) // 2)
     points = np.array(values) * scale
-    if len(values) == BOX and boxes:
+    if len(values) < BOX:
+        raise wrong("numbers", "must be a class and 4 numbers, or 6 and more")
+    return label, points, score, size, wrong
+
+
+def _detection(label: str, points: NDArray[np.float64], score: float | None, _size: Size, wrong: Wrong) -> Detection:
+    if len(points) == BOX:
         cx, cy, w, h = points.tolist()
         if w < 0 or h < 0:
-            raise InvalidRecord(Problem(file, where, "box", "has a negative width or height"))
+            raise wrong("box", "has a negative width or height")
         return Detection(label, (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2), score)
-    if len(values) <= BOX:
-        raise InvalidRecord(Problem(file, where, "numbers", "is a class and 4 numbers, or 6 and more"))
-    if boxes:
-        x, y = points[::2], points[1::2]
-        return Detection(label, (float(x.min()), float(y.min()), float(x.max()), float(y.max())), score)
+    x, y = points[::2], points[1::2]
+    return Detection(label, (float(x.min()), float(y.min()), float(x.max()), float(y.max())), score)
+
+
+def _instance(label: str, points: NDArray[np.float64], score: float | None, size: Size, wrong: Wrong) -> Instance:
+    if len(points) == BOX:
+        raise wrong("numbers", "must be a class and 6 numbers or more")
     return Instance(label, mask_from_polygons([points.tolist()], size), score)
+
+
+_READERS: dict[str, tuple[Item, Gather]] = {
+    "detection": (_detection, lambda _size, items: Detections(items)),
+    "instance": (_instance, Masks),
+}

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from visualjudge.data.predictions import read_prediction
 from visualjudge.errors import DataError
-from visualjudge.records import DepthMap, Detections, Masks, People
+from visualjudge.predictions import DepthMap, Detections, Masks, People, read_prediction
 
 RLE = {"size": [2, 3], "counts": [1, 2, 3]}
 
@@ -52,7 +51,7 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
 @pytest.mark.parametrize(
     ("task", "payload", "message"),
     [
-        ("object_detection", {}, r"^detections: is a list"),
+        ("object_detection", {}, r"^detections: must be a list"),
         (
             "object_detection",
             {"detections": [{"label": "a", "bbox": [3, 0, 1, 4]}]},
@@ -62,12 +61,12 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
         ("object_detection", {"detections": [{"label": "a", "bbox": [0, 0, 1, float("nan")]}]}, "finite"),
         ("instance_segmentation", {"instances": [{"label": "a"}]}, r"^instances\[0\]\.segmentation"),
         ("instance_segmentation", {"instances": [{"label": "a", "segmentation": RLE}]}, r"2×3, the image 4×4"),
-        ("referring_segmentation", {}, r"^segmentation: is missing"),
+        ("referring_segmentation", {}, r"^segmentation: the field is missing"),
         ("semantic_segmentation", {"label_map": np.ones((4, 4), np.uint8), "classes": {}}, "class 1 is not in classes"),
-        ("keypoint", {"persons": [{"keypoints": [0] * 50}]}, r"^persons\[0\]\.keypoints: is 51 numbers"),
+        ("keypoint", {"persons": [{"keypoints": [0] * 50}]}, r"^persons\[0\]\.keypoints: must be 51 numbers"),
         ("depth_estimation", {"depth": np.ones((4, 4)), "scale": 0}, r"^scale"),
         ("depth_estimation", {"depth": "nowhere.npy"}, r"^depth: nowhere.npy: no such file"),
-        ("lowlevel-derain", {}, r"^image: is missing"),
+        ("lowlevel-derain", {}, r"^image: the field is missing"),
     ],
 )
 def test_bad_payload_is_refused_by_field(task: str, payload: dict[str, Any], message: str) -> None:

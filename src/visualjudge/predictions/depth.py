@@ -1,0 +1,65 @@
+"""Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and infinity stand for no value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from visualjudge.atomic import atomic_path
+from visualjudge.errors import DataError
+from visualjudge.predictions import fields
+from visualjudge.predictions.base import Payload, Prediction, PredictionType, Reading, Writing
+from visualjudge.raster.images import read_depth
+from visualjudge.records import BoolArray, FloatArray, Size
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DepthMap(Prediction):
+    """H×W float64 of stored value × scale; larger = farther, or nearer where ``inverse`` (disparity)."""
+
+    values: FloatArray
+    inverse: bool = False
+
+    @property
+    def valid(self) -> BoolArray:
+        """Finite and not zero. H×W bool."""
+        return np.asarray(np.isfinite(self.values) & (self.values != 0))
+
+    @property
+    def extent(self) -> Size:
+        return self.values.shape[0], self.values.shape[1]
+
+    def check(self, size: Size) -> None:
+        fields.check_size("depth", self.extent, size)
+        if not self.valid.any():
+            raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
+
+
+def _read(payload: Payload, reading: Reading) -> DepthMap:
+    stored = payload.get("depth")
+    if stored is None:
+        raise DataError("depth: the field is missing")
+    if isinstance(stored, np.ndarray):
+        values = stored.astype(np.float64)
+    else:
+        values = fields.at("depth", lambda: read_depth(fields.path(stored, reading.root)))
+    scale = _scale(payload.get("scale"))
+    return DepthMap(values * scale if scale != 1 else values, bool(payload.get("inverse") or False))
+
+
+def _scale(stated: Any) -> float:
+    scale = 1.0 if stated is None else stated
+    if not isinstance(scale, int | float) or not np.isfinite(scale) or scale <= 0:
+        raise DataError(f"scale: must be a number above 0, got {scale!r}")
+    return float(scale)
+
+
+def _write(prediction: DepthMap, writing: Writing) -> dict[str, Any]:
+    with atomic_path(writing.root / f"{writing.stem}.npy") as scratch:
+        np.save(scratch, prediction.values.astype(np.float32))
+    return {"depth": f"{writing.stem}.npy", **({"inverse": True} if prediction.inverse else {})}
+
+
+DEPTH = PredictionType("depth", DepthMap, _read, _write, files=fields.named_file("depth"), file_field="depth")
