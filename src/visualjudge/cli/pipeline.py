@@ -42,6 +42,9 @@ def pipeline(
     max_tokens_total: Annotated[int | None, typer.Option(min=1, help="Stop before more tokens are used.")] = None,
     cache_dir: Annotated[Path | None, typer.Option(help="Where replies are kept (default: user's cache).")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies, use none.")] = False,
+    allow_private_urls: Annotated[
+        bool, typer.Option("--allow-private-urls", help="Fetch images also from loopback and private addresses.")
+    ] = False,
 ) -> None:
     """Judge edited images row by row. Each row is on disk before the next is reported; --resume goes on."""
     from visualjudge.clients.cache import default_cache_dir
@@ -56,12 +59,20 @@ def pipeline(
     store = PromptAssetStore(*(prompts or ()))
     pipes = build_pipes(metrics, cache_dir=place, concurrency=concurrency, store=store)
     good, problems = read_rows(rows)
-    report = _judge(pipes, good[:limit], out, resume, concurrency, Limits(max_calls, max_tokens_total))
+    report = _judge(
+        pipes, good[:limit], out, resume, concurrency, Limits(max_calls, max_tokens_total), allow_private_urls
+    )
     _finish(report, problems, out)
 
 
 def _judge(
-    pipes: dict[str, ClientPipe], rows: list[Row], out: Path, resume: bool, concurrency: int, limits: Limits
+    pipes: dict[str, ClientPipe],
+    rows: list[Row],
+    out: Path,
+    resume: bool,
+    concurrency: int,
+    limits: Limits,
+    private_urls: bool,
 ) -> PipelineReport:
     from visualjudge.pipelines import run_pipeline
     from visualjudge.runs.budget import Budget
@@ -79,6 +90,7 @@ def _judge(
                 budget=Budget(limits),
                 on_event=display.update,
                 stop=stop,
+                private_urls=private_urls,
             )
 
     try:

@@ -13,3 +13,5 @@ LONGEST_SEARCHED = 64 * 1024
 DEEPEST_ERROR = 8
 """Levels of an error object in which a message is looked for."""
 MOST_REDIRECTS = 3
+LARGEST_IMAGE_FILE = 64 * 2**20
+"""Bytes of an image file that is sent or fetched."""

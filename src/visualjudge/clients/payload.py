@@ -1,4 +1,4 @@
-"""Pictures on their way to a server: paths, URLs, bytes, PIL pictures and arrays become file bytes, without loss.
+"""Images on their way to a server: paths, URLs, bytes, PIL images and arrays become file bytes, without loss.
 
 A file that servers read (PNG, JPEG, WebP, GIF of 8 bits) goes as it is, byte for byte. Anything else is written as PNG.
 """
@@ -8,18 +8,20 @@ from __future__ import annotations
 import base64
 import io
 import os
+import stat
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
-from urllib.request import Request as UrlRequest
-from urllib.request import urlopen
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from visualjudge.clients.base import ImagePart
+from visualjudge.clients.download import fetch_image
+from visualjudge.clients.limits import LARGEST_IMAGE_FILE
+from visualjudge.clients.sync import run_sync
+from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.raster.images import png_bytes, rgb_of, rgb_of_array
 
@@ -28,8 +30,6 @@ _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
 _ORIENTATION = 0x0112
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _PNG_END = b"IEND\xaeB`\x82"
-_DOWNLOAD_TIMEOUT_S = 60.0
-_LARGEST_DOWNLOAD = 64 * 2**20
 
 
 def image_part(source: Any) -> ImagePart:
@@ -52,7 +52,7 @@ def image_part(source: Any) -> ImagePart:
     if isinstance(source, Image.Image):
         return _of_picture(source)
     if isinstance(source, bytes | bytearray | memoryview):
-        return _of_bytes(bytes(source), f"{len(source)} bytes")
+        return image_of_bytes(bytes(source), f"{len(source)} bytes")
     if isinstance(source, str | os.PathLike):
         return _of_place(os.fspath(source))
     if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
@@ -64,16 +64,25 @@ def _of_place(place: str | bytes) -> ImagePart:
     text = os.fsdecode(place)
     scheme = text.partition(":")[0].lower()
     if scheme == "data":
-        return _of_bytes(_data_url(text), f"{text[:32]}…")
+        return image_of_bytes(_data_url(text), f"{text[:32]}…")
     if scheme in ("http", "https"):
-        return _of_bytes(_download(text), text)
-    path = unquote(urlsplit(text).path) if scheme == "file" else text
+        return image_of_bytes(run_sync(fetch_image(text, allow_private=True)), text)
+    return _of_file(unquote(urlsplit(text).path) if scheme == "file" else text)
+
+
+def _of_file(path: str) -> ImagePart:
+    """The image in a regular file; a device or a pipe would never end."""
     try:
-        return _of_bytes(Path(path).read_bytes(), path)
+        found = Path(path).stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise DataError(f"{path}: must be a regular file")
+        if found.st_size > LARGEST_IMAGE_FILE:
+            raise DataError(f"{path}: must not be larger than {LARGEST_IMAGE_FILE >> 20} MiB")
+        return image_of_bytes(Path(path).read_bytes(), path)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
+        raise DataError(f"{path!r}: cannot be read: {error}") from None
 
 
 def _data_url(url: str) -> bytes:
@@ -84,19 +93,8 @@ def _data_url(url: str) -> bytes:
         raise DataError(f"{head}{comma}…: not a valid data URL") from None
 
 
-def _download(url: str) -> bytes:
-    try:
-        with urlopen(UrlRequest(url, headers={"User-Agent": "visualjudge"}), timeout=_DOWNLOAD_TIMEOUT_S) as answer:
-            content: bytes = answer.read(_LARGEST_DOWNLOAD + 1)
-    except (URLError, OSError, ValueError) as error:
-        raise DataError(f"{url}: cannot be fetched: {error}") from None
-    if len(content) > _LARGEST_DOWNLOAD:
-        raise DataError(f"{url}: larger than {_LARGEST_DOWNLOAD >> 20} MiB")
-    return content
-
-
-def _of_bytes(data: bytes, name: str) -> ImagePart:
-    """The bytes as they are if a server reads them rightly as they are, else what they show, as PNG."""
+def image_of_bytes(data: bytes, name: str) -> ImagePart:
+    """The bytes of an image file as they are if a server reads them rightly, else what they show, as PNG."""
     if _plain_png(data):
         return ImagePart(data)
     try:
@@ -152,28 +150,35 @@ class ImageStore:
         self._held = 0
         self._parts: OrderedDict[str, tuple[tuple[int, int], ImagePart]] = OrderedDict()
 
-    def get(self, path: str | Path) -> ImagePart:
-        """The picture at ``path``; read anew if the file has changed.
+    def get(self, path: str | Path, *, root: Path | None = None) -> ImagePart:
+        """The image at ``path``; read anew if the file has changed.
+
+        Parameters
+        ----------
+        root
+            A folder that ``path`` is relative to and must not leave, such as a dataset's.
 
         Raises
         ------
         DataError
-            As :func:`image_part`.
+            If it cannot be read, or leaves ``root``.
         """
-        name = os.fspath(path)
+        name = os.fspath(path if root is None else root / path)
         if not self._recheck and name in self._parts:
             self._parts.move_to_end(name)
             return self._parts[name][1]
+        if root is not None:
+            confined_path(root, os.fspath(path))
         try:
             found = Path(name).stat()
-        except OSError:
+        except (OSError, ValueError):
             raise DataError(f"{name}: no such file") from None
         stamp = found.st_mtime_ns, found.st_size
         known = self._parts.get(name)
         if known is not None and known[0] == stamp:
             self._parts.move_to_end(name)
             return known[1]
-        return self._keep(name, stamp, image_part(name))
+        return self._keep(name, stamp, _of_file(name))
 
     def _keep(self, name: str, stamp: tuple[int, int], part: ImagePart) -> ImagePart:
         old = self._parts.pop(name, None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from visualjudge.confine import confined_path
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import IMAGE_MARK, annotation_from_wire, image_from_wire
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
@@ -205,12 +206,7 @@ def inside(root: Path, stated: str) -> Path:
     DataError
         If it leaves the folder or there is no such file.
     """
-    path = root / stated
-    if Path(stated).is_absolute() or not path.resolve().is_relative_to(root.resolve()):
-        raise DataError(f"{stated!r} leads out of the data folder; paths are relative to it")
-    if not path.is_file():
-        raise DataError(f"there is no file {stated!r} in the data folder")
-    return path
+    return confined_path(root, stated, of="the data folder")
 
 
 def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from visualjudge.confine import confined_path
 from visualjudge.errors import DataError, UsageError
 from visualjudge.records import OptionFeatures, Question, Span, Spans
 from visualjudge.tasks import task_named
@@ -49,8 +50,14 @@ class Dataset:
         return stated if isinstance(stated, str) else None
 
     def image_path(self, relative: str) -> Path:
-        """Where a picture of ``Question.images`` lies."""
-        return self.root / relative
+        """Where an image of ``Question.images`` lies.
+
+        Raises
+        ------
+        DataError
+            If the path leads out of the dataset, also over a link, or there is no such file.
+        """
+        return confined_path(self.root, relative)
 
 
 def load_dataset(path: str | Path) -> Dataset:

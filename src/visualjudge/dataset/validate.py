@@ -58,11 +58,19 @@ def _files(dataset: Dataset, tick: Tick) -> Iterator[Problem]:
     for k, name in enumerate(sorted(stated)):
         if name not in found:
             yield Problem(META, name, "files", "the file is not there")
-        elif _digest(dataset.root / name) != stated[name]:
-            yield Problem(META, name, "files", "the file's SHA-256 is another; it was changed after the build")
+        elif (reason := _changed(dataset, name, stated[name])) is not None:
+            yield Problem(META, name, "files", reason)
         tick(k + 1, len(stated))
     for name in sorted(found - set(stated)):
         yield Problem(META, name, "files", "the file has no checksum; it was added after the build")
+
+
+def _changed(dataset: Dataset, name: str, digest: object) -> str | None:
+    try:
+        same = _digest(dataset.image_path(name)) == digest
+    except DataError as error:
+        return str(error)
+    return None if same else "the file's SHA-256 is another; it was changed after the build"
 
 
 def _meta(dataset: Dataset) -> Iterator[Problem]:
@@ -165,7 +173,7 @@ def _media(dataset: Dataset) -> Iterator[Problem]:
                 yield _problem(question, "images", f"{path!r} is not in {MEDIA}/")
                 continue
             try:
-                picture_size(dataset.root / path)
+                picture_size(dataset.image_path(path))
             except DataError as error:
                 yield _problem(question, "images", str(error).replace(f"{dataset.root}/", ""))
 

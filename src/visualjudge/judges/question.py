@@ -112,7 +112,7 @@ class QuestionJudge:
             shown = swapped(ask.question)
             prompt, images = shown.prompt, shown.images
         parts: list[Part] = [
-            self.images.get(self.root / text) if is_image else TextPart(text)
+            self.images.get(text, root=self.root) if is_image else TextPart(text)
             for text, is_image in interleaved(prompt, images)
         ]
         return Request(

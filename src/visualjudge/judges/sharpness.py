@@ -17,6 +17,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.parsing import read_reply
@@ -62,7 +63,7 @@ class SharpnessJudge:
     _quality: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._quality = lru_cache(maxsize=4096)(lambda name: quality(read_rgb(self.root / name)))
+        self._quality = lru_cache(maxsize=4096)(lambda name: quality(read_rgb(confined_path(self.root, name))))
 
     async def __call__(self, ask: Ask) -> Judged:
         """Its verdict, with the measured qualities as the raw response."""

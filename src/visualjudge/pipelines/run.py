@@ -14,8 +14,9 @@ import orjson
 
 from visualjudge import __version__, atomic
 from visualjudge.clients.retry import cause_of
-from visualjudge.errors import ClientError, UsageError, VisualJudgeError
+from visualjudge.errors import ClientError, DataError, UsageError, VisualJudgeError
 from visualjudge.judges.pipe import ClientPipe, Judgement
+from visualjudge.pipelines.images import with_images
 from visualjudge.pipelines.rows import Row
 from visualjudge.records import FAILED
 from visualjudge.runs.budget import Budget
@@ -44,10 +45,12 @@ async def run_pipeline(
     budget: Budget | None = None,
     on_event: Listener | None = None,
     stop: Stop | None = None,
+    private_urls: bool = False,
 ) -> PipelineReport:
     """Judge every row by every metric; each row's line is on disk before it is reported.
 
-    With ``resume`` rows that have all their results are left alone; rows with an error are judged again.
+    Images behind URLs are fetched from public addresses only, unless ``private_urls`` is true. With ``resume``
+    rows that have all their results are left alone; rows with an error are judged again.
 
     Raises
     ------
@@ -67,7 +70,7 @@ async def run_pipeline(
             left = [row for row in rows if str(row.key) not in done]
             progress = await run(
                 left,
-                lambda row: _judged(pipes, row),
+                lambda row: _judged(pipes, row, private_urls),
                 journal,
                 concurrency=concurrency,
                 total=len(left),
@@ -80,11 +83,10 @@ async def run_pipeline(
     return _report(path, rows, progress)
 
 
-async def _judged(pipes: Mapping[str, ClientPipe], row: Row) -> Outcome:
+async def _judged(pipes: Mapping[str, ClientPipe], row: Row, private_urls: bool) -> Outcome:
     """All metrics of one row; an error of one is a part of the row's line, and costs no other its result."""
     begun = time.perf_counter()
-    given = row.as_input()
-    found = await asyncio.gather(*(_one(pipe, given) for pipe in pipes.values()))
+    found = await _found(pipes, row, private_urls)
     by_metric = dict(zip(pipes, found, strict=True))
     judged = {name: one for name, one in by_metric.items() if isinstance(one, Judgement)}
     errors = {name: one for name, one in by_metric.items() if not isinstance(one, Judgement)}
@@ -104,6 +106,16 @@ async def _judged(pipes: Mapping[str, ClientPipe], row: Row) -> Outcome:
     calls = sum(one.calls for one in judged.values()) + sum(isinstance(e, ClientError) for e in errors.values())
     line = {name: value for name, value in record.items() if value is not None}
     return Outcome(line, status, cause, dict(usage), calls)
+
+
+async def _found(
+    pipes: Mapping[str, ClientPipe], row: Row, private_urls: bool
+) -> Sequence[Judgement | VisualJudgeError]:
+    try:
+        given = await with_images(row.as_input(), private_urls)
+    except DataError as error:
+        return [error] * len(pipes)
+    return await asyncio.gather(*(_one(pipe, given) for pipe in pipes.values()))
 
 
 async def _one(pipe: ClientPipe, given: Mapping[str, Any]) -> Judgement | VisualJudgeError:

@@ -91,13 +91,22 @@ def check_pictures(dataset: Dataset, questions: Sequence[Question]) -> None:
     Raises
     ------
     DataError
-        If one is missing; the message names the first and counts the others.
+        If one is missing or leads out of the dataset; the message names the first and counts the others.
     """
     names = {name: question.id for question in questions for name in question.images}
-    missing = [name for name in names if not (dataset.root / name).is_file()]
-    if missing:
-        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise DataError(f"{dataset.root / missing[0]}: no such file, question {names[missing[0]]} shows it{more}")
+    reasons = {name: reason for name in names if (reason := _unusable(dataset, name))}
+    if reasons:
+        name, reason = next(iter(reasons.items()))
+        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        raise DataError(f"{dataset.root}: question {names[name]}: images: {reason}{more}")
+
+
+def _unusable(dataset: Dataset, name: str) -> str | None:
+    try:
+        dataset.image_path(name)
+    except DataError as error:
+        return str(error)
+    return None
 
 
 async def run_judge(

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.scores import rank_taus
+from visualjudge.confine import confined_path
+from visualjudge.errors import DataError
+from visualjudge.raster.images import read_rgb
 
 SHOWN = {"pairwise": 6, "ranking": 2, "scoring": 2}
 THUMBNAIL = 360
@@ -64,16 +67,11 @@ def _entry(study: Study, run: int, row: dict[str, Any]) -> dict[str, Any]:
 
 def thumbnail(root: Path | None, name: str) -> dict[str, str | None]:
     """A picture of the dataset, at most 360 px, as a data URI; ``src`` is None where it cannot be read."""
-    home = (root or Path()).resolve()
-    path = (home / name).resolve()
-    if not path.is_relative_to(home):
-        return {"name": name, "src": None}
     try:
-        with Image.open(path) as picture:
-            small = picture.convert("RGB")
-            small.thumbnail((THUMBNAIL, THUMBNAIL))
-    except (OSError, UnidentifiedImageError):
+        small = Image.fromarray(read_rgb(confined_path(root or Path(), name)))
+    except DataError:
         return {"name": name, "src": None}
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=82)
     return {"name": name, "src": "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()}

@@ -12,10 +12,12 @@ def picture_bytes(dataset: Dataset, relative: str) -> bytes:
     Raises
     ------
     DataError
-        If it is not there.
+        If it is not there, or leads out of the dataset.
     """
     try:
         return dataset.image_path(relative).read_bytes()
+    except DataError as error:
+        raise DataError(f"{dataset.root}: {error}") from None
     except OSError as error:
         raise DataError(f"{dataset.root}: {relative}: cannot be read: {error.strerror}") from None
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from visualjudge.atomic import atomic_path, write_text
+from visualjudge.confine import confined_target
 from visualjudge.dataset.exports.media import answer_text, picture_bytes
 from visualjudge.dataset.folder import Dataset
 from visualjudge.records import Question
@@ -38,7 +39,7 @@ def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]
     starts = range(0, max(1, len(questions)), ROWS_A_FILE)
     files = []
     for k, start in enumerate(starts):
-        path = out / "data" / f"{SPLIT}-{k:05d}-of-{len(starts):05d}.parquet"
+        path = confined_target(out, "data") / f"{SPLIT}-{k:05d}-of-{len(starts):05d}.parquet"
         with atomic_path(path) as scratch, pq.ParquetWriter(scratch, schema(), compression="zstd") as writer:
             for rows in _chunks(questions[start : start + ROWS_A_FILE]):
                 writer.write_table(pa.Table.from_pylist([_row(dataset, q) for q in rows], schema=schema()))

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from visualjudge.atomic import atomic_path, write_bytes
+from visualjudge.confine import confined_target
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.exports.media import answer_text, picture_bytes
 from visualjudge.dataset.folder import Dataset
@@ -36,13 +37,14 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
 
     Each picture is written once, to ``out/images/<dataset's name>/``; the tables name it by its absolute path.
     """
-    home = out.resolve() / IMAGES / dataset.root.resolve().name
+    folder = f"{IMAGES}/{dataset.root.resolve().name}"
+    home = out.resolve() / folder
     written: set[str] = set()
 
     def cells(question: Question) -> dict[str, str]:
         for path in question.images:
             if path not in written:
-                write_bytes(home / path, picture_bytes(dataset, path))
+                write_bytes(confined_target(out.resolve(), f"{folder}/{path}"), picture_bytes(dataset, path))
                 written.add(path)
         return {"image_path": _cell([str(home / path) for path in question.images])}
 

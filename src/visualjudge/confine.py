@@ -1,0 +1,89 @@
+"""Paths that somebody else's file states: they stay inside its folder, or are refused.
+
+A dataset or data folder may come from anywhere, and names its images by relative paths. ``../``, absolute paths, drive
+letters, links that lead out and things that are no regular files (a FIFO, ``/dev/zero``) are refused here, and nowhere
+else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from visualjudge.errors import DataError
+
+LONGEST_PATH = 1024
+"""Characters of a stated path."""
+
+
+def confined_path(root: str | Path, name: object, *, of: str = "the dataset") -> Path:
+    """``root / name``, a regular file inside ``root``.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    name
+        As a file of the folder states it; relative, with ``/`` between its parts.
+    of
+        What the folder is, for messages.
+
+    Raises
+    ------
+    DataError
+        If ``name`` is no relative path, leads out of ``root`` by itself or over a link, or is no regular file.
+    """
+    relative = stated_path(name, of=of)
+    path = Path(root, relative)
+    if not _is_inside(os.path.realpath(path), os.path.realpath(root)):
+        raise DataError(f"{_shown(name)} leads out of {of} over a link; a file must lie inside it")
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        raise DataError(f"there is no file {_shown(name)} in {of}") from None
+    if not stat.S_ISREG(mode):
+        raise DataError(f"{_shown(name)} in {of} must be a regular file")
+    return path
+
+
+def stated_path(name: object, *, of: str = "the dataset") -> str:
+    """``name``, checked by its letters alone: a relative path that does not lead out of the folder it is stated in.
+
+    Raises
+    ------
+    DataError
+        If it is anything else.
+    """
+    if not isinstance(name, str) or not name or len(name) > LONGEST_PATH or not name.isprintable():
+        raise DataError(f"{_shown(name)} must be a relative path of at most {LONGEST_PATH} printable characters")
+    windows = PureWindowsPath(name)
+    outside = windows.drive or windows.root or PurePosixPath(name).is_absolute() or ".." in windows.parts
+    if outside:
+        raise DataError(f"{_shown(name)} leads out of {of}; a path must be relative to it, without '..'")
+    return name
+
+
+def confined_target(root: str | Path, name: str) -> Path:
+    """``root / name`` as a place to write: no part of it below ``root`` is a link.
+
+    Raises
+    ------
+    DataError
+        If one is, or ``name`` leads out of ``root``.
+    """
+    path = Path(root)
+    for part in PurePosixPath(stated_path(name, of="the target")).parts:
+        path = path / part
+        if path.is_symlink():
+            raise DataError(f"{path}: is a link, which is not followed when writing; remove it")
+    return path
+
+
+def _is_inside(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _shown(name: object) -> str:
+    text = repr(name)
+    return text if len(text) <= 80 else f"{text[:80]}…"
