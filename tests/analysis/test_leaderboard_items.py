@@ -47,7 +47,6 @@ def test_item_is_the_pair_and_not_its_order() -> None:
 
 def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
     """One encoding is asked the easy half alone: its raw accuracy leads, the other is better on common pairs."""
-    from visualjudge.analysis.bootstrap import Resampling
     from visualjudge.analysis.encoding_choice import recommend
 
     rows = []
@@ -72,7 +71,6 @@ def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
         },
         schema_overrides={"tokens_in": pl.Int64, "tokens_out": pl.Int64},
     )
-    found, _ = recommend(table, Resampling(20, 0))
-    by_name = {row["encoding"]: row for row in found}
-    assert by_name["half"]["accuracy"] > by_name["full"]["accuracy"]
-    assert by_name["full"]["standing"] == "best"
+    by_name = {row.name: row for row in recommend(table, "object_detection").encodings}
+    assert (by_name["half"].share.value or 0) > (by_name["full"].share.value or 0)
+    assert by_name["full"].standing == "best"

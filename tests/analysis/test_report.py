@@ -183,13 +183,15 @@ def test_comparison_says_which_judge_is_taken_from_which(tmp_path: Path) -> None
     assert "one minus two: 0.0 points" in shown
 
 
-def test_judge_of_one_place_has_its_interval_explained(tmp_path: Path) -> None:
+def test_judge_of_one_place_is_said_to_lean_to_it_and_has_an_interval(tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(24)]
     dataset = write_dataset(tmp_path / "ds", questions)
     verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "B", "BA"))]
     run = write_run(tmp_path / "run", dataset, verdicts)
     for text in (CliRunner().invoke(app, [str(run)]).stdout, markdown(analyse([run])), page(analyse([run]))):
-        assert "always chose the option shown first" in text
+        assert "Leans to the option shown first: 50.0 points" in text
+    low, high = analyse([run]).metrics["judges"][0]["pairwise"]["ci95"]
+    assert low < 0.5 < high
 
 
 def test_worst_disagreements_show_each_pair_once(tmp_path: Path) -> None:
@@ -208,7 +210,8 @@ def test_encoding_is_recommended_only_where_the_judge_beats_chance(
     questions = [
         pair(i, (8.0, 1.0), id=f"{name}{i}", encoding=name) for name in ("text_xyxy", "text_other") for i in range(60)
     ]
-    verdicts = [said(q, "B" if i % period == 0 else "A") for i, q in enumerate(questions)]
+    worse = {"text_xyxy": period, "text_other": 2}
+    verdicts = [said(q, "B" if (i // 12 + i) % worse[q.encoding] == 0 else "A") for i, q in enumerate(questions)]
     dataset = write_dataset(tmp_path / "ds", questions)
     analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
     row = analysis.metrics["judges"][0]["encodings"][0]

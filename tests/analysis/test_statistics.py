@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from visualjudge.analysis import correlation
-from visualjudge.analysis.alpha import alpha, alpha_interval
-from visualjudge.analysis.bootstrap import Resampling, holm, percentile_interval, share_interval, t_test
-from visualjudge.analysis.bradley_terry import davidson
-from visualjudge.analysis.cells import pairwise_cells
-from visualjudge.analysis.comparisons import verdicts_needed
+from visualjudge.analysis.bootstrap import percentile_interval, share_interval, t_test
+from visualjudge.analysis.cells import accuracy_cells
+from visualjudge.analysis.statistics import correlation
+from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
+from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.statistics.paired import cases_needed
+from visualjudge.analysis.statistics.strengths import davidson
 from visualjudge.analysis.variance import variance_components
 from visualjudge.seeding import rng_for
 
@@ -146,9 +147,11 @@ def test_holm_steps_down_and_keeps_gaps() -> None:
 def test_interval_is_as_wide_as_the_images_make_it_not_the_verdicts() -> None:
     images = np.repeat(np.arange(20), 10)
     table = pl.DataFrame({"cluster": images, "right": images % 2 == 0, "parsed": True, "said_first": True})
-    (clustered,) = pairwise_cells(table, [], Resampling(20))
-    (single,) = pairwise_cells(table.with_columns(cluster=pl.int_range(200)), [], Resampling(200))
-    width = [row["ci95"][1] - row["ci95"][0] for row in (clustered, single)]
+    table = table.with_columns(cause=pl.lit(None, dtype=pl.String))
+    (clustered,) = accuracy_cells(table, [])
+    (single,) = accuracy_cells(table.with_columns(cluster=pl.int_range(200)), [])
+    ends = [row.accuracy.share.interval or (0.0, 0.0) for row in (clustered, single)]
+    width = [(high or 0) - (low or 0) for low, high in ends]
     assert width[0] > 2.5 * width[1]
 
 
@@ -167,8 +170,8 @@ def test_one_image_has_no_interval() -> None:
 def test_needed_verdicts_equal_connors_formula() -> None:
     p10, p01 = 0.15, 0.05
     root = 1.959964 * np.sqrt(0.2) + 0.841621 * np.sqrt(0.2 - 0.01)
-    assert verdicts_needed(p10, p01) == int(np.ceil((root / 0.1) ** 2))
-    assert verdicts_needed(0.1, 0.1) is None
+    assert cases_needed(p10, p01) == int(np.ceil((root / 0.1) ** 2))
+    assert cases_needed(0.1, 0.1) is None
 
 
 def test_variance_components_are_recovered() -> None:

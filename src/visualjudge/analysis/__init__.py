@@ -3,19 +3,20 @@
 In the order data flows::
 
     join           questions and verdicts as tables, and joined         load      run folders, datasets
-    bootstrap      resampling by image, intervals, tests                cells     sums by cell and image
-    scores         ranking and scoring questions                        bias      place, length, count, size; swap
-    psychometric   accuracy against margin, the 75 % point              leaks     what shallow judges reach
-    encoding_choice, variance, comparisons, leaderboard (bradley_terry)
-    correlation, alpha                                                  ratings, people   people as raters
-    analyse        all of it, as metrics.json and as tables             report    HTML, Markdown, terminal
+    statistics     pure functions: intervals, tests, correlations, strengths, alpha
+    cells          sums by cell and image, accuracy                     bias      place, length, count, size; swap
+    scores         ranking and scoring questions                        psychometric   accuracy against margin
+    encoding_choice, variance, comparisons, leaderboard, published      leaks     what shallow judges reach
+    unread         replies that could not be read                       ratings, people   people as raters
+    figures        the typed results of all of it                       columns   one list of columns a table
+    analyse        all of it                                            report    HTML, Markdown, terminal
 """
 
 from __future__ import annotations
 
-from visualjudge.analysis.alpha import alpha
 from visualjudge.analysis.analyse import Analysis, analyse, analyse_study
-from visualjudge.analysis.bradley_terry import davidson
 from visualjudge.analysis.join import Run, Study, study_of
+from visualjudge.analysis.statistics.alpha import alpha
+from visualjudge.analysis.statistics.strengths import davidson
 
 __all__ = ["Analysis", "Run", "Study", "alpha", "analyse", "analyse_study", "davidson", "study_of"]

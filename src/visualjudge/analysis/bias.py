@@ -1,30 +1,35 @@
 """What a judge leans to beside the truth: the place of an option, and features that a shallow reader could go by.
 
-A *preference* is balanced over the truth: the mean of how often the feature is chosen where it is right and where it
-is wrong, less ½. A judge that is merely accurate, or merely careless, has 0 whichever answer is the commoner; one that
-always follows the feature has +½. Its test resamples images, so that one image asked in many encodings counts once.
+A *preference* compares how often the judge is right where the option with more of the feature is the better one, and
+where it is the worse one, and halves the difference: 0 for a judge that does not look at the feature, +½ for one that
+looks at nothing else, whichever answer is the commoner. The two are compared **at equal difficulty**: within a task and
+a stratum of the margin between the scores, straightened for the margin inside it. Otherwise a fair judge that is
+better at wide margins would be accused of whatever feature goes with them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from scipy import stats
 
-from visualjudge.analysis.bootstrap import Resampling, holm, percentile_interval, share_interval, standard_error, t_test
-from visualjudge.analysis.cells import cell_sums
+from visualjudge.analysis.cells import estimate_of, image_sums, mean_of, share_of, test_of
+from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.bias import lean
+from visualjudge.analysis.statistics.jackknife import holm
 
-LEVEL = 0.03
-"""A flag's level after Holm. With some forty images the bootstrap's p runs a little hot: at 0.05 a fair judge was
-flagged in up to 6 % of simulations (benchmarks/coverage.py), so flags are set at 0.03."""
+LEVEL = 0.05
+STRATA = 10
+ITEMS_IN_STRATUM = 12
 PREFERRED = {
     "position": "the option shown first",
     "text_chars": "the longer text",
     "count": "more boxes, masks or points",
     "area": "the larger marked area",
-    "png_bytes": "the larger picture file",
+    "png_bytes": "the larger image file",
 }
 
 
@@ -34,55 +39,58 @@ def binomial_p(hits: int, n: int) -> float | None:
 
 
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
-    """Rows where the feature tells the options apart, with ``chose`` and ``right``: the side that has more of it."""
+    """Usable replies where the feature tells the options apart: whether ``more`` of it is right, and was chosen."""
+    keep = ("cluster", "item", "task", "margin", "right")
     parsed = table.filter(pl.col("parsed"))
     if feature == "position":
-        return parsed.select("cluster", chose=pl.col("said_first"), right=pl.col("first_right"))
+        return parsed.select(*keep, more=pl.col("first_right"))
     a, b = pl.col(feature).list.get(0, null_on_oob=True), pl.col(feature).list.get(1, null_on_oob=True)
-    told = parsed.with_columns(__more_a=a > b).filter(a != b)
-    return told.select(
-        "cluster",
-        chose=(pl.col("text") == "A") == pl.col("__more_a"),
-        right=(pl.col("answer") == "A") == pl.col("__more_a"),
-    )
+    return parsed.filter(a != b).select(*keep, more=(pl.col("answer") == "A") == (a > b))
 
 
-def preference(table: pl.DataFrame, feature: str, resampling: Resampling) -> dict[str, Any]:
-    """How a judge leans to one feature in pairwise questions: estimate (-½..½), interval, p; None where unknown."""
+def _strata(sides: pl.DataFrame) -> pl.DataFrame:
+    """``stratum``: a task's margins in up to 10 parts of at least 12 pairs each, by the order of the margins."""
+    items = sides.select("task", "item", "margin").unique(["task", "item"]).sort("task", "margin", "item")
+    number = pl.int_range(pl.len()).over("task")
+    size = pl.len().over("task")
+    parts = (size // ITEMS_IN_STRATUM).clip(1, STRATA)
+    placed = items.with_columns(part=(number * parts // size))
+    coded = placed.with_columns(stratum=pl.struct("task", "part").rle_id().cast(pl.Int64))
+    return sides.join(coded.select("task", "item", "stratum"), on=["task", "item"], how="left", maintain_order="left")
+
+
+def preference(table: pl.DataFrame, feature: str) -> Preference:
+    """How a judge leans to one feature in pairwise questions."""
     sides = _sides(table, feature)
-    row: dict[str, Any] = {"feature": feature, "leans_to": PREFERRED[feature], "n": sides.height}
-    empty = {"chosen": None, "preference": None, "ci95": None, "p": None}
-    if sides.is_empty() or sides["right"].n_unique() < 2:
-        return {**row, **empty}
-    right, chose = pl.col("right"), pl.col("chose")
-    values = {"n1": right, "c1": right & chose, "n0": ~right, "c0": ~right & chose}
-    cells = cell_sums(sides, [], values, resampling.clusters)
-    estimate = float(sum(cells.total(f"c{i}")[0] / cells.total(f"n{i}")[0] for i in (0, 1)) / 2 - 0.5)
-    draws = sum(resampling.ratios(cells.columns[f"c{i}"], cells.columns[f"n{i}"])[:, 0] for i in (0, 1)) / 2 - 0.5
-    images = int(cells.images[0])
-    return {
-        **row,
-        "chosen": float(sides["chose"].mean()),  # type: ignore[arg-type]
-        "preference": estimate,
-        "ci95": percentile_interval(np.asarray(draws), images),
-        "p": t_test(estimate, standard_error(np.asarray(draws)), images),
-    }
+    images = sides["cluster"].n_unique()
+    if sides.is_empty() or sides["more"].n_unique() < 2:
+        return Preference(feature, PREFERRED[feature], None, Estimate(None, None, sides.height, images), None)
+    placed = _strata(sides).group_by("stratum", "cluster", "more", "margin", maintain_order=True)
+    rows = placed.agg(n=pl.len(), right=pl.col("right").sum())
+    value, found = lean(*(rows[name].to_numpy() for name in ("stratum", "cluster", "more", "margin", "n", "right")))
+    chosen, more, right = ((sides.select(x).to_series()) for x in (pl.col("more") == pl.col("right"), "more", "right"))
+    crude = float(right.filter(more).mean() - right.filter(~more).mean()) / 2  # type: ignore[operator,arg-type]
+    ends = jackknife.mean_ends(value, found)
+    ends = np.maximum(ends[0], -0.5), np.minimum(ends[1], 0.5)
+    figure = replace(estimate_of(value, found, ends, sides.height), images=images)
+    share = float(chosen.mean())  # type: ignore[arg-type]
+    return Preference(feature, PREFERRED[feature], share, figure, test_of(value, found), crude=crude)
 
 
-def preferences(table: pl.DataFrame, resampling: Resampling) -> list[dict[str, Any]]:
-    """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below LEVEL."""
-    rows = [preference(table, feature, resampling) for feature in PREFERRED]
-    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        row["p_holm"] = p
-        row["flagged"] = p is not None and p < LEVEL
-    return rows
+def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
+    """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below 5 %."""
+    rows = [preference(table, feature) for feature in PREFERRED]
+    adjusted = holm([row.p for row in rows])
+    return tuple(
+        replace(row, p_holm=p, flagged=p is not None and p < LEVEL) for row, p in zip(rows, adjusted, strict=True)
+    )
 
 
 def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question (and repeat) asked in both orders, with what was said and whether it was right in each."""
-    keep = ["id", "repeat", "cluster", "parsed", "text", "right"]
+    keep = ["id", "repeat", "cluster", "task", "parsed", "text", "right"]
     ab, ba = (table.filter(pl.col("order") == order).select(keep) for order in ("AB", "BA"))
-    joined = ab.join(ba.drop("cluster"), on=["id", "repeat"], suffix="_ba")
+    joined = ab.join(ba.drop("cluster", "task"), on=["id", "repeat"], suffix="_ba", maintain_order="left")
     both = pl.col("parsed") & pl.col("parsed_ba")
     return joined.with_columns(
         usable=both,
@@ -93,27 +101,25 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def swap_figures(table: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
-    """What asking in both orders shows; nulls where no question was. A failed reply in either order is not consistent.
+def swap_figures(pairs: pl.DataFrame) -> Swap:
+    """What asking in both orders shows, of rows as :func:`both_orders` makes them.
 
-    ``p`` is the exact sign test of questions where the first place won both times against those where the second did.
+    ``p`` tests, clustered by image, whether the first place won both times as often as the second did.
     """
-    pairs = both_orders(table)
-    names = ("consistency", "consistency_parsed", "right_in_both", "always_first", "always_second", "p", "ci95")
     if pairs.is_empty():
-        return {"n": 0, **dict.fromkeys(names)}
-    values = {"n": pl.col("consistent").is_not_null(), "consistent": pl.col("consistent")}
-    cells = cell_sums(pairs, [], values, resampling.clusters)
-    draws = resampling.ratios(cells.columns["consistent"], cells.columns["n"])[:, 0]
-    usable, same = int(pairs["usable"].sum()), int(pairs["consistent"].sum())
-    first, second = int(pairs["always_first"].sum()), int(pairs["always_second"].sum())
-    return {
-        "n": pairs.height,
-        "consistency": same / pairs.height,
-        "consistency_parsed": same / usable if usable else None,
-        "right_in_both": float(pairs["both_right"].sum()) / pairs.height,
-        "always_first": first,
-        "always_second": second,
-        "p": binomial_p(first, first + second),
-        "ci95": share_interval(draws, same / pairs.height, int(cells.images[0])),
-    }
+        return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
+    lead = pl.col("always_first").cast(pl.Int8) - pl.col("always_second").cast(pl.Int8)
+    names = ("usable", "consistent", "both_right", "always_first", "always_second")
+    values = {"n": pl.col("consistent").is_not_null(), "lead": lead, **{name: pl.col(name) for name in names}}
+    sums = image_sums(pairs, [], values)
+    usable, same, first, second = (
+        int(sums.total(name)[0]) for name in ("usable", "consistent", "always_first", "always_second")
+    )
+    return Swap(
+        share_of(sums.shares("consistent", "n")),
+        same / usable if usable else None,
+        share_of(sums.shares("both_right", "n")),
+        first,
+        second,
+        mean_of(sums, "lead", "n")[1],
+    )

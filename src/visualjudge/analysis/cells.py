@@ -1,60 +1,90 @@
-"""Sums by cell and image: what every share in the report is made of, and what its bootstrap resamples."""
+"""Sums by cell and image: what every share in the report is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
-from visualjudge.analysis.bootstrap import Interval, Resampling, share_interval
-from visualjudge.records import FloatArray
+from visualjudge.analysis.figures import NO_SHARE, Accuracy, Cell, Estimate, Share
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.shares import Shares, ratio_influence, share_ends, shares
+from visualjudge.records import FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
 MARGIN_LABELS = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")
+NO_ACCURACY = Accuracy(NO_SHARE, 0, None, NO_SHARE, None, {})
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Sums by cell: ``keys`` (one row a cell), and for each value its sums as a clusters × cells sparse array."""
+class ImageSums:
+    """One entry a cell and image: ``keys`` (one row a cell), the entry's cell and image, and its sums by name."""
 
     keys: pl.DataFrame
-    columns: Mapping[str, Any]
-    images: FloatArray
+    cell: IntArray
+    cluster: IntArray
+    columns: Mapping[str, FloatArray]
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return max(1, self.keys.height)
 
     def total(self, name: str) -> FloatArray:
         """The sums over images, one a cell."""
-        return np.asarray(self.columns[name].sum(0)).ravel()
+        return jackknife.sums(self.cell, self.columns[name], self.cells)
+
+    def shares(self, top: str, bottom: str, *, whole: bool = True) -> Shares:
+        """Each cell's share with its interval."""
+        return shares(self.columns[top], self.columns[bottom], self.cell, self.cells, whole=whole)
 
 
-def cell_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr], clusters: int) -> Cells:
+def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
     """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls add nothing."""
     named = [expr.cast(pl.Float64).sum().alias(name) for name, expr in values.items()]
-    frame = table.lazy().with_columns(pl.lit(0).alias("__all"))
-    keys = list(by) or ["__all"]
-    sums = frame.group_by([*keys, "cluster"], maintain_order=True).agg(named).collect()
-    cells = sums.select(keys).unique().sort(keys)
-    placed = sums.join(cells.with_row_index("__cell"), on=keys, how="left", nulls_equal=True)
-    where = (placed["cluster"].to_numpy(), placed["__cell"].to_numpy())
-    shape = (clusters, max(1, cells.height))
-    columns = {name: sparse.csr_array((placed[name].to_numpy(), where), shape=shape) for name in values}
-    images = np.bincount(where[1], minlength=shape[1]).astype(float)
-    return Cells(cells.select(list(by)) if by else cells, columns, images)
+    sums = table.lazy().group_by([*by, "cluster"], maintain_order=True).agg(named).sort([*by, "cluster"]).collect()
+    if not by:
+        keys, cell = pl.DataFrame({"all": [0]}), np.zeros(sums.height, dtype=np.int64)
+    else:
+        keys = sums.select(by).unique(maintain_order=True)
+        cell = (sums.select(pl.struct(by).rle_id()).to_series()).to_numpy().astype(np.int64)
+    return ImageSums(keys, cell, sums["cluster"].to_numpy(), {name: sums[name].to_numpy() for name in values})
 
 
-def share_rows(
-    cells: Cells, top: str, bottom: str, resampling: Resampling
-) -> list[tuple[float | None, Interval | None]]:
-    """Each cell's share and its interval; None where the cell has nothing to divide by."""
-    draws = resampling.ratios(cells.columns[top], cells.columns[bottom])
-    out: list[tuple[float | None, Interval | None]] = []
-    for i, (k, n, images) in enumerate(zip(cells.total(top), cells.total(bottom), cells.images, strict=True)):
-        share = float(k / n) if n else None
-        out.append((share, None if share is None else share_interval(draws[:, i], share, int(images))))
-    return out
+def share_of(found: Shares, k: int = 0) -> Share:
+    """Share ``k`` as a figure."""
+    value = float(found.value[k])
+    known = value if np.isfinite(value) else None
+    return Share(known, found.interval(k), int(found.cases[k]), int(found.images[k]), found.why(k))
+
+
+def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | None]:
+    """Σ top / Σ bottom of sums without cells, for values without bounds, and the p of its being 0."""
+    weights = sums.columns[bottom]
+    kept = weights > 0
+    weights, place = weights[kept], np.zeros(int(kept.sum()), dtype=np.int64)
+    value, influence = ratio_influence(sums.columns[top][kept], weights, place, 1)
+    found = jackknife.spread(influence, weights, place, 1)
+    return estimate_of(value, found, jackknife.mean_ends(value, found), int(weights.sum())), test_of(value, found)
+
+
+def estimate_of(
+    value: FloatArray, found: jackknife.Spread, ends: tuple[FloatArray, FloatArray], n: int, k: int = 0
+) -> Estimate:
+    """Figure ``k`` of a jackknife."""
+    known = float(value[k]) if np.isfinite(value[k]) else None
+    told = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
+    interval = (float(ends[0][k]), float(ends[1][k])) if told else None
+    why = None if told else jackknife.FEW if not jackknife.enough(found)[k] else jackknife.ALIKE
+    return Estimate(known, interval, n, int(found.images[k]), why)
+
+
+def test_of(value: FloatArray, found: jackknife.Spread, k: int = 0) -> float | None:
+    """The two-sided p of figure ``k``."""
+    p = float(jackknife.test(value, found)[k])
+    return p if np.isfinite(p) else None
 
 
 def margin_bin() -> pl.Expr:
@@ -66,34 +96,69 @@ def margin_bin() -> pl.Expr:
 _PAIRWISE = {
     "n": pl.col("parsed").is_not_null(),
     "right": pl.col("right"),
-    "failed": ~pl.col("parsed"),
     "parsed": pl.col("parsed"),
     "said_first": pl.col("said_first"),
-    "hopeful": pl.col("right") | ~pl.col("parsed"),
 }
 
 
-def pairwise_cells(table: pl.DataFrame, by: Sequence[str], resampling: Resampling) -> list[dict[str, Any]]:
+def causes(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
+    """Failed replies by cause, in each cell of ``by``."""
+    failed = table.filter(~pl.col("parsed")).group_by([*by, "cause"]).len().sort([*by, "cause"])
+    out: dict[tuple[str, ...], dict[str, int]] = {}
+    for row in failed.iter_rows():
+        out.setdefault(tuple(map(str, row[: len(by)])), {})[str(row[-2])] = int(row[-1])
+    return out
+
+
+def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
     """Accuracy of each cell of ``by``: a failed verdict is wrong; and what it would be had the failed been right."""
     if table.is_empty():
-        return []
-    cells = cell_sums(table, by, _PAIRWISE, resampling.clusters)
-    shares = share_rows(cells, "right", "n", resampling)
-    totals = {name: cells.total(name) for name in _PAIRWISE}
+        return ()
+    sums = image_sums(table, by, _PAIRWISE)
+    all_of_them, read = sums.shares("right", "n"), sums.shares("right", "parsed")
+    totals, failed = {name: sums.total(name) for name in _PAIRWISE}, causes(table, by)
     rows = []
-    for i, key in enumerate(cells.keys.to_dicts()):
-        n, parsed = totals["n"][i], totals["parsed"][i]
-        rows.append(
-            {
-                **({name: key[name] for name in by}),
-                "n": int(n),
-                "images": int(cells.images[i]),
-                "accuracy": shares[i][0],
-                "ci95": shares[i][1],
-                "failed": int(totals["failed"][i]),
-                "accuracy_bounds": (float(totals["right"][i] / n), float(totals["hopeful"][i] / n)),
-                "accuracy_parsed": float(totals["right"][i] / parsed) if parsed else None,
-                "answered_a": float(totals["said_first"][i] / parsed) if parsed else None,
-            }
+    for k in range(sums.cells):
+        keys = tuple((name, str(sums.keys[name][k])) for name in by)
+        n, parsed, right = (totals[name][k] for name in ("n", "parsed", "right"))
+        accuracy = Accuracy(
+            share_of(all_of_them, k),
+            int(n - parsed),
+            float(right + n - parsed) / float(n),
+            share_of(read, k),
+            float(totals["said_first"][k] / parsed) if parsed else None,
+            failed.get(tuple(value for _, value in keys), {}),
         )
-    return rows
+        rows.append(Cell(keys, accuracy))
+    return tuple(rows)
+
+
+def accuracy(table: pl.DataFrame) -> Accuracy:
+    """Accuracy of all of ``table``."""
+    rows = accuracy_cells(table, [])
+    return rows[0].accuracy if rows else NO_ACCURACY
+
+
+def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
+    """Mean over ``by`` of the share right, each of its values counted once, whatever the number of its verdicts."""
+    if table.is_empty():
+        return NO_SHARE
+    right = pl.col("right") if top is None else top
+    sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
+    value, influence = ratio_influence(sums.columns["top"], sums.columns["n"], sums.cell, sums.cells)
+    image, place = np.unique(sums.cluster, return_inverse=True)
+    each = jackknife.sums(place, influence, image.size) / sums.cells
+    weight = jackknife.sums(place, sums.columns["n"] / sums.total("n")[sums.cell], image.size)
+    found = jackknife.spread(each, weight, np.zeros(image.size, dtype=np.int64), 1)
+    return _macro_share(float(value.mean()), found, sums)
+
+
+def _macro_share(value: float, found: jackknife.Spread, sums: ImageSums) -> Share:
+    n = float(sums.columns["n"].sum())
+    size = np.array([float((sums.columns["n"] ** 2).sum() / n)])
+    low, high = share_ends(np.array([value]), found, np.array([n]), size)
+    short = int(np.bincount(sums.cell, minlength=sums.cells).min())
+    if short < 2:
+        return Share(value, None, int(n), int(found.images[0]), "a task with a single image")
+    interval = None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
+    return Share(value, interval, int(n), int(found.images[0]), None if interval else jackknife.FEW)

@@ -1,87 +1,100 @@
-"""Two judges on the questions that both answered, and all judges together.
+"""Two judges on the questions that both answered, and judges that were asked the same together.
 
-Sources: McNemar 1947 (here exact: a sign test of the discordant verdicts); Connor 1987 (how many pairs a paired
-comparison of proportions needs), widened by the design effect of asking several questions about one image.
+Sources: McNemar 1947 and, for verdicts that come in images, the test of Yang, Sun & Hardin 2010 in its jackknife form;
+Connor 1987 (how many pairs a paired comparison of proportions needs).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
-from visualjudge.analysis.alpha import Level, alpha, alpha_interval
-from visualjudge.analysis.bias import binomial_p
-from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_interval, t_test
-from visualjudge.analysis.cells import cell_sums
+from visualjudge.analysis.cells import estimate_of, image_sums, test_of
+from visualjudge.analysis.figures import Agreement, Comparison, Ends, Estimate
 from visualjudge.analysis.join import Study
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
+from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.statistics.paired import cases_needed, gap_ends, images_needed
+from visualjudge.analysis.statistics.shares import ratio_influence
+from visualjudge.records import FloatArray, IntArray
 
-POWER = 0.8
-LEVEL = 0.05
 LEAST_UNITS = 5
+ALIKE = 0.95
+"""Judges whose questions overlap this far (of all that either was asked) count as asked the same."""
 KEYS = ["id", "order", "repeat"]
 
 
-def verdicts_needed(first_only: float, second_only: float, effect: float = 1.0) -> int | None:
-    """Paired verdicts that tell two judges apart at 5 % with power 80 %, given the shares of discordant verdicts.
-
-    Connor's (z_α √(p10 + p01) + z_β √(p10 + p01 − δ²))² / δ², times the design ``effect``; None where δ = 0.
-    """
-    either, gap = first_only + second_only, first_only - second_only
-    if abs(gap) < 1e-12:
-        return None
-    z_level, z_power = stats.norm.isf(LEVEL / 2), stats.norm.isf(1 - POWER)
-    root = z_level * np.sqrt(either) + z_power * np.sqrt(max(0.0, either - gap**2))
-    return int(np.ceil((root / gap) ** 2 * effect))
+def asked_like(study: Study) -> tuple[int, ...]:
+    """A number for each run; runs with the same number were asked the same questions."""
+    asked = [set(run.verdicts["id"].unique().to_list()) for run in study.runs]
+    out: list[int] = []
+    for i, ids in enumerate(asked):
+        same = (out[j] for j in range(i) if len(ids & asked[j]) >= ALIKE * max(1, len(ids | asked[j])))
+        out.append(next(same, max(out, default=-1) + 1))
+    return tuple(out)
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    keep = [*KEYS, "right", "text", "cluster"]
+    keep = [*KEYS, "right", "cluster"]
     a, b = (study.kind(k, "pairwise").select(keep) for k in (i, j))
     return a.join(b.drop("cluster"), on=KEYS, suffix="_b")
 
 
-def compare(study: Study, i: int, j: int, resampling: Resampling) -> dict[str, Any]:
-    """One entry of ``comparisons``: judges ``i`` and ``j`` on their common pairwise verdicts."""
+def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
+    """Judges ``i`` and ``j`` on their common pairwise verdicts; ``gap`` is the one that more images are counted for."""
     both = _common(study, i, j)
-    row: dict[str, Any] = {"a": study.runs[i].name, "b": study.runs[j].name, "n": both["id"].n_unique()}
-    row |= {"verdicts": both.height, "images": both["cluster"].n_unique()}
+    names = study.runs[i].name, study.runs[j].name
     if both.is_empty():
-        empty = "accuracy_a accuracy_b difference ci95 p only_a_right only_b_right mcnemar_p needed more_needed"
-        return {**row, **dict.fromkeys(empty.split())}
-    return {**row, **_paired(both, resampling)}
+        nothing = Estimate(None, None, 0, 0, "no question in common")
+        return Comparison(*names, 0, 0, None, None, nothing, None, None, None, None, None, None, gap, None, None, None)
+    return _paired(both, names, gap)
 
 
-def _paired(both: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
+def _paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
     a, b = pl.col("right"), pl.col("right_b")
-    gap = a.cast(pl.Int8) - b.cast(pl.Int8)
-    cells = cell_sums(both, [], {"n": a.is_not_null(), "gap": gap}, resampling.clusters)
-    error = standard_error(resampling.ratios(cells.columns["gap"], cells.columns["n"])[:, 0])
-    n, images = both.height, int(cells.images[0])
+    values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
+    sums = image_sums(both, [], values)
+    weights, nowhere = sums.columns["n"], np.zeros(sums.cluster.size, dtype=np.int64)
+    value, influence = ratio_influence(sums.columns["gap"], weights, nowhere, 1)
+    found = jackknife.spread(influence, weights, nowhere, 1)
+    n, images = both.height, int(found.images[0])
+    apart = float(sums.total("apart")[0])
+    figure = estimate_of(value, found, gap_ends(value, found, np.array([apart]), np.array([float(n)])), n)
     only_a, only_b = (int(both.select(expr.sum()).item()) for expr in (a & ~b, b & ~a))
-    difference = (only_a - only_b) / n
-    plain = ((only_a + only_b) / n - difference**2) / n
-    effect = max(1.0, error**2 / plain) if plain > 0 and np.isfinite(error) else 1.0
-    needed = verdicts_needed(only_a / n, only_b / n, effect)
-    return {
-        "accuracy_a": float(both["right"].mean()),  # type: ignore[arg-type]
-        "accuracy_b": float(both["right_b"].mean()),  # type: ignore[arg-type]
-        "difference": difference,
-        "ci95": t_interval(difference, error, images),
-        "p": t_test(difference, error, images),
-        "only_a_right": only_a,
-        "only_b_right": only_b,
-        "mcnemar_p": binomial_p(only_a, only_a + only_b) if only_a + only_b else 1.0,
-        "design_effect": effect,
-        "needed": needed,
-        "more_needed": None if needed is None else max(0, needed - n),
-    }
+    effect = _design_effect(float(found.variance[0]), only_a, only_b, n)
+    needed = cases_needed(only_a / n, only_b / n, effect)
+    wanted, reach = images_needed(found, asked_gap)
+    return Comparison(
+        *names,
+        questions=both["id"].n_unique(),
+        verdicts=n,
+        accuracy_a=float(both["right"].mean()),  # type: ignore[arg-type]
+        accuracy_b=float(both["right_b"].mean()),  # type: ignore[arg-type]
+        gap=figure,
+        p=test_of(value, found),
+        only_a_right=only_a,
+        only_b_right=only_b,
+        design_effect=effect,
+        needed=needed,
+        more_needed=None if needed is None else max(0, needed - n),
+        asked_gap=asked_gap,
+        images_needed=wanted,
+        images_range=reach,
+        more_images=None if wanted is None else max(0, wanted - images),
+    )
 
 
-def strangers(study: Study) -> list[str]:
+def _design_effect(variance: float, only_a: int, only_b: int, n: int) -> float:
+    plain = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
+    return max(1.0, variance / plain) if plain > 0 else 1.0
+
+
+def strangers(study: Study) -> tuple[str, ...]:
     """One line where the runs fall into groups that answered no question in common; else none."""
     groups: list[tuple[set[str], list[str]]] = []
     for run in study.runs:
@@ -94,52 +107,58 @@ def strangers(study: Study) -> list[str]:
             ids, names = ids | group[0], [*group[1], *names]
         groups.append((ids, names))
     if len(groups) < 2:
-        return []
-    told = " | ".join(", ".join(names) for _, names in groups)
-    return [f"the runs answer different questions, none in common, and cannot be compared: {told}"]
+        return ()
+    listed = " | ".join(", ".join(names) for _, names in groups)
+    return (f"the runs answer different questions, none in common, and cannot be compared: {listed}",)
 
 
-def comparisons(study: Study, resampling: Resampling) -> list[dict[str, Any]]:
+def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     """Every two judges, p by Holm over all of them."""
-    rows = [compare(study, i, j, resampling) for i, j in combinations(range(len(study.runs)), 2)]
-    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        row["p_holm"] = p
-    return rows
+    rows = [compare(study, i, j, gap) for i, j in combinations(range(len(study.runs)), 2)]
+    adjusted = holm([row.p for row in rows])
+    return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
 
 
-def _ratings(study: Study, kind: str, value: pl.Expr) -> tuple[Any, Any]:
+def _ratings(study: Study, runs: Sequence[int], kind: str, value: pl.Expr) -> tuple[FloatArray, IntArray]:
     """Raters × units of the usable replies, NaN where a judge gave none; and the units' images."""
     parts = [
         study.kind(k, kind).filter(pl.col("parsed")).select(*KEYS, "cluster", value.cast(pl.Float64).alias(f"j{k}"))
-        for k in range(len(study.runs))
+        for k in runs
     ]
     units = pl.concat([part.select(*KEYS, "cluster") for part in parts]).unique(maintain_order=True)
     for part in parts:
         units = units.join(part.drop("cluster"), on=KEYS, how="left", maintain_order="left")
-    table = units.select([f"j{k}" for k in range(len(study.runs))]).to_numpy().astype(float).T
+    table = units.select([f"j{k}" for k in runs]).to_numpy().astype(float).T
     return table, units["cluster"].to_numpy()
 
 
-def judge_agreement(study: Study) -> list[dict[str, Any]]:
-    """Krippendorff's α among the judges: nominal on pairwise letters, interval on scores. Failed replies are gaps."""
-    if len(study.runs) < 2:
-        return []
-    rows = []
-    levels: list[tuple[str, Level, pl.Expr]] = [
-        ("pairwise", "nominal", pl.col("text") == "A"),
-        ("scoring", "interval", pl.col("number")),
-    ]
-    for kind, level, value in levels:
-        ratings, clusters = _ratings(study, kind, value)
-        shared = int((np.isfinite(ratings).sum(0) > 1).sum())
-        rows.append(
-            {
-                "kind": kind,
-                "level": level,
-                "judges": len(study.runs),
-                "units": shared,
-                "alpha": alpha(ratings, level) if shared >= LEAST_UNITS else None,
-                "ci95": alpha_interval(ratings, level, clusters) if shared >= LEAST_UNITS else None,
-            }
-        )
-    return rows
+_LEVELS: tuple[tuple[str, Level, pl.Expr], ...] = (
+    ("pairwise", "nominal", pl.col("text") == "A"),
+    ("scoring", "interval", pl.col("number")),
+)
+
+
+def judge_agreement(study: Study) -> tuple[Agreement, ...]:
+    """Krippendorff's α among judges that were asked the same: nominal on pairwise letters, interval on scores.
+
+    Simulated judges take no part, and failed replies are gaps.
+    """
+    alike = asked_like(study)
+    out = []
+    for group in sorted(set(alike)):
+        runs = [k for k, run in enumerate(study.runs) if alike[k] == group and not run.simulated]
+        if len(runs) > 1:
+            out += [_agreement(study, runs, *level) for level in _LEVELS]
+    return tuple(out)
+
+
+def _agreement(study: Study, runs: Sequence[int], kind: str, level: Level, value: pl.Expr) -> Agreement:
+    ratings, clusters = _ratings(study, runs, kind, value)
+    shared = np.isfinite(ratings).sum(0) > 1
+    units, images = int(shared.sum()), int(np.unique(clusters[shared]).size)
+    names = tuple(study.runs[k].name for k in runs)
+    if units < LEAST_UNITS:
+        return Agreement(kind, level, names, Estimate(None, None, units, images, f"fewer than {LEAST_UNITS} units"))
+    ends: Ends | None = alpha_interval(ratings, level, clusters)
+    found = Estimate(alpha(ratings, level), ends, units, images, None if ends else jackknife.FEW)
+    return Agreement(kind, level, names, found)

@@ -1,22 +1,29 @@
 """Which encoding should I use? Encodings compared on the same pairs, with what they cost.
 
-Two encodings of a task are compared over the pairs of annotations that the judge saw in both; images are resampled;
-p is adjusted by Holm over all comparisons of that judge and task. The best is recommended, or a cheaper encoding that
-is shown to be at most five points behind it (non-inferiority, by the interval of the paired difference). An encoding
-under which the judge is not shown to be better than chance is never recommended: choosing among guesses is no choice.
+Two encodings of a task are compared over the pairs of annotations that the judge saw in both, clustered by image; p is
+adjusted by Holm over all comparisons of that judge and task. Where none is shown to be worse than another, no
+difference is shown, and the table says so in place of a winner: the best of six alike is best by luck. Where a
+difference is shown, the recommended encoding is chosen on one half of the images, and its share right is from the other
+half, so that luck in choosing does not flatter it. An encoding under which the judge is not shown to be better than
+chance is never recommended.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_interval, t_test
-from visualjudge.analysis.cells import pairwise_cells
+from visualjudge.analysis.cells import estimate_of, image_sums, share_of, test_of
+from visualjudge.analysis.figures import NO_SHARE, Encoding, EncodingChoice, EncodingDuel, Share
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.shares import ratio_influence
 from visualjudge.records import FloatArray, IntArray
+from visualjudge.seeding import rng_for
 
 LEVEL = 0.05
 MARGIN = 0.05
@@ -25,14 +32,23 @@ LEAST_IMAGES = 5
 LEAST_COMMON = 10
 """Pairs that an encoding shares with the best, else the two were asked unlike questions."""
 CHANCE = 0.5
+NO_DIFFERENCE = "no difference shown"
+RIGHT = {"n": pl.col("right").is_not_null(), "right": pl.col("right")}
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """How far one encoding is ahead of another."""
+
+    gap: float
+    high: float | None
+    p_holm: float | None
 
 
 def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a pair of annotations and encoding: mean of right over orders and repeats, mean prompt tokens."""
+    """One row a pair of annotations and encoding: mean of right over orders and repeats."""
     return table.group_by("item", "encoding", maintain_order=True).agg(
-        pl.col("cluster").first(),
-        right=pl.col("right").mean(),
-        tokens=pl.col("tokens_in").mean(),
+        pl.col("cluster").first(), right=pl.col("right").mean()
     )
 
 
@@ -42,133 +58,147 @@ def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, IntArr
     return wide.select(encodings).to_numpy().astype(float), wide["cluster"].to_numpy()
 
 
-def compare_encodings(table: pl.DataFrame, resampling: Resampling) -> list[dict[str, Any]]:
-    """Every two encodings of one task: difference in accuracy (first less second) on common pairs, p, p by Holm."""
+def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
+    """Every two encodings of one task on their common pairs, p by Holm."""
     pairs = _per_pair(table)
     names = sorted(pairs["encoding"].unique().to_list())
     right, clusters = _wide(pairs, names)
-    duels = list(combinations(range(len(names)), 2))
-    if not duels:
-        return []
-    gaps = np.stack([right[:, i] - right[:, j] for i, j in duels], 1)
+    places = np.unique(clusters, return_inverse=True)[1]
+    duels = [
+        _duel((names[i], names[j]), right[:, i] - right[:, j], places) for i, j in combinations(range(len(names)), 2)
+    ]
+    adjusted = holm([duel.p for duel in duels])
+    return tuple(replace(duel, p_holm=p) for duel, p in zip(duels, adjusted, strict=True))
+
+
+def _duel(names: tuple[str, str], gaps: FloatArray, places: IntArray) -> EncodingDuel:
     common = np.isfinite(gaps)
-    sums, counts = (np.zeros((resampling.clusters, len(duels))) for _ in range(2))
-    np.add.at(sums, clusters, np.where(common, gaps, 0))
-    np.add.at(counts, clusters, common)
-    draws = resampling.ratios(sums, counts)
-    rows = [_duel_row(names, duel, sums[:, d], counts[:, d], draws[:, d]) for d, duel in enumerate(duels)]
-    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        row["p_holm"] = p
-    return rows
+    image, place = np.unique(places[common], return_inverse=True)
+    n = np.bincount(place, minlength=image.size).astype(float)
+    sums = jackknife.sums(place, gaps[common], image.size)
+    nowhere = np.zeros(image.size, dtype=np.int64)
+    value, influence = ratio_influence(sums, n, nowhere, 1)
+    found = jackknife.spread(influence, n, nowhere, 1)
+    apart, cases = np.array([np.abs(gaps[common]).sum()]), np.array([n.sum()])
+    figure = estimate_of(value, found, gap_ends(value, found, apart, cases), int(n.sum()))
+    return EncodingDuel(*names, figure, test_of(value, found))
 
 
-def _duel_row(
-    names: list[str], duel: tuple[int, int], sums: FloatArray, counts: FloatArray, draws: FloatArray
-) -> dict[str, Any]:
-    n, images = int(counts.sum()), int((counts > 0).sum())
-    gap = float(sums.sum() / n) if n else None
-    error = standard_error(draws)
-    return {
-        "first": names[duel[0]],
-        "second": names[duel[1]],
-        "pairs": n,
-        "images": images,
-        "difference": gap,
-        "ci95": None if gap is None else t_interval(gap, error, images),
-        "p": None if gap is None else t_test(gap, error, images),
-    }
-
-
-def _lead(duels: list[dict[str, Any]], best: str, other: str) -> dict[str, Any] | None:
-    """The comparison of ``best`` with ``other``, signed so that a positive difference is the best's lead."""
-    for row in duels:
-        if {row["first"], row["second"]} == {best, other} and row["pairs"]:
-            sign = 1 if row["first"] == best else -1
-            ends = sorted(sign * end for end in row["ci95"]) if row["ci95"] else None
-            return {"difference": sign * row["difference"], "ci95": ends, "p_holm": row["p_holm"]}
+def _lead(duels: tuple[EncodingDuel, ...], best: str, other: str) -> _Lead | None:
+    """The comparison of ``best`` with ``other``, signed so that a positive gap is the best's lead."""
+    for duel in duels:
+        if {duel.first, duel.second} == {best, other} and duel.gap.value is not None:
+            ends = duel.gap.interval or (None, None)
+            if duel.first == best:
+                return _Lead(duel.gap.value, ends[1], duel.p_holm)
+            return _Lead(-duel.gap.value, None if ends[0] is None else -ends[0], duel.p_holm)
     return None
 
 
-def _standing(duels: list[dict[str, Any]], best: str, other: str) -> str:
+def _beats(lead: _Lead | None) -> bool:
+    return lead is not None and lead.gap > 0 and lead.p_holm is not None and lead.p_holm < LEVEL
+
+
+def _standing(duels: tuple[EncodingDuel, ...], best: str, other: str) -> str:
     """best, worse (beyond chance), equivalent (at most 5 points behind, 97.5 % sure), open, or unknown."""
     if other == best:
         return "best"
     lead = _lead(duels, best, other)
-    if lead is None or lead["p_holm"] is None or lead["ci95"] is None:
+    if lead is None or lead.p_holm is None or lead.high is None:
         return "unknown"
-    if lead["p_holm"] < LEVEL and lead["difference"] > 0:
+    if _beats(lead):
         return "worse"
-    return "equivalent" if lead["ci95"][1] <= MARGIN else "open"
+    return "equivalent" if lead.high <= MARGIN else "open"
 
 
-def recommend(table: pl.DataFrame, resampling: Resampling) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The encodings of one judge and task, best first, and their comparisons.
-
-    Recommended is the best, or the cheapest in prompt tokens of those shown to be at most 5 points behind it
-    (``standing`` "equivalent"): an encoding that too little data cannot tell from the best ("open") is never preferred
-    for its price. Nothing is recommended among fewer than two encodings, where one of them has fewer than 20 verdicts
-    or 5 images, or where the interval of every one that could be recommended reaches down to 50 %.
-    """
-    duels = compare_encodings(table, resampling)
-    shares = table.group_by("encoding", maintain_order=True).agg(
-        n=pl.len(),
-        images=pl.col("cluster").n_unique(),
-        accuracy=pl.col("right").mean(),
-        tokens=pl.col("tokens_in").mean(),
-    )
-    rows = shares.sort(["accuracy", "encoding"], descending=[True, False]).to_dicts()
-    spreads = {cell["encoding"]: cell["ci95"] for cell in pairwise_cells(table, ["encoding"], resampling)}
-    best = _unbeaten(rows, duels)
-    for row in rows:
-        row["standing"] = _standing(duels, best, row["encoding"])
-        row["common_pairs"] = _common(duels, best, row["encoding"])
-        row["ci95"] = spreads[row["encoding"]]
-    chosen = _chosen(rows) if _enough(rows) else None
-    for row in rows:
-        row["recommended"] = row is chosen
-    return rows, duels
-
-
-def _unbeaten(rows: list[dict[str, Any]], duels: list[dict[str, Any]]) -> str:
-    """The most accurate encoding that none beats, beyond chance, on the pairs that both were asked about.
-
-    Raw accuracy alone would prefer the encoding that was asked the easier questions.
-    """
-    for row in rows:
-        leads = [_lead(duels, other["encoding"], row["encoding"]) for other in rows if other is not row]
-        if not any(lead and lead["difference"] > 0 and (lead["p_holm"] or 0) < LEVEL for lead in leads):
-            return str(row["encoding"])
-    return str(rows[0]["encoding"])
-
-
-def _common(duels: list[dict[str, Any]], best: str, other: str) -> int | None:
+def _common(duels: tuple[EncodingDuel, ...], best: str, other: str) -> int | None:
     """Pairs that ``other`` shares with ``best``; None for the best itself."""
-    return next((row["pairs"] for row in duels if {row["first"], row["second"]} == {best, other}), None)
+    return next((duel.gap.n for duel in duels if {duel.first, duel.second} == {best, other}), None)
 
 
-def _enough(rows: list[dict[str, Any]]) -> bool:
-    asked = all(row["n"] >= LEAST_VERDICTS and row["images"] >= LEAST_IMAGES for row in rows)
-    alike = all(row["common_pairs"] is None or row["common_pairs"] >= LEAST_COMMON for row in rows)
-    return len(rows) > 1 and asked and alike
+def _rows(table: pl.DataFrame, duels: tuple[EncodingDuel, ...]) -> list[Encoding]:
+    """The encodings, the most accurate first, and how each stands to the best that none beats."""
+    sums = image_sums(table, ["encoding"], RIGHT)
+    found = sums.shares("right", "n")
+    tokens = dict(table.group_by("encoding").agg(pl.col("tokens_in").mean()).iter_rows())
+    shares = [(name, share_of(found, k)) for k, name in enumerate(sums.keys["encoding"].to_list())]
+    shares.sort(key=lambda row: (row[1].value or 0.0, row[0]), reverse=True)
+    names = [name for name, _ in shares]
+    best = next((n for n in names if not any(_beats(_lead(duels, other, n)) for other in names)), names[0])
+    return [
+        Encoding(name, share, tokens[name], _standing(duels, best, name), _common(duels, best, name), False)
+        for name, share in shares
+    ]
 
 
-def _chosen(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The best or a cheaper equivalent, among those whose interval lies above chance."""
-    above = [row for row in rows if row["ci95"] and row["ci95"][0] > CHANCE]
-    good = [row for row in above if row["standing"] in ("best", "equivalent")]
-    if not good:
-        return None
-    priced = all(row["tokens"] is not None for row in good)
-    best = next((row for row in good if row["standing"] == "best"), good[0])
-    return min(good, key=lambda row: (row["tokens"], -row["accuracy"])) if priced else best
+def recommend(table: pl.DataFrame, task: str, seed: int = 0) -> EncodingChoice:
+    """The encodings of one judge and task, best first, their comparisons, and which to use.
+
+    Nothing is recommended among fewer than two encodings, where one of them has fewer than 20 verdicts or 5 images,
+    where no difference is shown, or where the interval of every candidate reaches down to 50 %.
+    """
+    duels = compare_encodings(table)
+    rows = _rows(table, duels)
+    reason = _why_none(rows)
+    cheapest = _cheapest(rows) if reason == NO_DIFFERENCE else None
+    if reason:
+        return EncodingChoice(task, None, reason, NO_SHARE, cheapest, tuple(rows), duels)
+    name, share = _cross_chosen(table, rows, seed)
+    marked = tuple(replace(row, recommended=row.name == name) for row in rows)
+    return EncodingChoice(task, name, None, share, None, marked, duels)
 
 
-def why_none(rows: list[dict[str, Any]]) -> str:
-    """Why no encoding of ``rows`` (as :func:`recommend` gives them) is recommended."""
+def _enough(rows: list[Encoding]) -> bool:
+    asked = all(row.share.n >= LEAST_VERDICTS and row.share.images >= LEAST_IMAGES for row in rows)
+    return asked and all(row.common_pairs is None or row.common_pairs >= LEAST_COMMON for row in rows)
+
+
+def _why_none(rows: list[Encoding]) -> str | None:
+    """Why no encoding is recommended; None where one is."""
     if len(rows) == 1:
-        return f"only {rows[0]['encoding']}"
+        return f"only {rows[0].name}"
     if not _enough(rows):
         return "too few verdicts, or too few on the same pairs"
-    best = rows[0]
-    spread = f", 95 % {100 * best['ci95'][0]:.1f} to {100 * best['ci95'][1]:.1f}" if best["ci95"] else ""
-    return f"not shown to be better than chance (best: {best['encoding']}{spread})"
+    if not _candidates(rows):
+        ends = rows[0].share.interval
+        spread = f", 95 % {100 * ends[0]:.1f} to {100 * ends[1]:.1f}" if ends and None not in ends else ""  # type: ignore[operator]
+        return f"not shown to be better than chance (best: {rows[0].name}{spread})"
+    return None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
+
+
+def _candidates(rows: list[Encoding]) -> list[Encoding]:
+    """Those not shown to be worse, where the interval lies above chance."""
+    good = [row for row in rows if row.standing in ("best", "equivalent", "open")]
+    return [row for row in good if row.share.interval and (row.share.interval[0] or 0) > CHANCE]
+
+
+def _cheapest(rows: list[Encoding]) -> str | None:
+    """The cheapest in prompt tokens, where all are shown to be at most 5 points behind and the prices differ."""
+    good = [row for row in _candidates(rows) if row.standing != "open"]
+    priced = {row.name: row.tokens for row in good if row.tokens is not None}
+    if len(good) < len(rows) or len(priced) < len(rows) or len(set(priced.values())) < 2:
+        return None
+    return min(priced, key=lambda name: (priced[name], name))
+
+
+def _cross_chosen(table: pl.DataFrame, rows: list[Encoding], seed: int) -> tuple[str, Share]:
+    """The candidate that is best on one half of the images, or a cheaper equivalent; its share right on the other."""
+    images = np.unique(table["cluster"].to_numpy())
+    half = rng_for(seed, "halves", int(images.size)).permutation(images)[: images.size // 2]
+    learn, held = (table.filter(pl.col("cluster").is_in(half.tolist()) == side) for side in (True, False))
+    means = dict(learn.group_by("encoding").agg(pl.col("right").mean()).iter_rows())
+    pool = _candidates(rows)
+    best = max(pool, key=lambda row: (means.get(row.name) or 0.0, row.name))
+    cheaper = [row for row in pool if row.standing == "equivalent" and _cheaper(row, best)]
+    chosen = min(cheaper, key=lambda row: (row.tokens or 0.0, row.name)) if cheaper else best
+    return chosen.name, _share(held.filter(pl.col("encoding") == chosen.name))
+
+
+def _cheaper(row: Encoding, than: Encoding) -> bool:
+    return row.tokens is not None and than.tokens is not None and row.tokens < than.tokens
+
+
+def _share(part: pl.DataFrame) -> Share:
+    if part.is_empty():
+        return NO_SHARE
+    return share_of(image_sums(part, [], RIGHT).shares("right", "n"))

@@ -171,7 +171,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Right answers against distance: the fitted curve and the distance at which it is 75 %, or the ``reason`` why not."""
+    """Right answers against distance: the fitted curve, and where it is 75 % right or the ``reason`` why not."""
 
     scope: str
     value: str

@@ -23,6 +23,7 @@ from visualjudge.runs.tokens import token_counts
 LETTERS = "ABCDE"
 FEATURES = ("text_chars", "png_bytes", "count", "area", "severity")
 NO_TYPE = "(none)"
+UNFIT = "the value does not fit the question"
 
 VERDICT_SCHEMA: dict[str, Any] = {
     "id": pl.String,
@@ -36,6 +37,7 @@ VERDICT_SCHEMA: dict[str, Any] = {
     "tokens_in": pl.Int64,
     "tokens_out": pl.Int64,
     "offset": pl.Int64,
+    "said_cause": pl.String,
 }
 
 
@@ -89,6 +91,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             v.latency_s,
             *token_counts(v.usage),
             None,
+            v.cause,
         )
         for v in verdicts
     ]
@@ -161,11 +164,20 @@ def _usable() -> pl.Expr:
     return (fits & (pl.col("status") == "ok")).fill_null(False)
 
 
+def _cause() -> pl.Expr:
+    """Why a reply failed: its status, and the cause inside it where the journal names one."""
+    named = pl.format("{}: {}", "status", "said_cause")
+    stated = pl.when(pl.col("said_cause").is_null()).then(pl.col("status")).otherwise(named)
+    reason = pl.when(pl.col("status") == "ok").then(pl.lit(UNFIT)).otherwise(stated)
+    return pl.when(~pl.col("parsed")).then(reason)
+
+
 def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
     """One row a verdict of ``run`` on a question that the dataset holds.
 
-    ``parsed``: the reply could be used; ``right``: pairwise only, a failed reply is wrong; ``said_first``: the option
-    shown first was chosen (null where failed); ``first_right``: the option shown first is the better one.
+    ``parsed``: the reply could be used; ``cause``: why not, null where it could; ``right``: pairwise only, a failed
+    reply is wrong; ``said_first``: the option shown first was chosen (null where failed); ``first_right``: the option
+    shown first is the better one.
     """
     table = run.verdicts.join(questions, on="id", how="inner", maintain_order="left").with_columns(parsed=_usable())
     turned = pl.col("order") == "BA"
@@ -175,7 +187,8 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
         right=pl.when(pairwise).then(pl.col("parsed") & (pl.col("text") == pl.col("answer"))),
         said_first=pl.when(pairwise & pl.col("parsed")).then(chose_a ^ turned),
         first_right=pl.when(pairwise).then(a_right ^ turned),
-    )
+        cause=_cause(),
+    ).drop("said_cause")
 
 
 @dataclass(frozen=True, eq=False)

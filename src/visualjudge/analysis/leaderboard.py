@@ -1,22 +1,50 @@
 """The sources as the judge ranks them, beside their ranks by true score.
 
-A question asked in both orders with different answers is a tie; a failed reply takes no part. Intervals by resampling
-images; every replicate has the weak prior of :mod:`bradley_terry`, since a resample may leave a source unbeaten.
+A question asked in both orders with different answers is a tie; a failed reply takes no part. Intervals leave out each
+image in turn and count a source's own images (:mod:`visualjudge.analysis.statistics.strengths`). Where a source never
+won, or never lost, half a game is added between sources that met, and that source's side of the interval stays open.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import correlation
-from visualjudge.analysis.bootstrap import Resampling, percentile_interval
-from visualjudge.analysis.bradley_terry import RIDGE, Strengths, davidson
-from visualjudge.records import FloatArray
+from visualjudge.analysis.figures import Ends, Estimate, Leaderboard, SourceRow
+from visualjudge.analysis.statistics import correlation
+from visualjudge.analysis.statistics.strengths import (
+    Strengths,
+    components,
+    davidson,
+    open_sides,
+    strength_ends,
+    with_half_games,
+)
+from visualjudge.records import FloatArray, IntArray
 
-REPLICATES = 200
+MOST_IMAGES = 1000
+"""Above this many images they are dealt to as many groups, each left out whole (Kott 2001)."""
+EMPTY = Leaderboard((), 0, 0, False, 0, None, None, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Games:
+    """Wins and ties between sources: images × S × S."""
+
+    wins: FloatArray
+    ties: FloatArray
+    images: IntArray
+    """Different images of each source."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Strengths, and what was added so that they are finite."""
+
+    strengths: Strengths
+    added: FloatArray
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
@@ -25,31 +53,37 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
         a=pl.col("sources").list.get(0, null_on_oob=True),
         b=pl.col("sources").list.get(1, null_on_oob=True),
     )
-    told = known.filter(pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b")))
-    return told.group_by("id", "repeat", maintain_order=True).agg(
+    named = known.filter(pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b")))
+    return named.group_by("id", "repeat", maintain_order=True).agg(
         pl.col("a", "b", "cluster", "answer", "scores").first(),
         outcome=(pl.col("text") == "A").mean(),
     )
 
 
-def _columns(games: pl.DataFrame, names: list[str], clusters: int) -> tuple[FloatArray, FloatArray]:
-    """Clusters × S² of wins and of ties, flattened."""
+def games_of(games: pl.DataFrame, names: list[str]) -> Games:
+    """Who beat whom on which image."""
     size = len(names)
-    place = {name: i for i, name in enumerate(names)}
-    a, b = (games[side].replace_strict(place, return_dtype=pl.Int64).to_numpy() for side in "ab")
-    outcome, rows = games["outcome"].to_numpy(), games["cluster"].to_numpy()
-    wins, ties = (np.zeros((clusters, size * size)) for _ in range(2))
+    order = {name: i for i, name in enumerate(names)}
+    a, b = (games[side].replace_strict(order, return_dtype=pl.Int64).to_numpy() for side in "ab")
+    outcome = games["outcome"].to_numpy()
+    image, each = np.unique(games["cluster"].to_numpy(), return_inverse=True)
+    row = each % MOST_IMAGES
+    wins, ties = (np.zeros((min(image.size, MOST_IMAGES), size, size)) for _ in range(2))
     won, lost = outcome > 0.5, outcome < 0.5
-    np.add.at(wins, (rows[won], a[won] * size + b[won]), 1)
-    np.add.at(wins, (rows[lost], b[lost] * size + a[lost]), 1)
+    np.add.at(wins, (row[won], a[won], b[won]), 1)
+    np.add.at(wins, (row[lost], b[lost], a[lost]), 1)
     level = ~won & ~lost
     for x, y in ((a, b), (b, a)):
-        np.add.at(ties, (rows[level], x[level] * size + y[level]), 1)
-    return wins, ties
+        np.add.at(ties, (row[level], x[level], y[level]), 1)
+    pairs = np.unique(np.concatenate([a * image.size + each, b * image.size + each]))
+    return Games(wins, ties, np.bincount(pairs // image.size, minlength=size))
 
 
-def _fit(wins: FloatArray, ties: FloatArray, size: int, ridge: float | None = None) -> Strengths:
-    return davidson(wins.reshape(size, size), ties.reshape(size, size), ridge=ridge)
+def fitted(wins: FloatArray, ties: FloatArray) -> Fitted:
+    """Strengths of S × S sums; half a game is added where no finite maximum exists."""
+    _, finite = components(wins, ties)
+    regular = np.zeros_like(wins) if finite else with_half_games(wins, ties) - wins
+    return Fitted(davidson(wins + regular, ties), regular)
 
 
 def _true_scores(table: pl.DataFrame) -> dict[str, float]:
@@ -71,7 +105,7 @@ def _true_scores(table: pl.DataFrame) -> dict[str, float]:
     return dict(seen.group_by("source", maintain_order=True).agg(pl.col("score").mean()).iter_rows())
 
 
-def leaderboard(table: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
+def leaderboard(table: pl.DataFrame) -> Leaderboard:
     """Strengths by the judge and by the truth of every source, ranks, and the correlation of the two orders.
 
     ``components`` > 1: some sources were never compared, not even through others; strengths then compare only within
@@ -80,64 +114,57 @@ def leaderboard(table: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
     games = duels(table)
     names = sorted(set(games["a"].to_list()) | set(games["b"].to_list()))
     if len(names) < 2:
-        return {
-            "rows": [],
-            "n": games.height,
-            "components": 0,
-            "regularised": False,
-            "ties": 0,
-            "rank_correlation": None,
-        }
+        return replace(EMPTY, n=games.height)
     truth = games.with_columns(outcome=pl.when(pl.col("answer") == "A").then(1.0).otherwise(0.0))
-    columns = _columns(games, names, resampling.clusters)
-    judged = _fit(columns[0].sum(0), columns[1].sum(0), len(names))
-    wins, ties = _columns(truth, names, resampling.clusters)
-    true = _fit(wins.sum(0), ties.sum(0), len(names))
-    rows = _rows(names, judged, true, _true_scores(table), _intervals(columns, names, games, resampling))
-    groups = len(set(judged.component.tolist()))
-    return {
-        "rows": rows,
-        "n": games.height,
-        "components": groups,
-        "regularised": judged.regularised,
-        "ties": int(columns[1].sum() / 2),
-        "log_tie": judged.log_tie,
-        "rank_correlation": _agreement(rows) if groups == 1 else None,
-    }
-
-
-def _intervals(columns: Any, names: list[str], games: pl.DataFrame, resampling: Resampling) -> list[Any]:
-    some = Resampling(resampling.clusters, resampling.seed, 2 * REPLICATES)
-    wins, ties = (some.sums(part)[:REPLICATES] for part in columns)
-    draws = np.stack([_fit(w, t, len(names), RIDGE).log_strength for w, t in zip(wins, ties, strict=True)])
-    images = games["cluster"].n_unique()
-    return [percentile_interval(draws[:, i], images) for i in range(len(names))]
-
-
-def _rows(
-    names: list[str], judged: Strengths, true: Strengths, scores: dict[str, float], intervals: list[Any]
-) -> list[dict[str, Any]]:
+    judged, true = games_of(games, names), games_of(truth, names)
+    fit = fitted(judged.wins.sum(0), judged.ties.sum(0))
+    strengths = _strengths(fit, judged)
+    scores, by_truth = _true_scores(table), _true_strengths(true)
     rows = [
-        {
-            "source": name,
-            "component": int(judged.component[i]),
-            "strength": float(judged.log_strength[i]),
-            "ci95": intervals[i],
-            "true_strength": float(true.log_strength[i]),
-            "mean_score": scores.get(name),
-        }
+        SourceRow(name, int(fit.strengths.component[i]), strengths[i], by_truth[i], scores.get(name))
         for i, name in enumerate(names)
     ]
-    by_judge = sorted(rows, key=lambda r: (r["component"], -r["strength"]))
-    by_truth = sorted(rows, key=lambda r: (r["component"], -r["true_strength"]))
-    for row in rows:
-        row["rank"] = 1 + [r for r in by_judge if r["component"] == row["component"]].index(row)
-        row["true_rank"] = 1 + [r for r in by_truth if r["component"] == row["component"]].index(row)
-    return by_judge
+    order = fitted(true.wins.sum(0), true.ties.sum(0)).strengths.log_strength
+    ranked = _ranked(rows, dict(zip(names, order, strict=True)))
+    groups = len(set(fit.strengths.component.tolist()))
+    same = _agreement(ranked, dict(zip(names, order, strict=True))) if groups == 1 else (None, None)
+    added = bool(fit.added.any())
+    return Leaderboard(ranked, games.height, groups, added, int(judged.ties.sum() / 2), fit.strengths.log_tie, *same)
 
 
-def _agreement(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _strengths(fit: Fitted, games: Games) -> list[Estimate]:
+    ends = strength_ends(fit.strengths, games.wins, games.ties, fit.added)
+    met = (games.wins + np.swapaxes(games.wins, 1, 2) + games.ties).sum((0, 2))
+    out = []
+    for i, value in enumerate(fit.strengths.log_strength):
+        sides: Ends = tuple(float(x) if np.isfinite(x) else None for x in (ends.low[i], ends.high[i]))  # type: ignore[assignment]
+        interval = None if ends.why[i] else sides
+        out.append(Estimate(float(value), interval, int(met[i]), int(games.images[i]), ends.why[i]))
+    return out
+
+
+def _true_strengths(games: Games) -> list[float | None]:
+    """Strengths by truth; None for a source that by truth never lost, or never won: it has none that is finite."""
+    wins = games.wins.sum(0)
+    no_low, no_high = open_sides(wins)
+    strength = fitted(wins, games.ties.sum(0)).strengths.log_strength
+    return [None if a or b else float(x) for a, b, x in zip(no_low, no_high, strength, strict=True)]
+
+
+def _ranked(rows: list[SourceRow], truth: dict[str, float]) -> tuple[SourceRow, ...]:
+    """Rows by the judge's order, with both ranks inside a component."""
+    by_judge = sorted(rows, key=lambda r: (r.component, -(r.strength.value or 0.0)))
+    by_truth = sorted(rows, key=lambda r: (r.component, -truth[r.source]))
+
+    def rank(order: list[SourceRow], row: SourceRow) -> int:
+        return 1 + [r.source for r in order if r.component == row.component].index(row.source)
+
+    return tuple(replace(row, rank=rank(by_judge, row), true_rank=rank(by_truth, row)) for row in by_judge)
+
+
+def _agreement(rows: tuple[SourceRow, ...], truth: dict[str, float]) -> tuple[float | None, float | None]:
+    """Spearman's ρ and Kendall's τ-b of the two orders; None for fewer than three sources."""
     if len(rows) < 3:
-        return None
-    mine, true = ([row[name] for row in rows] for name in ("strength", "true_strength"))
-    return {"spearman": correlation.spearman(mine, true), "kendall_tau": correlation.kendall(mine, true)}
+        return None, None
+    mine, true = [row.strength.value or 0.0 for row in rows], [truth[row.source] for row in rows]
+    return correlation.spearman(mine, true), correlation.kendall(mine, true)

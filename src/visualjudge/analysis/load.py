@@ -33,6 +33,7 @@ def _row(line: VerdictLine, verdict: Verdict) -> tuple[Any, ...]:
         verdict.latency_s,
         *token_counts(verdict.usage),
         line.start,
+        verdict.cause,
     )
 
 

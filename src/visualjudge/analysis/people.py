@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import correlation
-from visualjudge.analysis.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.bootstrap import Resampling, fisher_interval, percentile_interval, share_interval
 from visualjudge.analysis.ratings import as_array
+from visualjudge.analysis.statistics import correlation
+from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.errors import UsageError
 from visualjudge.records import FloatArray
 
@@ -97,10 +97,10 @@ def _row(a: FloatArray, b: FloatArray, resampling: Resampling) -> dict[str, Any]
     weights = np.vstack([np.ones((1, a.shape[0])), resampling.weights[:REPLICATES]])
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
     tau = _per_source(a, b, weights, correlation.weighted_kendall)
-    averaged = correlation.fisher_mean(rho, axis=1)
+    items = int((np.isfinite(a) & np.isfinite(b)).any(1).sum())
+    averaged = correlation.fisher_mean(rho, axis=1, cases=items)
     mean_tau = np.array([np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in tau])
     told, alike = pair_order(a, b)
-    items = int((np.isfinite(a) & np.isfinite(b)).any(1).sum())
     pairs = resampling.ratios(alike[:, None], told[:, None])[:, 0]
     share, telling = _number(alike.sum() / told.sum()) if told.sum() else None, int((told > 0).sum())
     point = _number(averaged[0])
@@ -173,7 +173,7 @@ def _ceiling(people: list[dict[str, Any]]) -> dict[str, Any]:
         "against": "the other people",
         "kind": "ceiling",
         "items": max(row["items"] for row in people),
-        "spearman": _number(correlation.fisher_mean(over("spearman"))),
+        "spearman": _number(correlation.fisher_mean(over("spearman"), cases=max(row["items"] for row in people))),
         "kendall_tau": float(np.mean(taus)) if taus else None,
         "pairwise_accuracy": float(np.mean(pairs)) if pairs else None,
         **empty,

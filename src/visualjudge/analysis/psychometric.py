@@ -8,15 +8,19 @@ replicates at once. The just-noticeable difference is the m at which ψ = ¾.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import sparse
+from scipy import sparse, stats
 
 from visualjudge.analysis.bootstrap import Resampling, standard_error, t_interval, widened_tail
+from visualjudge.analysis.figures import CurvePoint, Estimate, Sensitivity
 from visualjudge.analysis.join import clusters_of
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.records import FloatArray, IntArray
 
 TARGET = 0.75
@@ -26,6 +30,11 @@ LEAST_IMAGES = 5
 LEAST_BELOW = 20
 LEAST_SHARE_BELOW = 0.05
 REPLICATES = 400
+SLOPE_LEVEL = 0.05
+FIT_LEVEL = 0.01
+FIT_GROUPS = 7
+LEAST_FIT_IMAGES = 12
+LEAST_FIT_GROUPS = 5
 STEPS = 60
 SHAPE = (0.1, 1.0)
 LAPSE = (-3.5, 1.5)
@@ -128,42 +137,138 @@ def threshold(theta: FloatArray, target: float = TARGET) -> FloatArray:
     return np.asarray(np.where(reached, np.exp(theta[:, 0] + np.log(-np.log(inner)) / np.exp(theta[:, 1])), np.inf))
 
 
-def sensitivity(table: pl.DataFrame, distance: str, resampling: Resampling) -> dict[str, Any]:
-    """The fitted curve and its 75 % point, with interval, over pairwise verdicts; ``reason`` where there is none.
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The verdicts of one curve, binned, with the fitted parameters."""
 
-    ``distance`` is a column > 0 (rows where it is null or 0 are left out). ``ci95`` may hold None for a side that the
-    replicates do not bound.
+    binned: Binned
+    theta: FloatArray
+    images: int
+    n: int
+    most: float
+    distance: FloatArray
+    right: FloatArray
+    clusters: IntArray
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which questions a curve is for, and the column that holds their distance."""
+
+    scope: str
+    value: str
+    against: str
+    column: str
+
+
+def curves(parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling) -> tuple[Sensitivity, ...]:
+    """The fitted curve of each part and its 75 % point, or the reason why there is none.
+
+    A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered by image, with Holm
+    over the parts. It needs a curve that fits, and data below it.
     """
-    rows = table.filter(pl.col(distance) > 0)
+    asked = [_asked(rows.filter(pl.col(scope.column) > 0), scope.column, resampling) for scope, rows in parts]
+    slopes = [None if data is None else slope_p(data.distance, data.right, data.clusters) for data in asked]
+    out = []
+    for (scope, rows), data, p in zip(parts, asked, holm(slopes), strict=True):
+        told = rows.filter(pl.col(scope.column) > 0)
+        out.append(_sensitivity(scope, told, data, p, resampling))
+    return tuple(out)
+
+
+def _asked(rows: pl.DataFrame, column: str, resampling: Resampling) -> _Asked | None:
     images = rows["cluster"].n_unique()
-    blank = {"n": rows.height, "images": images, "jnd": None, "ci95": None, "alpha": None, "beta": None, "lapse": None}
     if rows.height < LEAST_VERDICTS or images < LEAST_IMAGES:
-        return {**blank, "reason": f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images", "points": []}
-    x = rows[distance].to_numpy().astype(float)
-    data = binned(x, rows["right"].to_numpy(), clusters_of(rows), resampling.clusters)
+        return None
+    x, right, clusters = (
+        rows[column].to_numpy().astype(float),
+        rows["right"].to_numpy().astype(float),
+        clusters_of(rows),
+    )
+    data = binned(x, right, clusters, resampling.clusters)
     n, k = (np.asarray(part.sum(0)).reshape(1, -1) for part in (data.n, data.k))
-    theta = fit(data.x, n, k)
-    return {**blank, **_figures(theta, data, resampling, float(x.max()), images), "points": _points(data.x, n[0], k[0])}
+    return _Asked(data, fit(data.x, n, k), images, rows.height, float(x.max()), x, right, clusters)
 
 
-def _figures(theta: FloatArray, data: Binned, resampling: Resampling, most: float, images: int) -> dict[str, Any]:
+def _sensitivity(
+    scope: Scope, rows: pl.DataFrame, data: _Asked | None, slope: float | None, resampling: Resampling
+) -> Sensitivity:
+    where = (scope.scope, scope.value, scope.against)
+    if data is None:
+        few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
+        none = Estimate(None, None, rows.height, rows["cluster"].n_unique(), few)
+        return Sensitivity(*where, none, None, None, None, None, None, few)
+    n, k = (np.asarray(part.sum(0)).ravel() for part in (data.binned.n, data.binned.k))
+    jnd, fits = float(threshold(data.theta)[0]), fit_p(data)
+    reason = _why_no_slope(slope, fits) or _why_none(jnd, data.binned.x, n, data.most)
+    ends = None if reason else _jnd_ends(data, jnd, resampling)
+    figure = Estimate(None if reason else jnd, ends, data.n, data.images, reason)
+    alpha, beta, lapse = np.exp(data.theta[0, 0]), np.exp(data.theta[0, 1]), 0.5 / (1 + np.exp(-data.theta[0, 2]))
+    return Sensitivity(
+        *where, figure, float(alpha), float(beta), float(lapse), slope, fits, reason, _points(data.binned.x, n, k)
+    )
+
+
+def _jnd_ends(data: _Asked, jnd: float, resampling: Resampling) -> tuple[float | None, float | None]:
     some = Resampling(resampling.clusters, resampling.seed, REPLICATES)
-    n, k = some.sums(data.n), some.sums(data.k)
+    n, k = some.sums(data.binned.n), some.sums(data.binned.k)
     held = n.sum(1) > 0
-    draws = threshold(fit(data.x, n[held], k[held], theta[0]))
-    jnd, tail = float(threshold(theta)[0]), widened_tail(images)
-    low, high = _widest(draws, jnd, images, tail)
-    reason = _why_none(jnd, data.x, np.asarray(data.n.sum(0)).ravel(), most)
-    return {
-        "jnd": jnd if reason is None else None,
-        "ci95": None
-        if reason is not None
-        else (float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None),
-        "alpha": float(np.exp(theta[0, 0])),
-        "beta": float(np.exp(theta[0, 1])),
-        "lapse": float(0.5 / (1 + np.exp(-theta[0, 2]))),
-        "reason": reason,
-    }
+    draws = threshold(fit(data.binned.x, n[held], k[held], data.theta[0]))
+    low, high = _widest(draws, jnd, data.images, widened_tail(data.images))
+    return (low if np.isfinite(low) else None), (high if np.isfinite(high) else None)
+
+
+def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> float | None:
+    """One-sided p that right answers grow with the rank of the distance; least squares, each image left out in turn."""
+    x = stats.rankdata(distance) / distance.size - 0.5
+    image, place = np.unique(clusters, return_inverse=True)
+    parts = np.stack([jackknife.sums(place, w, image.size) for w in (np.ones_like(x), x, x * x, right, x * right)], 1)
+    total = parts.sum(0, keepdims=True)
+
+    def slope(sums: FloatArray) -> FloatArray:
+        n, sx, sxx, sy, sxy = sums.T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((sxy - sx * sy / n) / (sxx - sx * sx / n))
+
+    value, without = slope(total), slope(total - parts)
+    if not np.isfinite(value[0]):
+        return None
+    influence = np.nan_to_num(value - without)
+    found = jackknife.spread(influence, parts[:, 2], np.zeros(image.size, dtype=np.int64), 1)
+    two_sided = float(jackknife.test(value, found)[0])
+    if not np.isfinite(two_sided):
+        return None
+    return two_sided / 2 if value[0] > 0 else 1 - two_sided / 2
+
+
+def fit_p(data: _Asked) -> float | None:
+    """p that the curve misses the data, by Pearson's X² over up to 7 groups of distance.
+
+    X² is divided by the design effect, the variance of the residuals over images by that of independent verdicts (Rao
+    & Scott 1984), and has as many degrees of freedom as groups beyond the curve's three parameters. None with fewer
+    than 12 images or 5 groups.
+    """
+    n, k = data.binned.n.toarray(), data.binned.k.toarray()
+    ends = np.cumsum(n.sum(0)) / n.sum()
+    group = np.unique(np.minimum((ends * FIT_GROUPS - 1e-9).astype(int), FIT_GROUPS - 1), return_inverse=True)[1]
+    groups = int(group.max()) + 1
+    if data.images < LEAST_FIT_IMAGES or groups < LEAST_FIT_GROUPS:
+        return None
+    psi = _parts(data.theta, np.log(data.binned.x))[0][0]
+    member = (group[:, None] == np.arange(groups)).astype(float)
+    residual, expected = (k - n * psi) @ member, (n.sum(0) * psi * (1 - psi)) @ member
+    effect = max(1.0, float((residual**2).sum() / expected.sum()))
+    statistic = float((residual.sum(0) ** 2 / expected).sum()) / effect
+    free = groups - 3
+    return float(stats.f.sf(statistic / free, free, data.images - 1))
+
+
+def _why_no_slope(slope: float | None, fits: float | None) -> str | None:
+    if slope is None or slope >= SLOPE_LEVEL:
+        return "right answers are not shown to grow with distance"
+    if fits is not None and fits < FIT_LEVEL:
+        return "the curve does not fit"
+    return None
 
 
 def _widest(draws: FloatArray, jnd: float, images: int, tail: float) -> tuple[float, float]:
@@ -193,7 +298,7 @@ def _why_none(jnd: float, x: FloatArray, n: FloatArray, most: float) -> str | No
     return None
 
 
-def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> list[dict[str, float]]:
+def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> tuple[CurvePoint, ...]:
     """About ten points of the data, for the picture: mean distance, share right, verdicts."""
     ends = np.cumsum(n) / n.sum()
     which = np.minimum((ends * 10 - 1e-9).astype(int), 9)
@@ -201,10 +306,8 @@ def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> list[dict[str, float
     for group in np.unique(which):
         part = which == group
         total = n[part].sum()
-        out.append(
-            {"x": float((x[part] * n[part]).sum() / total), "share": float(k[part].sum() / total), "n": float(total)}
-        )
-    return out
+        out.append(CurvePoint(float((x[part] * n[part]).sum() / total), float(k[part].sum() / total), float(total)))
+    return tuple(out)
 
 
 def curve(alpha: float, beta: float, lapse: float, x: FloatArray) -> FloatArray:

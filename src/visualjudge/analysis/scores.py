@@ -6,19 +6,19 @@ or as bad, as they can be. Exact and top-1 count a failed reply as wrong.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import correlation
-from visualjudge.analysis.bootstrap import Resampling, fisher_interval, percentile_interval, share_interval
-from visualjudge.analysis.cells import cell_sums
-from visualjudge.analysis.join import LETTERS, clusters_of
+from visualjudge.analysis.cells import ImageSums, estimate_of, image_sums, mean_of, share_of
+from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
+from visualjudge.analysis.join import LETTERS
+from visualjudge.analysis.statistics import correlation, jackknife
 from visualjudge.records import FloatArray
 
-DRAW_CELLS = 20_000_000
 GROUP = ["image", "task", "encoding", "classes", "error_type"]
+MOST_IN_GROUP = 64
+NO_RANKING = Ranking(0, NOTHING, None, NO_SHARE, None, NO_SHARE, None)
+NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, None, NOTHING, NOTHING, None, NOTHING, None)
 
 
 def rank_taus(table: pl.DataFrame) -> FloatArray:
@@ -44,51 +44,38 @@ def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-_NO_RANKING = dict.fromkeys(
-    (
-        "kendall_tau",
-        "ci95",
-        "kendall_tau_bounds",
-        "exact",
-        "exact_ci95",
-        "exact_bounds",
-        "top1",
-        "top1_ci95",
-        "top1_bounds",
-    )
-)
+def tau_mean(sums: ImageSums) -> Estimate:
+    """Mean of correlations ``tau`` over cases ``told``, -1..1: the interval of a share of (τ + 1) / 2."""
+    told, total = sums.columns["told"], sums.columns["tau"]
+    half = ImageSums(sums.keys, sums.cell, sums.cluster, {"top": (total + told) / 2, "n": told})
+    found = share_of(half.shares("top", "n", whole=False))
+    value = None if found.value is None else float(total.sum() / told.sum())
+    ends = None if found.interval is None else _doubled(found.interval)
+    return Estimate(value, ends, found.n, found.images, found.why)
 
 
-def ranking_block(table: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
-    """Mean τ-b over questions, share of exact orders, share with the best first; nulls where nothing was asked."""
-    n, failed = table.height, int((~table["parsed"]).sum()) if table.height else 0
+def _doubled(ends: Ends) -> Ends:
+    low, high = (None if end is None else 2 * end - 1 for end in ends)
+    return low, high
+
+
+def ranking_figures(table: pl.DataFrame) -> Ranking:
+    """Mean τ-b over questions, share of exact orders, share with the best first."""
+    n = table.height
     if not n:
-        return {"n": 0, "failed": 0, **_NO_RANKING}
-    rows = _ranking_columns(table)
+        return NO_RANKING
+    failed = int((~table["parsed"]).sum())
     values = {"n": pl.col("parsed").is_not_null(), "tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
-    cells = cell_sums(rows, [], {**values, "exact": pl.col("exact"), "top": pl.col("top")}, resampling.clusters)
-    told, total = cells.total("told")[0], cells.total("tau")[0]
-    images = int(cells.images[0])
-    out: dict[str, Any] = {"n": n, "failed": failed}
-    out["kendall_tau"] = float(total / told) if told else None
-    draws = resampling.ratios(cells.columns["tau"], cells.columns["told"])[:, 0]
-    out["ci95"] = percentile_interval(draws, images) if told else None
+    sums = image_sums(_ranking_columns(table), [], {**values, "exact": pl.col("exact"), "top": pl.col("top")})
+    told, total = float(sums.total("told")[0]), float(sums.total("tau")[0])
     reach = told + failed
-    out["kendall_tau_bounds"] = (float(total - failed) / reach, float(total + failed) / reach) if reach else None
-    for name, key in (("exact", "exact"), ("top1", "top")):
-        share = float(cells.total(key)[0] / n)
-        spread = resampling.ratios(cells.columns[key], cells.columns["n"])[:, 0]
-        out |= {
-            name: share,
-            f"{name}_ci95": share_interval(spread, share, images),
-            f"{name}_bounds": (share, share + failed / n),
-        }
-    return out
+    bounds = ((total - failed) / reach, (total + failed) / reach) if reach else None
+    exact, top1 = (share_of(sums.shares(name, "n")) for name in ("exact", "top"))
+    return Ranking(failed, tau_mean(sums), bounds, exact, _up_to(exact, failed), top1, _up_to(top1, failed))
 
 
-def _row_weights(resampling: Resampling, clusters: Any) -> Any:
-    draws = int(min(resampling.draws, max(100, DRAW_CELLS // max(1, clusters.size))))
-    return resampling.weights[:draws][:, clusters]
+def _up_to(share: Share, failed: int) -> Ends | None:
+    return None if share.value is None else (share.value, share.value + failed / share.n)
 
 
 def _filled(table: pl.DataFrame, failed_as: pl.Expr) -> tuple[FloatArray, FloatArray]:
@@ -96,13 +83,13 @@ def _filled(table: pl.DataFrame, failed_as: pl.Expr) -> tuple[FloatArray, FloatA
     return said.to_series().to_numpy().astype(float), table["truth"].to_numpy().astype(float)
 
 
-def _filled_spearman(table: pl.DataFrame) -> tuple[float | None, float | None]:
+def _filled_spearman(table: pl.DataFrame) -> Ends | None:
     """Spearman had the failed replies been the reversed truth, and the truth: not bounds, but honest extremes."""
     low, high = (correlation.spearman(*_filled(table, fill)) for fill in (10 - pl.col("truth"), pl.col("truth")))
-    return low, high
+    return None if low is None or high is None else (low, high)
 
 
-def _error_bounds(table: pl.DataFrame) -> dict[str, Any]:
+def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
     """Mean absolute error and bias if every failed reply had been the best, or the worst, that 0..10 allows."""
     truth = pl.col("truth")
     far = pl.when(truth < 5).then(10.0).otherwise(0.0)
@@ -111,77 +98,63 @@ def _error_bounds(table: pl.DataFrame) -> dict[str, Any]:
         said, y = _filled(table, fill)
         return float((np.abs(said - y) if absolute else said - y).mean())
 
-    return {
-        "mae_bounds": (mean(truth, True), mean(far, True)),
-        "bias_bounds": (mean(pl.lit(0.0), False), mean(pl.lit(10.0), False)),
-    }
+    return (mean(truth, True), mean(far, True)), (mean(pl.lit(0.0), False), mean(pl.lit(10.0), False))
 
 
-_NO_SCORING = dict.fromkeys(
-    (
-        "spearman",
-        "ci95",
-        "spearman_if_failed",
-        "pearson",
-        "pearson_ci95",
-        "mae",
-        "mae_ci95",
-        "mae_bounds",
-        "bias",
-        "bias_ci95",
-        "bias_bounds",
-        "within_image_tau",
-        "within_image_n",
-    )
-)
-
-
-def scoring_block(table: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
-    """Correlation and error of the judge's numbers (0..10) with the scores; nulls where nothing can be computed."""
+def scoring_figures(table: pl.DataFrame) -> Scoring:
+    """Correlation and error of the judge's numbers (0..10) with the scores."""
     if table.is_empty():
-        return {"n": 0, "failed": 0, **_NO_SCORING}
+        return NO_SCORING
     parsed = table.filter(pl.col("parsed"))
-    out: dict[str, Any] = {"n": table.height, "failed": table.height - parsed.height, **_NO_SCORING}
-    out |= _error_bounds(table)
+    mae_bounds, bias_bounds = _error_bounds(table)
+    n, failed = table.height, table.height - parsed.height
     if parsed.is_empty():
-        return out
-    x, y = parsed["number"].to_numpy().astype(float), parsed["truth"].to_numpy().astype(float)
-    low, high = _filled_spearman(table)
-    out["spearman_if_failed"] = (low, high) if low is not None and high is not None else None
-    return out | _correlations(x, y, clusters_of(parsed), resampling) | _errors(parsed, resampling) | _within(parsed)
-
-
-def _correlations(x: FloatArray, y: FloatArray, clusters: Any, resampling: Resampling) -> dict[str, Any]:
-    rho, r = correlation.spearman(x, y), correlation.pearson(x, y)
-    weights, images = _row_weights(resampling, clusters), int(np.unique(clusters).size)
-    spread = None if rho is None else fisher_interval(rho, correlation.weighted_spearman(x, y, weights), images)
-    linear = None if r is None else fisher_interval(r, correlation.weighted_pearson(x, y, weights), images)
-    return {"spearman": rho, "ci95": spread, "pearson": r, "pearson_ci95": linear}
-
-
-def _errors(parsed: pl.DataFrame, resampling: Resampling) -> dict[str, Any]:
+        none = Estimate(None, None, 0, 0, "no reply could be read")
+        return Scoring(n, failed, none, none, None, none, none, mae_bounds, none, bias_bounds)
     error = pl.col("number") - pl.col("truth")
-    values = {"n": pl.col("parsed"), "mae": error.abs(), "bias": error}
-    cells = cell_sums(parsed, [], values, resampling.clusters)
-    out: dict[str, Any] = {}
-    for name in ("mae", "bias"):
-        draws = resampling.ratios(cells.columns[name], cells.columns["n"])[:, 0]
-        out[name] = float(cells.total(name)[0] / parsed.height)
-        out[f"{name}_ci95"] = percentile_interval(draws, int(cells.images[0]))
-    return out
+    sums = image_sums(parsed, [], {"n": pl.col("parsed"), "mae": error.abs(), "bias": error})
+    (mae, _), (bias, _) = (mean_of(sums, name, "n") for name in ("mae", "bias"))
+    pooled = {name: _pooled(parsed, name) for name in ("spearman", "pearson")}
+    filled = _filled_spearman(table)
+    within = within_image(parsed)
+    return Scoring(n, failed, within, pooled["spearman"], filled, pooled["pearson"], mae, mae_bounds, bias, bias_bounds)
 
 
-def _within(parsed: pl.DataFrame) -> dict[str, Any]:
-    """Mean τ-b inside the groups of one image, task and encoding that hold two scores or more."""
+_WEIGHTED = {"spearman": correlation.weighted_spearman, "pearson": correlation.weighted_pearson}
+
+
+def _pooled(parsed: pl.DataFrame, name: str) -> Estimate:
+    """A correlation over all scores, images mixed, with the jackknife over images on Fisher's z scale."""
+    x, y = (parsed[column].to_numpy().astype(float) for column in ("number", "truth"))
+    images = parsed["cluster"].n_unique()
+    value = (correlation.spearman if name == "spearman" else correlation.pearson)(x, y)
+    if value is None:
+        return Estimate(None, None, x.size, images, "all the same")
+    groups = correlation.jackknife_groups(parsed["cluster"].to_numpy())
+    without = correlation.left_out(x, y, groups, _WEIGHTED[name])
+    influence = np.nan_to_num(value - without)
+    sizes = np.bincount(groups).astype(float)
+    found = jackknife.spread(influence, sizes, np.zeros(sizes.size, dtype=np.int64), 1)
+    values = np.array([value])
+    figure = estimate_of(values, found, jackknife.correlation_ends(values, found), x.size)
+    return Estimate(figure.value, figure.interval, figure.n, images, figure.why)
+
+
+def within_image(parsed: pl.DataFrame) -> Estimate:
+    """Mean τ-b inside the groups of one image, task and encoding that hold two different scores or more.
+
+    A group to which the judge gave one and the same number counts as 0: it told nothing apart.
+    """
     groups = (
         parsed.group_by(GROUP, maintain_order=True)
-        .agg(pl.col("number"), pl.col("truth"), k=pl.len())
-        .filter(pl.col("k") > 1)
+        .agg(pl.col("cluster").first(), pl.col("number"), pl.col("truth"), k=pl.len())
+        .filter((pl.col("k") > 1) & (pl.col("k") <= MOST_IN_GROUP) & (pl.col("truth").list.n_unique() > 1))
     )
-    taus = []
-    for part in groups.partition_by("k"):
+    if groups.is_empty():
+        return Estimate(None, None, 0, 0, "no image with two different scores")
+    parts = []
+    for part in groups.partition_by("k", maintain_order=True):
         said, true = (np.array(part[name].to_list(), dtype=float) for name in ("number", "truth"))
-        taus.append(correlation.kendall_rows(said, true) if said.shape[1] <= 64 else np.full(part.height, np.nan))
-    known = np.concatenate(taus) if taus else np.array([])
-    known = known[np.isfinite(known)]
-    return {"within_image_tau": float(known.mean()) if known.size else None, "within_image_n": int(known.size)}
+        parts.append(part.select("cluster").with_columns(tau=np.nan_to_num(correlation.kendall_rows(said, true))))
+    values = {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
+    return tau_mean(image_sums(pl.concat(parts), [], values))

@@ -3,16 +3,17 @@
 Variance components of a crossed random-effects model, estimated without bias from products of two verdicts that share
 exactly the named things (the method of moments for unbalanced designs: Koch 1967). For verdicts y with mean μ:
 same encoding only → μ² + encoding; same pair only → μ² + item; same pair and encoding, other order → + interaction;
-same order too, other repeat → + order; the verdict itself → + repeat. Estimates can be slightly negative; they are
-given as they are.
+same order too, other repeat → + order; the verdict itself → + repeat. Without repeats, chance cannot be told from the
+order, and ``order`` is order and chance together. Estimates can be slightly negative; they are given as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
+
+from visualjudge.analysis.figures import Variance
 
 COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")
 Pairs = tuple[float, float]
@@ -76,10 +77,10 @@ def _nested(
     return out
 
 
-def variance_row(table: pl.DataFrame) -> dict[str, Any]:
+def variance_row(table: pl.DataFrame, task: str) -> Variance:
     """Components with their total and the shares of it (negative components count as 0 in the shares)."""
     parts = variance_components(table)
     positive = {name: max(0.0, value) for name, value in parts.items() if value is not None}
     total = sum(positive.values())
-    shares = {f"{n}_share": (positive[n] / total if n in positive and total > 0 else None) for n in COMPONENTS}
-    return {"n": table.height, **parts, "total": total, **shares}
+    shares = {name: positive[name] / total if name in positive and total > 0 else None for name in COMPONENTS}
+    return Variance(task=task, n=table.height, total=total, shares=shares, **parts)

@@ -36,7 +36,7 @@ def agreement(
     import polars as pl
     from rich.console import Console
 
-    from visualjudge.analysis.analyse import plain
+    from visualjudge.analysis.columns import plain
     from visualjudge.analysis.people import agreement as figures
     from visualjudge.analysis.ratings import read_ratings
     from visualjudge.atomic import write_json
@@ -74,7 +74,7 @@ def _show(result: Mapping[str, Any], console: Any) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from visualjudge.analysis.report.words import number, percent, percents, span
+    from visualjudge.analysis.words import number, percent, percents, span
 
     table = Table("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
     for row in result["rows"]:

@@ -50,7 +50,7 @@ def report(
         status.update("writing the report")
         _write(analysis, out, json, format, csv)
     screen = Console()
-    show(analysis.metrics, screen if screen.is_terminal else Console(width=WIDE))
+    show(analysis.results, screen if screen.is_terminal else Console(width=WIDE))
     _tell(analysis)
 
 

@@ -62,7 +62,7 @@ def _axes(most: float, label: str) -> list[str]:
 
 def _one_curve(row: Mapping[str, Any], most: float, series: int) -> list[str]:
     out = []
-    if row["alpha"] is not None:
+    if row["jnd"] is not None:
         x = np.linspace(0, most, 80)
         y = curve(row["alpha"], row["beta"], row["lapse"], x)
         path = " ".join(f"{_x(a, most):.1f},{_y(b):.1f}" for a, b in zip(x, y, strict=True))

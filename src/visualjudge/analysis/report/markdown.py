@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
+from visualjudge.analysis import columns, words
 from visualjudge.analysis.analyse import Analysis
-from visualjudge.analysis.report import words
-from visualjudge.analysis.report.words import number, p_value, percent, percents, points, span
+from visualjudge.analysis.columns import ACCURACY, Table
+from visualjudge.analysis.figures import Cell, JudgeResult
+
+Row = TypeVar("Row")
 
 
 def _cell(value: object) -> str:
@@ -22,89 +25,48 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(["| " + " | ".join(header) + " |", "|" + " --- |" * len(header), *body]) + "\n"
 
 
-def _headline_rows(judges: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    rows = []
-    for judge in judges:
-        p, r, s = (judge[name] for name in ("pairwise", "ranking", "scoring"))
-        name = judge["judge"] + (" (simulated)" if judge["simulated"] else "")
-        shares = (percent(p["answered_a"]), percent(p["swap_consistency"]))
-        orders = (number(r["kendall_tau"]), number(s["spearman"]))
-        right = (number(p["n"]), percent(p["accuracy"]), percents(p["ci95"]), words.failed(judge))
-        rows.append([name, *right, *shares, *orders])
-    return rows
+def of(columns: Table[Row], rows: Iterable[Row]) -> str:
+    """The rows under their table's titles."""
+    return table(columns.titles, [columns.cells(row) for row in rows])
 
 
-def _task_rows(judge: Mapping[str, Any], block: str) -> list[list[str]]:
-    cells = ((name, entry.get("pairwise", entry)) for name, entry in judge[block].items())
-    return [
-        [name, number(c["n"]), percent(c["accuracy"]), percents(c["ci95"]), number(c["failed"])]
-        for name, c in cells
-        if c["n"]
-    ]
+def _cells(title: str, cells: Iterable[Cell]) -> str:
+    rows = [[cell.name, *ACCURACY.cells(cell.accuracy)] for cell in cells if cell.accuracy.share.n]
+    return table([title, *ACCURACY.titles], rows)
 
 
-def _judge_parts(judge: Mapping[str, Any]) -> Iterable[str]:
+def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     left = words.unfinished(judge)
-    yield f"## {judge['judge']}\n\n" + (f"**{left}**\n\n" if left else "") + f"{words.headline(judge)}\n"
-    told = [words.failures(judge), words.one_place(judge), *words.leanings(judge)]
-    lines = [*filter(None, told), *judge["problems"], *words.other_warnings(judge)]
-    yield from (f"- {_cell(line)}" for line in lines)
-    for block, title in (
-        ("by_task", "Task"),
-        ("by_encoding", "Encoding"),
-        ("by_error_type", "Error type"),
-        ("by_margin", "Margin"),
+    yield f"## {judge.name}\n\n" + (f"**{left}**\n\n" if left else "") + f"{words.headline(judge)}\n"
+    lines = [*filter(None, [words.failures(judge), *words.leanings(judge)]), *judge.problems]
+    yield from (f"- {_cell(line)}" for line in [*lines, *words.other_warnings(judge)])
+    yield "\n" + of(columns.PUBLISHED, [judge.pairwise.published])
+    for cells, title in (
+        (judge.by_task, "Task"),
+        (judge.by_encoding, "Encoding"),
+        (judge.by_error_type, "Error type"),
+        (judge.by_margin, "Margin"),
     ):
-        yield "\n" + table([title, "n", "Accuracy", "95 %", "Failed"], _task_rows(judge, block))
-    curves = [[f"{r['scope']}: {r['value']}", r["against"], words.jnd_text(r)] for r in judge["sensitivity"]]
-    yield "\n" + table(["Questions", "Distance", "75 % point (95 %)"], curves)
-    yield "\n" + table(
-        ["Task", "Recommended encoding"],
-        ([t["task"], t["recommended"] or f"none: {t['reason']}"] for t in judge["encodings"]),
-    )
-    board = judge["leaderboard"]["rows"]
-    yield "\n" + table(
-        ["Source", "Strength", "95 %", "Rank by truth"],
-        ([r["source"], number(r["strength"]), span(r["ci95"]), r["true_rank"]] for r in board),
-    )
+        yield "\n" + _cells(title, cells)
+    yield "\n" + of(columns.SENSITIVITY, judge.sensitivity)
+    yield "\n" + of(columns.CHOICE, judge.encodings)
+    yield "\n" + of(columns.SOURCE, judge.leaderboard.rows)
+    yield "\n" + of(columns.SHAPE, judge.unread.shapes)
 
 
 def markdown(analysis: Analysis) -> str:
     """The whole report."""
-    metrics = analysis.metrics
-    header = [
-        "Judge",
-        "n",
-        "Accuracy",
-        "95 %",
-        "Failed",
-        "Answered A",
-        "Same when swapped",
-        "Kendall τ-b",
-        "Spearman ρ",
-    ]
-    parts = ["# Judge report\n", *(f"**{_cell(line)}**\n" for line in metrics["warnings"])]
-    for judge in metrics["judges"]:
+    results = analysis.results
+    parts = ["# Judge report\n", *(f"**{_cell(line)}**\n" for line in results.warnings)]
+    for judge in results.judges:
         left = words.unfinished(judge)
-        parts += [f"**{_cell(judge['judge'])}: {left}**\n"] if left else []
-    parts.append(table(header, _headline_rows(metrics["judges"])))
-    pairs = [
-        [
-            c["a"],
-            c["b"],
-            number(c["n"]),
-            points(c["difference"]),
-            percents(c["ci95"]),
-            p_value(c["p_holm"]),
-            p_value(c["mcnemar_p"]),
-        ]
-        for c in metrics["comparisons"]
-    ]
-    parts.append(table(["First", "Second", "Common questions", "Difference", "95 %", "p (Holm)", "McNemar p"], pairs))
-    for judge in metrics["judges"]:
+        parts += [f"**{_cell(judge.name)}: {left}**\n"] if left else []
+    rows = [[j.name + (" (simulated)" if j.simulated else ""), *columns.JUDGE.cells(j)] for j in results.judges]
+    parts.append(table(["Judge", *columns.JUDGE.titles], rows))
+    parts.append(of(columns.COMPARISON, results.comparisons))
+    parts.append(of(columns.AGREEMENT, results.agreement))
+    for judge in results.judges:
         parts += _judge_parts(judge)
-    dataset = metrics["dataset"]
-    parts.append(
-        f"\nDataset `{dataset['questions_sha256']}`, {dataset['questions']} questions, {dataset['images']} images.\n"
-    )
+    dataset = results.dataset
+    parts.append(f"\nDataset `{dataset.questions_sha256}`, {dataset.questions} questions, {dataset.images} images.\n")
     return "\n".join(part for part in parts if part.strip()) + "\n"

@@ -9,8 +9,9 @@ import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import visualjudge
+from visualjudge.analysis import words
 from visualjudge.analysis.analyse import Analysis
-from visualjudge.analysis.report import charts, words
+from visualjudge.analysis.report import charts
 from visualjudge.analysis.report.disagreements import worst
 
 _FILTERS = {
@@ -33,16 +34,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     env.filters.update(_FILTERS)
-    env.globals.update(
-        whisker=charts.whisker,
-        headline=words.headline,
-        leanings=words.leanings,
-        jnd_text=words.jnd_text,
-        unfinished=words.unfinished,
-        other_warnings=words.other_warnings,
-        failed=words.failed,
-        one_place=words.one_place,
-    )
+    env.globals.update(whisker=charts.whisker)
     return env
 
 
@@ -96,7 +88,21 @@ def context(analysis: Analysis) -> dict[str, Any]:
     """What the template is given."""
     metrics = analysis.metrics
     judges = metrics["judges"]
+    known = {judge.name: judge for judge in analysis.results.judges}
+
+    def of(function: Any) -> Any:
+        return lambda judge: function(known[judge["judge"]])
+
     return {
+        "headline": of(words.headline),
+        "leanings": of(words.leanings),
+        "unfinished": of(words.unfinished),
+        "other_warnings": of(words.other_warnings),
+        "failed": of(words.failed),
+        "one_place": lambda judge: None,
+        "jnd_text": lambda row: (
+            row["reason"] if row["jnd"] is None else f"{words.number(row['jnd'])} ({words.span(row['ci95'])})"
+        ),
         "metrics": metrics,
         "judges": judges,
         "maps": [_heat_map(judge) for judge in judges],

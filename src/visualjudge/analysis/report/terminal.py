@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from visualjudge.analysis.report import words
-from visualjudge.analysis.report.words import number, p_value, percent, percents, points
+from visualjudge.analysis import words
+from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.figures import Results
+from visualjudge.analysis.words import p_value, percents, points
 
 WIDEST_NAME = 24
-_COLUMNS = ("Judge", "Pairs", "Right", "95 %", "Failed", "Said A", "Swap", "τ-b", "ρ")
 
 
-def show(metrics: Mapping[str, Any], console: Console) -> None:
-    """Print one row a judge, what each leans to, and the comparisons."""
-    widest = max((len(judge["judge"]) for judge in metrics["judges"]), default=0)
-    first = Column(_COLUMNS[0], overflow="fold", min_width=min(widest, WIDEST_NAME))
-    table = Table(first, *_COLUMNS[1:], title="How far can the judge be trusted?", title_justify="left")
-    for judge in metrics["judges"]:
-        p = judge["pairwise"]
-        name = escape(judge["judge"]) + (" [dim](simulated)[/]" if judge["simulated"] else "")
-        cells = [
-            number(p["n"]),
-            percent(p["accuracy"]),
-            percents(p["ci95"]),
-            words.failed(judge),
-            percent(p["answered_a"]),
-        ]
-        rest = [
-            percent(p["swap_consistency"]),
-            number(judge["ranking"]["kendall_tau"]),
-            number(judge["scoring"]["spearman"]),
-        ]
-        table.add_row(name, *cells, *rest)
+def show(results: Results, console: Console) -> None:
+    """Print one column a judge, what each leans to, and the comparisons."""
+    widest = max((len(judge.name) for judge in results.judges), default=0)
+    first = Column("Judge", overflow="fold", min_width=min(widest, WIDEST_NAME))
+    table = Table(first, *JUDGE.titles, title="How far can the judge be trusted?", title_justify="left")
+    for judge in results.judges:
+        name = escape(judge.name) + (" [dim](simulated)[/]" if judge.simulated else "")
+        table.add_row(name, *JUDGE.cells(judge))
     console.print(table)
-    for judge in metrics["judges"]:
-        notes = [words.failures(judge), words.one_place(judge), *words.leanings(judge)]
-        for sentence in filter(None, notes):
-            console.print(f"{judge['judge']}: {sentence}", markup=False, highlight=False)
-    for row in metrics["comparisons"]:
-        if row["difference"] is not None:
+    for judge in results.judges:
+        for sentence in filter(None, [words.failures(judge), *words.leanings(judge)]):
+            console.print(f"{judge.name}: {sentence}", markup=False, highlight=False)
+    for row in results.comparisons:
+        if row.gap.value is not None:
             console.print(
-                f"{row['a']} minus {row['b']}: {points(row['difference'])} points ({percents(row['ci95'])}), "
-                f"p {p_value(row['p_holm'])} on {row['n']} common questions",
+                f"{row.a} minus {row.b}: {points(row.gap.value)} points ({percents(row.gap.interval)}), "
+                f"p {p_value(row.p_holm)} on {row.questions} common questions",
                 markup=False,
                 highlight=False,
             )

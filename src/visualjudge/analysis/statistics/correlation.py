@@ -6,13 +6,18 @@ Sources: Spearman 1904; Kendall 1945 (τ-b); Fisher 1915 (z).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visualjudge.records import FloatArray
+from visualjudge.records import FloatArray, IntArray
 
 KENDALL_MOST = 3000
+GROUPS = 400
 WEIGHT_CELLS = 4_000_000
+Weighted = Callable[[FloatArray, FloatArray, Any], FloatArray]
 
 
 def _finite(value: float) -> float | None:
@@ -103,11 +108,40 @@ def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
         return np.asarray((sa * sb).sum(1) / np.sqrt(np.abs(sa).sum(1) * np.abs(sb).sum(1)))
 
 
-def fisher_mean(correlations: ArrayLike, axis: int = 0) -> FloatArray:
-    """Mean of correlations by way of Fisher's z, NaN left out: what VIEScore reports over sources."""
-    r = np.clip(np.asarray(correlations, float), -0.999999, 0.999999)
+def half_a_step(cases: int) -> float:
+    """The largest |ρ| that Fisher's z is taken of: half of Spearman's smallest step below 1, for ``cases`` cases.
+
+    A correlation of exactly 1 has no finite z, and any fixed clip would weigh it by the clip's choice.
+    """
+    return 1 - 6 / max(6.0 + 1e-9, float(cases) ** 3 - cases)
+
+
+def fisher_mean(correlations: ArrayLike, axis: int = 0, *, cases: int = 100) -> FloatArray:
+    """Mean of correlations by way of Fisher's z, NaN left out; each is from about ``cases`` cases.
+
+    Correlations of ±1 count as half of the smallest step below 1 that ``cases`` cases allow (:func:`half_a_step`).
+    """
+    most = half_a_step(cases)
+    r = np.clip(np.asarray(correlations, float), -most, most)
     known: NDArray[np.bool_] = np.isfinite(r)
     count = known.sum(axis)
     total = np.where(known, np.arctanh(np.where(known, r, 0)), 0).sum(axis)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.tanh(total / np.where(count == 0, np.nan, count)))
+
+
+def jackknife_groups(clusters: IntArray, most: int = GROUPS) -> IntArray:
+    """Each row's image as 0, 1, 2, …; above ``most`` images, dealt to ``most`` groups (Kott 2001)."""
+    codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+    return np.asarray(codes % most if codes.size and codes.max() >= most else codes)
+
+
+def left_out(x: FloatArray, y: FloatArray, groups: IntArray, weighted: Weighted) -> FloatArray:
+    """The correlation without each group in turn, (groups,)."""
+    count = int(groups.max()) + 1
+    out = np.empty(count)
+    step = max(1, WEIGHT_CELLS // max(1, x.size))
+    for start in range(0, count, step):
+        kept = np.arange(start, min(start + step, count))[:, None] != groups
+        out[start : start + step] = weighted(x, y, kept)
+    return out

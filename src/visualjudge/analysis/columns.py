@@ -1,0 +1,447 @@
+"""The one list of columns of every table: how each figure is named in files, headed in reports, and shown.
+
+``metrics.json`` and the CSV tables hold every column; Markdown, HTML and the terminal show those that have a title.
+A new statistic is one function that fills a field of :mod:`visualjudge.analysis.figures`, and one column here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from visualjudge.analysis import figures as f
+from visualjudge.analysis import words
+from visualjudge.analysis.words import number, p_value, percent, percents, points, span
+
+Row = TypeVar("Row")
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """One column: ``key`` in files (None: only shown), ``get`` what files hold; ``title`` and ``show`` for readers."""
+
+    key: str | None
+    get: Callable[[Row], Any]
+    title: str | None = None
+    show: Callable[[Row], str] | None = None
+    text: bool = False
+    """Whether it holds words, and is set to the left."""
+
+
+@dataclass(frozen=True)
+class Plot(Generic[Row]):
+    """An interval drawn from ``low`` to ``high`` with a rule at ``mark``."""
+
+    get: Callable[[Row], f.Estimate]
+    low: float
+    high: float
+    mark: float
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """A table's columns, in order."""
+
+    columns: tuple[Column[Row], ...]
+    plot: Plot[Row] | None = None
+
+    @property
+    def shown(self) -> tuple[Column[Row], ...]:
+        """The columns that reports show."""
+        return tuple(column for column in self.columns if column.title is not None)
+
+    @property
+    def titles(self) -> list[str]:
+        """Their headings."""
+        return [column.title or "" for column in self.shown]
+
+    def json(self, row: Row) -> Json:
+        """The row as files hold it."""
+        return {column.key: plain(column.get(row)) for column in self.columns if column.key is not None}
+
+    def cells(self, row: Row) -> list[str]:
+        """The row as reports show it."""
+        return [column.show(row) if column.show else str(column.get(row)) for column in self.shown]
+
+
+def plain(value: Any) -> Any:
+    """``value`` with Python's own numbers in place of NumPy's, and None in place of NaN and infinity."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(plain(item) for item in value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def figure(
+    name: str,
+    get: Callable[[Row], f.Estimate],
+    title: str | None = None,
+    show: Callable[[float | None], str] = percent,
+    *,
+    ends: str | None = None,
+) -> tuple[Column[Row], ...]:
+    """Columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and why it has none."""
+    interval = f"{name}_ci95" if ends is None else ends
+    spread = percents if show in (percent, points) else span
+    both = None if title is None else "95 %"
+    return (
+        Column(name, lambda row: get(row).value, title, lambda row: show(get(row).value)),
+        Column(interval, lambda row: get(row).interval, both, lambda row: spread(get(row).interval)),
+        Column(f"{interval}_why", lambda row: get(row).why),
+    )
+
+
+def share(get: Callable[[Row], f.Estimate]) -> Callable[[Row], Json]:
+    """A figure as an object of its own: value, ci95, n, images, why."""
+    return lambda row: ESTIMATE.json(get(row))
+
+
+ESTIMATE: Table[f.Estimate] = Table((
+    Column("value", lambda e: e.value),
+    Column("ci95", lambda e: e.interval),
+    Column("n", lambda e: e.n),
+    Column("images", lambda e: e.images),
+    Column("why", lambda e: e.why),
+))  # fmt: skip
+
+ACCURACY: Table[f.Accuracy] = Table((
+    Column("n", lambda a: a.share.n, "Verdicts", lambda a: number(a.share.n)),
+    Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
+    *figure("accuracy", lambda a: a.share, "Right", ends="ci95"),
+    Column("failed", lambda a: a.failed, "Not read", lambda a: words.failed_share(a.failed, a.share.n)),
+    Column("accuracy_bounds", lambda a: None if a.hopeful is None else (a.share.value, a.hopeful)),
+    Column("accuracy_parsed", lambda a: a.parsed.value, "Right of what was read", lambda a: percent(a.parsed.value)),
+    Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
+    Column("answered_a", lambda a: a.answered_a),
+    Column("causes", lambda a: a.causes),
+))  # fmt: skip
+
+SWAP: Table[f.Swap] = Table((
+    Column("n", lambda s: s.consistency.n),
+    Column("images", lambda s: s.consistency.images),
+    Column("consistency", lambda s: s.consistency.value),
+    Column("consistency_parsed", lambda s: s.consistency_parsed),
+    Column("right_in_both", lambda s: s.right_in_both.value),
+    Column("right_in_both_ci95", lambda s: s.right_in_both.interval),
+    Column("always_first", lambda s: s.always_first if s.consistency.n else None),
+    Column("always_second", lambda s: s.always_second if s.consistency.n else None),
+    Column("p", lambda s: s.p),
+    Column("ci95", lambda s: s.consistency.interval),
+))  # fmt: skip
+
+PUBLISHED: Table[f.Published] = Table((
+    Column("mmrb2", share(lambda p: p.mmrb2), "MMRB2: both orders, unusable left out",
+           lambda p: words.with_ends(p.mmrb2)),
+    Column("vl_rewardbench_micro", share(lambda p: p.vl_rewardbench_micro),
+           "VL-RewardBench: one order, failures wrong, micro", lambda p: words.with_ends(p.vl_rewardbench_micro)),
+    Column("vl_rewardbench_macro", share(lambda p: p.vl_rewardbench_macro),
+           "VL-RewardBench: macro over tasks", lambda p: words.with_ends(p.vl_rewardbench_macro)),
+    Column("multimodal_rewardbench", share(lambda p: p.multimodal_rewardbench),
+           "Multimodal RewardBench: failures tossed", lambda p: words.with_ends(p.multimodal_rewardbench)),
+    Column("judgebench", share(lambda p: p.judgebench), "JudgeBench: net over both orders",
+           lambda p: words.with_ends(p.judgebench)),
+))  # fmt: skip
+
+PREFERENCE: Table[f.Preference] = Table((
+    Column("feature", lambda b: b.feature),
+    Column("leans_to", lambda b: b.leans_to, "Leans to", text=True),
+    Column("n", lambda b: b.estimate.n, "Verdicts", lambda b: number(b.estimate.n)),
+    Column("images", lambda b: b.estimate.images, "Images", lambda b: number(b.estimate.images)),
+    Column("chosen", lambda b: b.chosen),
+    *figure("preference", lambda b: b.estimate, "Points", points, ends="ci95"),
+    Column("p", lambda b: b.p),
+    Column("p_holm", lambda b: b.p_holm, "p (Holm)", lambda b: p_value(b.p_holm)),
+    Column("flagged", lambda b: b.flagged),
+    Column("preference_crude", lambda b: b.crude),
+), Plot(lambda b: b.estimate, -0.5, 0.5, 0))  # fmt: skip
+
+
+def _pairwise(judge: f.JudgeResult) -> Json:
+    p = judge.pairwise
+    position = next(row for row in judge.bias if row.feature == "position")
+    return {
+        **ACCURACY.json(p.accuracy),
+        "questions": p.questions,
+        "macro": ESTIMATE.json(p.macro),
+        "position_p": plain(p.position_p),
+        "position_preference": PREFERENCE.json(position),
+        "swap_consistency": plain(p.swap.consistency.value),
+        "swap": SWAP.json(p.swap),
+        "published": PUBLISHED.json(p.published),
+    }
+
+
+RANKING: Table[f.Ranking] = Table((
+    Column("n", lambda r: r.exact.n),
+    Column("images", lambda r: r.exact.images),
+    Column("failed", lambda r: r.failed),
+    *figure("kendall_tau", lambda r: r.tau, "Kendall τ-b", number, ends="ci95"),
+    Column("kendall_tau_bounds", lambda r: r.tau_bounds),
+    *figure("exact", lambda r: r.exact),
+    Column("exact_bounds", lambda r: r.exact_bounds),
+    *figure("top1", lambda r: r.top1),
+    Column("top1_bounds", lambda r: r.top1_bounds),
+))  # fmt: skip
+
+SCORING: Table[f.Scoring] = Table((
+    Column("n", lambda s: s.n),
+    Column("images", lambda s: s.mae.images),
+    Column("failed", lambda s: s.failed),
+    Column("within_image_tau", lambda s: s.within.value),
+    Column("within_image_ci95", lambda s: s.within.interval),
+    Column("within_image_n", lambda s: s.within.n),
+    Column("within_image_images", lambda s: s.within.images),
+    *figure("spearman", lambda s: s.spearman, ends="ci95"),
+    Column("spearman_if_failed", lambda s: s.spearman_if_failed),
+    *figure("pearson", lambda s: s.pearson),
+    *figure("mae", lambda s: s.mae),
+    Column("mae_bounds", lambda s: s.mae_bounds),
+    *figure("bias", lambda s: s.bias),
+    Column("bias_bounds", lambda s: s.bias_bounds),
+))  # fmt: skip
+
+SENSITIVITY: Table[f.Sensitivity] = Table((
+    Column("scope", lambda s: s.scope),
+    Column("value", lambda s: s.value, "Questions", text=True),
+    Column("against", lambda s: s.against, "Distance", text=True),
+    Column("n", lambda s: s.jnd.n, "Verdicts", lambda s: number(s.jnd.n)),
+    Column("images", lambda s: s.jnd.images, "Images", lambda s: number(s.jnd.images)),
+    Column("jnd", lambda s: s.jnd.value, "75 % point (95 %)", words.jnd_text, text=True),
+    Column("ci95", lambda s: s.jnd.interval),
+    Column("alpha", lambda s: s.alpha),
+    Column("beta", lambda s: s.beta),
+    Column("lapse", lambda s: s.lapse),
+    Column("reason", lambda s: s.reason),
+    Column("slope_p", lambda s: s.slope_p),
+    Column("fit_p", lambda s: s.fit_p),
+    Column("points", lambda s: [{"x": p.x, "share": p.share, "n": p.n} for p in s.points]),
+))  # fmt: skip
+
+ENCODING: Table[f.Encoding] = Table((
+    Column("encoding", lambda e: e.name, "Encoding", text=True),
+    Column("n", lambda e: e.share.n, "Verdicts", lambda e: number(e.share.n)),
+    Column("images", lambda e: e.share.images, "Images", lambda e: number(e.share.images)),
+    *figure("accuracy", lambda e: e.share, "Right", ends="ci95"),
+    Column("tokens", lambda e: e.tokens, "Prompt tokens", lambda e: number(e.tokens, 0)),
+    Column("standing", lambda e: e.standing, "Standing", text=True),
+    Column("common_pairs", lambda e: e.common_pairs),
+    Column("recommended", lambda e: e.recommended),
+))  # fmt: skip
+
+DUEL: Table[f.EncodingDuel] = Table((
+    Column("first", lambda d: d.first, "First", text=True),
+    Column("second", lambda d: d.second, "Second", text=True),
+    Column("pairs", lambda d: d.gap.n, "Pairs", lambda d: number(d.gap.n)),
+    Column("images", lambda d: d.gap.images, "Images", lambda d: number(d.gap.images)),
+    *figure("difference", lambda d: d.gap, "Points", points, ends="ci95"),
+    Column("p", lambda d: d.p),
+    Column("p_holm", lambda d: d.p_holm, "p (Holm)", lambda d: p_value(d.p_holm)),
+))  # fmt: skip
+
+CHOICE: Table[f.EncodingChoice] = Table((
+    Column("task", lambda c: c.task, "Task", text=True),
+    Column("recommended", lambda c: c.recommended, "Recommended", words.recommended, text=True),
+    Column("reason", lambda c: c.reason),
+    Column("recommended_accuracy", share(lambda c: c.chosen), "Right, on the other half of the images",
+           lambda c: words.with_ends(c.chosen)),
+    Column("cheapest", lambda c: c.cheapest),
+    Column("encodings", lambda c: [ENCODING.json(row) for row in c.encodings]),
+    Column("comparisons", lambda c: [DUEL.json(row) for row in c.duels]),
+    Column(None, lambda c: c, "Shown to be worse", lambda c: words.of_standing(c, "worse"), text=True),
+    Column(None, lambda c: c, "Open", lambda c: words.of_standing(c, "open", "unknown"), text=True),
+))  # fmt: skip
+
+
+def _part(name: str, title: str) -> tuple[Column[f.Variance], ...]:
+    return (
+        Column(name, lambda v: getattr(v, name)),
+        Column(f"{name}_share", lambda v: v.shares[name], title, lambda v: percent(v.shares[name], 0)),
+    )
+
+
+VARIANCE: Table[f.Variance] = Table((
+    Column("task", lambda v: v.task, "Task", text=True),
+    Column("n", lambda v: v.n, "Verdicts", lambda v: number(v.n)),
+    *_part("item", "Pair"),
+    *_part("encoding", "Encoding"),
+    *_part("item_x_encoding", "Pair × encoding"),
+    *_part("order", "Order + chance"),
+    *_part("repeat", "Repeat"),
+    Column("total", lambda v: v.total),
+))  # fmt: skip
+
+SOURCE: Table[f.SourceRow] = Table((
+    Column("source", lambda r: r.source, "Source", text=True),
+    Column("component", lambda r: r.component),
+    Column("images", lambda r: r.strength.images, "Images", lambda r: number(r.strength.images)),
+    *figure("strength", lambda r: r.strength, "Strength", number, ends="ci95"),
+    Column("true_strength", lambda r: r.true_strength, "By truth", lambda r: number(r.true_strength)),
+    Column("mean_score", lambda r: r.mean_score, "Mean score", lambda r: number(r.mean_score)),
+    Column("rank", lambda r: r.rank, "Rank"),
+    Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
+), Plot(lambda r: r.strength, -3, 3, 0))  # fmt: skip
+
+LEADERBOARD: Table[f.Leaderboard] = Table((
+    Column("rows", lambda b: [SOURCE.json(row) for row in b.rows]),
+    Column("n", lambda b: b.n),
+    Column("components", lambda b: b.components),
+    Column("regularised", lambda b: b.regularised),
+    Column("ties", lambda b: b.ties),
+    Column("log_tie", lambda b: b.log_tie),
+    Column("rank_correlation", lambda b: None if b.spearman is None and b.kendall_tau is None
+           else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}),
+))  # fmt: skip
+
+SHAPE: Table[f.Shape] = Table((
+    Column("cause", lambda s: s.cause, "Cause", text=True),
+    Column("shape", lambda s: s.shape, "Ends like", text=True),
+    Column("count", lambda s: s.count, "Replies", lambda s: number(s.count)),
+    Column("example", lambda s: s.example, "Example", text=True),
+    Column("question", lambda s: s.question),
+))  # fmt: skip
+
+UNREAD: Table[f.Unread] = Table((
+    Column("n", lambda u: u.n),
+    Column("failed", lambda u: u.failed),
+    Column("causes", lambda u: u.causes),
+    Column("shapes", lambda u: [SHAPE.json(row) for row in u.shapes]),
+))  # fmt: skip
+
+
+def _cell(cell: f.Cell) -> Json:
+    """A cell of by_task, by_encoding, by_error_type: one object a question type."""
+    out: Json = {"pairwise": {**dict(cell.keys), **ACCURACY.json(cell.accuracy)}}
+    if not cell.accuracy.share.n:
+        out["pairwise"] = ACCURACY.json(cell.accuracy)
+    if cell.ranking is not None:
+        out["ranking"] = RANKING.json(cell.ranking)
+    if cell.scoring is not None:
+        out["scoring"] = SCORING.json(cell.scoring)
+    return out
+
+
+def _flat_cells(cells: Iterable[f.Cell]) -> Json:
+    return {cell.name: {**dict(cell.keys), **ACCURACY.json(cell.accuracy)} for cell in cells}
+
+
+JUDGE: Table[f.JudgeResult] = Table((
+    Column("judge", lambda j: j.name),
+    Column("simulated", lambda j: j.simulated),
+    Column("run", lambda j: j.run),
+    Column("verdicts", lambda j: j.verdicts),
+    Column("expected", lambda j: j.expected),
+    Column("missing", lambda j: j.missing),
+    Column("questions", lambda j: j.questions),
+    Column("asked_like", lambda j: j.asked_like),
+    Column("status", lambda j: j.status),
+    Column("tokens", lambda j: {"prompt": j.tokens_in, "reply": j.tokens_out}),
+    Column("latency_median_s", lambda j: j.latency_s),
+    Column("problems", lambda j: list(j.problems)),
+    Column("warnings", lambda j: list(j.warnings)),
+    Column("info", lambda j: j.info),
+    Column(None, lambda j: j, "Pairs", lambda j: number(j.pairwise.accuracy.share.n)),
+    Column(None, lambda j: j, "Images", lambda j: number(j.pairwise.accuracy.share.images)),
+    Column("pairwise", _pairwise, "Right", lambda j: percent(j.pairwise.accuracy.share.value)),
+    Column(None, lambda j: j, "95 %", lambda j: percents(j.pairwise.accuracy.share.interval)),
+    Column(None, lambda j: j, "Mean over tasks", lambda j: percent(j.pairwise.macro.value)),
+    Column(None, lambda j: j, "Failed", words.failed),
+    Column(None, lambda j: j, "Right of what was read", lambda j: percent(j.pairwise.accuracy.parsed.value)),
+    Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
+    Column(None, lambda j: j, "Same when swapped", lambda j: percent(j.pairwise.swap.consistency.value)),
+    Column("ranking", lambda j: RANKING.json(j.ranking), "Ranking τ-b", lambda j: number(j.ranking.tau.value)),
+    Column("scoring", lambda j: SCORING.json(j.scoring), "Scoring τ-b in an image",
+           lambda j: number(j.scoring.within.value)),
+    Column(None, lambda j: j, "Scoring ρ, images mixed", lambda j: number(j.scoring.spearman.value)),
+    Column("by_task", lambda j: {cell.name: _cell(cell) for cell in j.by_task}),
+    Column("by_encoding", lambda j: {cell.name: _cell(cell) for cell in j.by_encoding}),
+    Column("by_error_type", lambda j: {cell.name: _cell(cell) for cell in j.by_error_type}),
+    Column("by_margin", lambda j: _flat_cells(j.by_margin)),
+    Column("by_task_error_type", lambda j: _flat_cells(j.by_task_error_type)),
+    Column("cells", lambda j: [{**dict(cell.keys), **ACCURACY.json(cell.accuracy)} for cell in j.cells]),
+    Column("bias", lambda j: [PREFERENCE.json(row) for row in j.bias]),
+    Column("sensitivity", lambda j: [SENSITIVITY.json(row) for row in j.sensitivity]),
+    Column("encodings", lambda j: [CHOICE.json(row) for row in j.encodings]),
+    Column("variance", lambda j: [VARIANCE.json(row) for row in j.variance]),
+    Column("leaderboard", lambda j: LEADERBOARD.json(j.leaderboard)),
+    Column("unread", lambda j: UNREAD.json(j.unread)),
+))  # fmt: skip
+
+COMPARISON: Table[f.Comparison] = Table((
+    Column("a", lambda c: c.a, "First", text=True),
+    Column("b", lambda c: c.b, "Second", text=True),
+    Column("n", lambda c: c.questions, "Questions in common", lambda c: number(c.questions)),
+    Column("verdicts", lambda c: c.verdicts),
+    Column("images", lambda c: c.gap.images, "Images", lambda c: number(c.gap.images)),
+    Column("accuracy_a", lambda c: c.accuracy_a),
+    Column("accuracy_b", lambda c: c.accuracy_b),
+    *figure("difference", lambda c: c.gap, "Points", points, ends="ci95"),
+    Column("p", lambda c: c.p),
+    Column("only_a_right", lambda c: c.only_a_right),
+    Column("only_b_right", lambda c: c.only_b_right),
+    Column("mcnemar_p", lambda c: c.p),
+    Column("design_effect", lambda c: c.design_effect),
+    Column("needed", lambda c: c.needed),
+    Column("more_needed", lambda c: c.more_needed),
+    Column("gap", lambda c: c.asked_gap),
+    Column("images_needed", lambda c: c.images_needed, "Images needed", words.images_needed),
+    Column("images_needed_range", lambda c: c.images_range),
+    Column("more_images", lambda c: c.more_images),
+    Column("p_holm", lambda c: c.p_holm, "p (Holm)", lambda c: p_value(c.p_holm)),
+), Plot(lambda c: c.gap, -0.2, 0.2, 0))  # fmt: skip
+
+AGREEMENT: Table[f.Agreement] = Table((
+    Column("kind", lambda a: a.kind, "Questions", text=True),
+    Column("level", lambda a: a.level, "Level", text=True),
+    Column("judges", lambda a: len(a.names), "Judges"),
+    Column("names", lambda a: list(a.names), "Which", lambda a: ", ".join(a.names), text=True),
+    Column("units", lambda a: a.alpha.n, "Units", lambda a: number(a.alpha.n)),
+    Column("images", lambda a: a.alpha.images, "Images", lambda a: number(a.alpha.images)),
+    *figure("alpha", lambda a: a.alpha, "α", number, ends="ci95"),
+))  # fmt: skip
+
+LEAK: Table[f.Leak] = Table((
+    Column("scope", lambda r: r.scope, "Questions", text=True),
+    Column("rule", lambda r: r.rule, "Rule", words.rule, text=True),
+    Column("n", lambda r: r.share.n, "It applies to", lambda r: number(r.share.n)),
+    Column("images", lambda r: r.share.images, "Images", lambda r: number(r.share.images)),
+    *figure("accuracy", lambda r: r.share, "Right", ends="ci95"),
+    Column("p", lambda r: r.p),
+    Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
+    Column("flagged", lambda r: r.flagged),
+), Plot(lambda r: r.share, 0, 1, 0.5))  # fmt: skip
+
+DATASET: Table[f.DatasetFacts] = Table((
+    Column("path", lambda d: d.path),
+    Column("questions_sha256", lambda d: d.questions_sha256),
+    Column("version", lambda d: d.version),
+    Column("seed", lambda d: d.seed),
+    Column("questions", lambda d: d.questions),
+    Column("images", lambda d: d.images),
+    Column("by_question_type", lambda d: d.by_question_type),
+    Column("prompts", lambda d: list(d.prompts)),
+))  # fmt: skip
+
+
+def _rows(table: Table[Row], rows: Sequence[Row]) -> list[Json]:
+    return [table.json(row) for row in rows]
+
+
+def document(results: f.Results) -> Json:
+    """metrics.json."""
+    return {
+        "judges": _rows(JUDGE, results.judges),
+        "warnings": list(results.warnings),
+        "comparisons": _rows(COMPARISON, results.comparisons),
+        "judge_agreement": _rows(AGREEMENT, results.agreement),
+        "leak_audit": _rows(LEAK, results.leaks),
+        "dataset": DATASET.json(results.dataset),
+        "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
+    }

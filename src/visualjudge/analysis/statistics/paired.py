@@ -1,0 +1,63 @@
+"""Two judges, or two encodings, on the same cases: the difference in the share right, and what would show it.
+
+Sources: McNemar 1947; Yang, Sun & Hardin 2010 (clusters); Connor 1987 and Lachin 2011 (sample sizes).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from visualjudge.analysis.statistics.jackknife import TAIL, Spread, enough, reaches
+from visualjudge.records import FloatArray
+
+LEVEL = 0.05
+POWER = 0.8
+MOST_IMAGES = 10_000_000
+
+
+def gap_ends(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """95 % interval of differences of two shares, (K,); NaN where there is none.
+
+    ``apart``: cases that only one of the two has right. The variance is at least that of independent cases with one
+    more such case each way (Agresti & Min 2005). Where no case is apart, the ends are Clopper and Pearson's for none in
+    the effective images.
+    """
+    n = np.maximum(cases, 1)
+    floor = ((apart + 1) / (n + 2) - value**2) / n
+    error = np.sqrt(np.maximum(found.variance, np.maximum(floor, 0)))
+    down, up = reaches(found, error, np.zeros_like(error))
+    edge = 1 - TAIL ** (1 / np.maximum(found.effective, 1))
+    same = apart <= 0
+    low, high = np.where(same, -edge, value - down), np.where(same, edge, value + up)
+    told = enough(found) & np.isfinite(value)
+    return np.where(told, np.maximum(low, -1), np.nan), np.where(told, np.minimum(high, 1), np.nan)
+
+
+def cases_needed(first_only: float, second_only: float, effect: float = 1.0) -> int | None:
+    """Paired cases that show the difference of the shares ``first_only`` and ``second_only`` (5 %, power 80 %).
+
+    Connor's (z_α √(p10 + p01) + z_β √(p10 + p01 − δ²))² / δ², times the design ``effect``; None where δ = 0.
+    """
+    either, gap = first_only + second_only, first_only - second_only
+    if abs(gap) < 1e-12:
+        return None
+    z_level, z_power = stats.norm.isf(LEVEL / 2), stats.norm.isf(1 - POWER)
+    root = z_level * np.sqrt(either) + z_power * np.sqrt(max(0.0, either - gap**2))
+    return int(np.ceil((root / gap) ** 2 * effect))
+
+
+def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, float] | None]:
+    """Images like these that show a difference of ``gap`` (5 %, power 80 %), and a 95 % range for their number.
+
+    The variance of a mean falls as the number of images rises; the range is that of the variance seen, by χ² with the
+    jackknife's degrees of freedom. None where there are too few images to tell, or none differs.
+    """
+    variance, images, df = float(found.variance[0]), int(found.images[0]), float(found.df[0])
+    if not enough(found)[0] or variance <= 0 or gap <= 0:
+        return None, None
+    once = images * variance * ((stats.norm.isf(LEVEL / 2) + stats.norm.isf(1 - POWER)) / gap) ** 2
+    low, high = (once * df / stats.chi2.ppf(tail, df) for tail in (1 - TAIL, TAIL))
+    if once > MOST_IMAGES:
+        return None, None
+    return int(np.ceil(once)), (float(np.ceil(low)), float(np.ceil(min(high, MOST_IMAGES))))

@@ -1,0 +1,191 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from visualjudge.analysis.figures import (
+    Comparison,
+    EncodingChoice,
+    Estimate,
+    JudgeResult,
+    Leak,
+    Sensitivity,
+)
+from visualjudge.analysis.join import missing_verdicts
+
+Ends = Sequence[float | None] | None
+NONE = "–"
+RULES = {
+    "position": "the first option",
+    "text_chars": "the longer text",
+    "count": "more boxes, masks or points",
+    "area": "the larger marked area",
+    "png_bytes": "the larger image file",
+    "combined": "all of these, learned on other images",
+}
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """0.8066 → 80.7 %."""
+    return NONE if value is None else f"{100 * value:.{digits}f} %".replace("-", "\u2212")
+
+
+def points(value: float | None) -> str:
+    """A difference of two shares in percentage points, with its sign; a rounded zero has none."""
+    if value is None:
+        return NONE
+    text = f"{100 * value:+.1f}"
+    return "0.0" if float(text) == 0 else text.replace("-", "\u2212")
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """0.70 with a true minus sign; whole numbers get thousands separators."""
+    if value is None:
+        return NONE
+    text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "\u2212")
+
+
+def percents(ends: Ends) -> str:
+    """An interval in per cent, without the sign."""
+    if ends is None:
+        return NONE
+    return " to ".join(NONE if end is None else f"{100 * end:.1f}".replace("-", "\u2212") for end in ends)
+
+
+def span(ends: Ends, digits: int = 2) -> str:
+    """An interval in its own unit; an open side is ∞."""
+    if ends is None or all(end is None for end in ends):
+        return NONE
+    sides = (number(float(end), digits) if end is not None else "∞" if k else "\u2212∞" for k, end in enumerate(ends))
+    return " to ".join(sides)
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals; below 0.001 says so."""
+    if value is None:
+        return NONE
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def with_ends(share: Estimate) -> str:
+    """A share with its interval: 80.7 % (75.1 to 85.3)."""
+    if share.value is None:
+        return NONE
+    return f"{percent(share.value)} ({percents(share.interval) if share.interval else share.why})"
+
+
+def failed_share(failed: int, n: int) -> str:
+    """Failed replies: 12 (2.5 %)."""
+    return f"{number(failed)} ({percent(failed / n)})" if failed and n else "0"
+
+
+def headline(judge: JudgeResult) -> str:
+    """The one sentence that a reader came for."""
+    p = judge.pairwise.accuracy
+    if not p.share.n:
+        return "No pairwise question was answered; see ranking and scoring below."
+    known = f"95 % interval {percents(p.share.interval)}" if p.share.interval else f"no interval: {p.share.why}"
+    text = f"Right in {percent(p.share.value)} of {number(p.share.n)} pairwise verdicts on "
+    text += f"{number(p.share.images)} images ({known})."
+    if p.failed:
+        text += f" {number(p.failed)} replies failed and count as wrong; of what was read, "
+        text += f"{percent(p.parsed.value)} is right."
+    return text
+
+
+def verdict(judge: JudgeResult) -> str:
+    """The answer in a few words: better than chance, not shown to be, or worse."""
+    p = judge.pairwise.accuracy.share
+    if p.interval is None:
+        return "cannot be told" if p.n else "no pairwise question"
+    low, high = p.interval
+    if low is not None and low > 0.5:
+        return "better than chance"
+    return "worse than chance" if high is not None and high < 0.5 else "not shown to be better than chance"
+
+
+def unfinished(judge: JudgeResult) -> str | None:
+    """That verdicts of the run are missing, or None."""
+    return missing_verdicts(judge.missing, judge.expected)
+
+
+def other_warnings(judge: JudgeResult) -> list[str]:
+    """The warnings but the one on missing verdicts, which stands by itself."""
+    said = unfinished(judge)
+    return [line for line in judge.warnings if said is None or not line.endswith(said)]
+
+
+def _kinds(judge: JudgeResult) -> list[tuple[str, int, int]]:
+    """Question types with their verdicts and failed replies."""
+    return [
+        ("pairwise", judge.pairwise.accuracy.failed, judge.pairwise.accuracy.share.n),
+        ("ranking", judge.ranking.failed, judge.ranking.exact.n),
+        ("scoring", judge.scoring.failed, judge.scoring.n),
+    ]
+
+
+def failed(judge: JudgeResult) -> str:
+    """Failed replies of all question types: 240 of 480."""
+    kinds = _kinds(judge)
+    return f"{number(sum(bad for _, bad, _ in kinds))} of {number(sum(n for _, _, n in kinds))}"
+
+
+def failures(judge: JudgeResult) -> str | None:
+    """Failed replies by question type; None where none failed."""
+    asked = [kind for kind in _kinds(judge) if kind[2]]
+    if not any(bad for _, bad, _ in asked):
+        return None
+    parts = (f"{number(bad)} of {number(n)} {kind}" for kind, bad, n in asked)
+    return f"Failed replies: {', '.join(parts)}."
+
+
+def causes(found: Mapping[str, int]) -> str:
+    """Failed replies by cause: unparseable: tie 12, refusal 3."""
+    return ", ".join(f"{cause} {number(n)}" for cause, n in found.items()) or NONE
+
+
+def leanings(judge: JudgeResult) -> list[str]:
+    """A sentence for each bias that is flagged."""
+    out = []
+    for row in judge.bias:
+        if row.flagged and row.estimate.value is not None:
+            way = "to" if row.estimate.value > 0 else "away from"
+            size = f"{100 * abs(row.estimate.value):.1f} points at equal difficulty"
+            out.append(f"Leans {way} {row.leans_to}: {size} (p {p_value(row.p_holm)} after Holm).")
+    return out
+
+
+def jnd_text(row: Sensitivity) -> str:
+    """The 75 % point with its interval, or why there is none."""
+    if row.jnd.value is None:
+        return str(row.reason)
+    return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
+
+
+def recommended(choice: EncodingChoice) -> str:
+    """The recommended encoding, or why there is none."""
+    if choice.recommended:
+        return choice.recommended
+    cheapest = f"; cheapest of those at most 5 points apart: {choice.cheapest}" if choice.cheapest else ""
+    return f"none: {choice.reason}{cheapest}"
+
+
+def of_standing(choice: EncodingChoice, *standings: str) -> str:
+    """The encodings of a task that stand so."""
+    return ", ".join(row.name for row in choice.encodings if row.standing in standings) or NONE
+
+
+def images_needed(row: Comparison) -> str:
+    """Images for the gap that was named, with their range: 120 (80 to 210)."""
+    if row.images_needed is None:
+        return NONE
+    ends = row.images_range
+    reach = "" if ends is None else f" ({number(int(ends[0] or 0))} to {number(int(ends[1] or 0))})"
+    return f"{number(row.images_needed)}{reach}"
+
+
+def rule(row: Leak) -> str:
+    """A shallow rule in words."""
+    return RULES[row.rule]
