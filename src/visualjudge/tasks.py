@@ -27,6 +27,8 @@ class Task:
     """The annotation's ``prompt`` is an edit instruction."""
     restored: bool = False
     """The given image is the degraded one that the prediction restores."""
+    edits: bool = False
+    """Predictions are made from the image: they cannot be judged without it."""
     sourced: bool = True
     """A question shows the image of the image index, where it has one."""
 
@@ -48,9 +50,9 @@ _ROWS = (
     Task("lowlevel-desnow", "image desnowing", "restoration", restored=True),
     Task("lowlevel-super-resolution", "image super-resolution", "restoration", restored=True),
     Task("generation_controllable", "controllable image generation", "generation"),
-    Task("generation_editing", "image editing", "generation", instructed=True),
-    Task("generation_inpainting_high_level", "high-level image inpainting", "generation"),
-    Task("generation_inpainting_low_level", "low-level image inpainting", "generation"),
+    Task("generation_editing", "image editing", "generation", instructed=True, edits=True),
+    Task("generation_inpainting_high_level", "high-level image inpainting", "generation", edits=True),
+    Task("generation_inpainting_low_level", "low-level image inpainting", "generation", edits=True),
     Task("generation_t2i", "text-to-image generation", "generation", sourced=False),
 )
 

@@ -129,7 +129,7 @@ class TestCoco:
 
     def test_a_size_that_is_not_the_pictures_is_told(self, tmp_path: Path) -> None:
         told = problem(coco("object_detection", ground_truth(tmp_path, [], width=21), None, tmp_path / "images"))
-        assert told.field == "width" and "says 21, the picture a.png has 20" in told.reason
+        assert told.field == "width" and "must be that of a.png, 10×20, got 10×21" in told.reason
 
     def test_a_file_that_is_not_json_is_one_line_with_its_line_number(self, tmp_path: Path) -> None:
         (tmp_path / "gt.json").write_text("{\n oh")
@@ -275,7 +275,7 @@ class TestDepth:
         np.save(tmp_path / "a.npy", np.ones((4, 4)))
         form = DepthForm()
         told = problem(depth_maps("depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png", form, form))
-        assert "is (4, 4), the picture (10, 20)" in told.reason
+        assert "a.npy: must be 10×20, got 4×4" in told.reason
 
     @pytest.mark.parametrize("scale", ["0", "-1", "x", "1/0"])
     def test_a_scale_is_a_number_above_zero(self, scale: str) -> None:
@@ -289,7 +289,7 @@ class TestPictures:
             for kind in ("lq", "out", "hq"):
                 photo(tmp_path / f"{key}_{kind}.png")
         sides = [f"{tmp_path}/*_{kind}.png" for kind in ("lq", "out", "hq")]
-        assert [s.image_id for s in image_pairs("lowlevel-deblur", *sides)] == ["a", "b"]  # type: ignore[union-attr]
+        assert [s.image_id for s in image_pairs("lowlevel-deblur", *sides)] == ["a_lq", "b_lq"]  # type: ignore[union-attr]
 
     def test_without_a_clean_picture_the_score_is_given(self, tmp_path: Path) -> None:
         photo(tmp_path / "lq" / "a.png")

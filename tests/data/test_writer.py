@@ -69,7 +69,7 @@ def test_another_score_of_the_same_source_needs_replace(tmp_path: Path) -> None:
 
 def test_an_image_id_cannot_come_to_mean_another_picture(tmp_path: Path) -> None:
     grow(tmp_path / "data", photo(tmp_path / "p.png"), note("x"))
-    with pytest.raises(DataError, match="already names another picture"):
+    with pytest.raises(DataError, match="already names another image"):
         grow(tmp_path / "data", photo(tmp_path / "q.png", 200), note("y"))
     assert read(tmp_path / "data") == {"x:a": 5}
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from visualjudge.cli.import_options import DetectorOptions, ImportOptions, MaskOptions, ResizeOptions, with_options
+
 if TYPE_CHECKING:
     from visualjudge.data.importers.sample import Found
-    from visualjudge.metrics.importing import Imported
+    from visualjudge.metrics.importing import Imported, Intake
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -37,13 +40,14 @@ ClassesOption = Annotated[
 GtOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
 ImagesOption = Annotated[Path, typer.Option(help="Folder of the pictures.", show_default=False)]
 FilesOption = Annotated[str, typer.Option(help="Folder, file, or pattern with one *.", show_default=False)]
-ReplaceOption = Annotated[bool, typer.Option(help="Let this import take the place of the source's older records.")]
-SkipOption = Annotated[bool, typer.Option(help="Bad records are told and left out, and the exit status is 0.")]
 FILES_HELP = "Folder, file, or pattern with one * (what it stands for pairs the files)."
 
 
-@app.command(epilog="Example: visualjudge import coco --task keypoint --gt person_keypoints.json --pred pose.json "
-             "--images val2017 --source vitpose --out data")  # fmt: skip
+@app.command(
+    epilog="Example: visualjudge import coco --task keypoint --gt person_keypoints.json --pred pose.json "
+    "--images val2017 --source vitpose --out data"
+)
+@with_options(MaskOptions)
 def coco(
     task: TaskOption,
     gt: GtOption,
@@ -54,8 +58,8 @@ def coco(
     gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the truth's PNGs.")] = None,
     pred_pngs: Annotated[list[Path] | None, typer.Option(help="Panoptic: folder of the predictions' PNGs.")] = None,
     class_of_interest: ClassesOption = None,
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    *,
+    how: MaskOptions,
 ) -> None:
     """COCO instances, keypoints or panoptic, and results. Prints COCO's AP where confidences are given."""
     from visualjudge.data.importers.coco import coco as read
@@ -64,18 +68,37 @@ def coco(
     from visualjudge.errors import UsageError
 
     if not is_panoptic(gt):
-        _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
-             lambda p: read(task, gt, None if p is None else Path(p), images))  # fmt: skip
+        _run(
+            task,
+            out,
+            source,
+            pred,
+            class_of_interest,
+            how,
+            gt.name,
+            lambda p: read(task, gt, None if p is None else Path(p), images, resize=how.resize_pred),
+        )
         return
     if gt_pngs is None or (pred and len(pred_pngs or ()) != len(pred)):
         raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
     pngs: dict[str | None, Path] = dict(zip(pred or (), pred_pngs or (), strict=True))
-    _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
-         lambda p: read_panoptic(task, gt, gt_pngs, Path(p) if p else None, pngs.get(p), images))  # fmt: skip
+    _run(
+        task,
+        out,
+        source,
+        pred,
+        class_of_interest,
+        how,
+        gt.name,
+        lambda p: read_panoptic(task, gt, gt_pngs, Path(p) if p else None, pngs.get(p), images),
+    )
 
 
-@app.command(epilog="Example: visualjudge import lvis --task instance_segmentation --gt lvis_v1_val.json "
-             "--pred results.json --images val2017 --source eva --out data")  # fmt: skip
+@app.command(
+    epilog="Example: visualjudge import lvis --task instance_segmentation --gt lvis_v1_val.json "
+    "--pred results.json --images val2017 --source eva --out data"
+)
+@with_options(MaskOptions)
 def lvis(
     task: TaskOption,
     gt: GtOption,
@@ -84,18 +107,29 @@ def lvis(
     out: OutOption,
     pred: PredOption = None,
     class_of_interest: ClassesOption = None,
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    *,
+    how: MaskOptions,
 ) -> None:
     """LVIS: as COCO; classes not looked for exhaustively on an image are not scored there."""
     from visualjudge.data.importers.coco import coco as read
 
-    _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
-         lambda p: read(task, gt, None if p is None else Path(p), images))  # fmt: skip
+    _run(
+        task,
+        out,
+        source,
+        pred,
+        class_of_interest,
+        how,
+        gt.name,
+        lambda p: read(task, gt, None if p is None else Path(p), images, resize=how.resize_pred),
+    )
 
 
-@app.command(epilog="Example: visualjudge import voc --gt Annotations --pred results/Main --images JPEGImages "
-             "--source yolo --out data")  # fmt: skip
+@app.command(
+    epilog="Example: visualjudge import voc --gt Annotations --pred results/Main --images JPEGImages "
+    "--source yolo --out data"
+)
+@with_options(DetectorOptions)
 def voc(
     gt: Annotated[Path, typer.Option(help="Folder of XML files.", show_default=False)],
     images: ImagesOption,
@@ -104,18 +138,29 @@ def voc(
     task: TaskOption = "object_detection",
     pred: PredOption = None,
     class_of_interest: ClassesOption = None,
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    *,
+    how: DetectorOptions,
 ) -> None:
     """PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. Difficult = crowd."""
     from visualjudge.data.importers.voc import voc as read
 
-    _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
-         lambda p: read(task, gt, None if p is None else Path(p), images))  # fmt: skip
+    _run(
+        task,
+        out,
+        source,
+        pred,
+        class_of_interest,
+        how,
+        gt.name,
+        lambda p: read(task, gt, None if p is None else Path(p), images),
+    )
 
 
-@app.command(epilog="Example: visualjudge import yolo --task object_detection --gt labels/val --pred runs/labels "
-             "--images images/val --classes data.yaml --source yolo11 --out data")  # fmt: skip
+@app.command(
+    epilog="Example: visualjudge import yolo --task object_detection --gt labels/val --pred runs/labels "
+    "--images images/val --classes data.yaml --source yolo11 --out data"
+)
+@with_options(DetectorOptions)
 def yolo(
     task: TaskOption,
     gt: Annotated[Path, typer.Option(help="Folder of label files.", show_default=False)],
@@ -125,19 +170,31 @@ def yolo(
     out: OutOption,
     pred: PredOption = None,
     class_of_interest: ClassesOption = None,
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    *,
+    how: DetectorOptions,
 ) -> None:
     """YOLO text files of boxes or polygons; predictions may end in a confidence."""
     from visualjudge.data.importers.yolo import yolo as read
 
-    _run(task, out, source, pred, class_of_interest, replace, skip_invalid, gt.name,
-         lambda p: read(task, gt, None if p is None else Path(p), images, classes))  # fmt: skip
+    _run(
+        task,
+        out,
+        source,
+        pred,
+        class_of_interest,
+        how,
+        gt.name,
+        lambda p: read(task, gt, None if p is None else Path(p), images, classes),
+    )
 
 
-@app.command("label-map", epilog="Example: visualjudge import label-map --gt 'gtFine/*_gtFine_labelIds.png' "
-             "--pred 'out/*.png' --images 'leftImg8bit/*_leftImg8bit.png' --classes classes.csv "
-             "--source segformer --out data")  # fmt: skip
+@app.command(
+    "label-map",
+    epilog="Example: visualjudge import label-map --gt 'gtFine/*_gtFine_labelIds.png' "
+    "--pred 'out/*.png' --images 'leftImg8bit/*_leftImg8bit.png' --classes classes.csv "
+    "--source segformer --out data",
+)
+@with_options(ResizeOptions)
 def label_map(
     gt: FilesOption,
     images: FilesOption,
@@ -148,18 +205,31 @@ def label_map(
     pred: PredOption = None,
     unlabelled: Annotated[list[int] | None, typer.Option(help="Value without a label, beside 0 and 255.")] = None,
     channel: Annotated[int | None, typer.Option(help="Channel of the label map, from 0, where it has several.")] = None,
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    *,
+    how: ResizeOptions,
 ) -> None:
     """Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid, and any other."""
     from visualjudge.data.importers.label_maps import label_maps as read
 
-    _run(task, out, source, pred, None, replace, skip_invalid, gt,
-         lambda p: read(task, gt, p, images, classes, unlabelled=tuple(unlabelled or ()), channel=channel))  # fmt: skip
+    _run(
+        task,
+        out,
+        source,
+        pred,
+        None,
+        how,
+        gt,
+        lambda p: read(
+            task, gt, p, images, classes, unlabelled=tuple(unlabelled or ()), channel=channel, resize=how.resize_pred
+        ),
+    )
 
 
-@app.command(epilog="Example: visualjudge import referring --gt refs.json --instances instances.json "
-             "--pred masks.json --images train2014 --source lisa --out data")  # fmt: skip
+@app.command(
+    epilog="Example: visualjudge import referring --gt refs.json --instances instances.json "
+    "--pred masks.json --images train2014 --source lisa --out data"
+)
+@with_options(ResizeOptions)
 def referring(
     gt: GtOption,
     images: ImagesOption,
@@ -169,18 +239,31 @@ def referring(
     pred: PredOption = None,
     instances: Annotated[Path | None, typer.Option(help="COCO instances that the refs' ann_id point to.")] = None,
     boxes: Annotated[bool, typer.Option(help="Take a box as the region where the truth has no mask.")] = False,
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    *,
+    how: ResizeOptions,
 ) -> None:
     """Referring expressions: RefCOCO's refs as JSON, ReferIt-like JSON, or plain rows."""
     from visualjudge.data.importers.referring import referring as read
 
-    _run(task, out, source, pred, None, replace, skip_invalid, gt.name,
-         lambda p: read(task, gt, None if p is None else Path(p), images, instances, boxes=boxes))  # fmt: skip
+    _run(
+        task,
+        out,
+        source,
+        pred,
+        None,
+        how,
+        gt.name,
+        lambda p: read(
+            task, gt, None if p is None else Path(p), images, instances, boxes=boxes, resize=how.resize_pred
+        ),
+    )
 
 
-@app.command(epilog="Example: visualjudge import depth --gt 'gt/*.png' --gt-scale 1/256 --pred 'midas/*.pfm' "
-             "--pred-inverse --align affine --images rgb --source midas --out data")  # fmt: skip
+@app.command(
+    epilog="Example: visualjudge import depth --gt 'gt/*.png' --gt-scale 1/256 --pred 'midas/*.pfm' "
+    "--pred-inverse --align affine --images rgb --source midas --out data"
+)
+@with_options(ResizeOptions)
 def depth(
     gt: FilesOption,
     images: FilesOption,
@@ -193,19 +276,31 @@ def depth(
     gt_inverse: Annotated[bool, typer.Option(help="The truth is a disparity.")] = False,
     pred_inverse: Annotated[bool, typer.Option(help="The predictions are disparities.")] = False,
     align: Annotated[str, typer.Option(help="none, median or affine.")] = "median",
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    *,
+    how: ResizeOptions,
 ) -> None:
     """Depth or disparity maps: npy, npz, 16-bit PNG, PFM."""
     from visualjudge.data.importers.depth_maps import DepthForm, depth_maps
 
     truth, found = DepthForm.of(gt_scale, gt_inverse), DepthForm.of(pred_scale, pred_inverse)
-    _run(task, out, source, pred, None, replace, skip_invalid, gt,
-         lambda p: depth_maps(task, gt, p, images, truth, truth if p is None else found), align=align)  # fmt: skip
+    _run(
+        task,
+        out,
+        source,
+        pred,
+        None,
+        how,
+        gt,
+        lambda p: depth_maps(task, gt, p, images, truth, truth if p is None else found, resize=how.resize_pred),
+        align=align,
+    )
 
 
-@app.command(epilog="Example: visualjudge import pairs --task lowlevel-deblur --images blurred --pred restored "
-             "--gt sharp --source hinet --out data")  # fmt: skip
+@app.command(
+    epilog="Example: visualjudge import pairs --task lowlevel-deblur --images blurred --pred restored "
+    "--gt sharp --source hinet --out data"
+)
+@with_options(ResizeOptions)
 def pairs(
     task: TaskOption,
     images: Annotated[str, typer.Option(help=f"Degraded inputs. {FILES_HELP}", show_default=False)],
@@ -216,18 +311,30 @@ def pairs(
     scores: Annotated[Path | None, typer.Option(help="Without --gt: a table of key and score.")] = None,
     score_range: Annotated[tuple[float, float], typer.Option(help="Range of the table's scores.")] = (0, 10),
     metric: Annotated[str, typer.Option(help="ssim or psnr.")] = "ssim",
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    *,
+    how: ResizeOptions,
 ) -> None:
     """Restorations: pictures degraded, restored and clean."""
     from visualjudge.data.importers.image_pairs import image_pairs
 
-    _run(task, out, source, pred, None, replace, skip_invalid, images,
-         lambda p: image_pairs(task, images, p, gt, scores, score_range), metric=metric)  # fmt: skip
+    _run(
+        task,
+        out,
+        source,
+        pred,
+        None,
+        how,
+        images,
+        lambda p: image_pairs(task, images, p, gt, scores, score_range, resize=how.resize_pred),
+        metric=metric,
+    )
 
 
-@app.command(epilog="Example: visualjudge import outputs --task generation_t2i --table ratings.csv --root outputs "
-             "--score-range 1 5 --source sdxl --out data")  # fmt: skip
+@app.command(
+    epilog="Example: visualjudge import outputs --task generation_t2i --table ratings.csv --root outputs "
+    "--score-range 1 5 --source sdxl --out data"
+)
+@with_options(ImportOptions)
 def outputs(
     task: TaskOption,
     table: Annotated[list[Path], typer.Option(help="Rows with output, score, and more: csv, tsv, jsonl, json.")],
@@ -235,18 +342,35 @@ def outputs(
     out: OutOption,
     root: Annotated[Path, typer.Option(help="Folder that the table's paths start from.")] = Path(),
     score_range: Annotated[tuple[float, float], typer.Option(help="Range of the table's scores.")] = (0, 10),
-    score_column: Annotated[str, typer.Option(help="Column of the score.")] = "score",
-    replace: ReplaceOption = False,
-    skip_invalid: SkipOption = False,
+    score_column: Annotated[
+        list[str] | None, typer.Option(help="Column of the score [score]; repeat it for several raters.")
+    ] = None,
+    mask_white: Annotated[str, typer.Option(help="White of a mask is what to fill, or to keep.")] = "fill",
+    *,
+    how: ImportOptions,
 ) -> None:
     """Generated or restored pictures with scores given by people or a metric.
 
     Columns: output, score; where there are such: image, image_id, prompt, source, mask, control.
     """
     from visualjudge.data.importers.outputs import outputs as read
+    from visualjudge.errors import UsageError
 
-    _run(task, out, source, [str(one) for one in table], None, replace, skip_invalid, "table",
-         lambda p: read(task, Path(str(p)), root, score_range, score_column))  # fmt: skip
+    if mask_white not in ("fill", "keep"):
+        raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
+
+    _run(
+        task,
+        out,
+        source,
+        [str(one) for one in table],
+        None,
+        how,
+        "table",
+        lambda p: read(
+            task, Path(str(p)), root, score_range, score_column or "score", mask_white=cast(Any, mask_white)
+        ),
+    )
 
 
 def _run(
@@ -255,38 +379,54 @@ def _run(
     sources: list[str],
     pred: list[str] | None,
     classes: list[str] | None,
-    replace: bool,
-    skip_invalid: bool,
+    how: ImportOptions,
     file: str,
     read: Callable[[str | None], Found],
     **options: Any,
 ) -> None:
-    """Import each source in turn; tell every problem in a line; exit 1 where there is any, unless skipped."""
+    """Import each source in turn; report every problem in a line; exit 1 where there is any, unless skipped."""
     from visualjudge.data.writer import FolderWriter
     from visualjudge.errors import UsageError
+    from visualjudge.raster.images import stored_frames
 
     if pred and len(pred) != len(sources):
         raise UsageError(f"{len(sources)} --source for {len(pred)} --pred: give one for each, in the same order")
     if not pred and len(sources) > 1:
         raise UsageError("several --source need as many --pred")
+    if how.exif not in ("apply", "ignore"):
+        raise UsageError(f"--exif must be apply or ignore, got {how.exif!r}")
+    intake = _intake(how)
     wrong = 0
-    for source, one in zip(sources, [*pred] if pred else [None], strict=True):
-        writer = FolderWriter(out, task, replace=replace)
-        done = _one(writer, read(one), source, tuple(classes or ("each",)), file, options)
-        _tell(done, task, source, out)
-        wrong += len(done.problems)
-    if wrong and not skip_invalid:
+    with nullcontext() if how.exif == "apply" else stored_frames():
+        for source, one in zip(sources, [*pred] if pred else [None], strict=True):
+            writer = FolderWriter(out, task, replace=how.replace)
+            done = _one(writer, read(one), source, tuple(classes or ("each",)), file, intake, options)
+            _tell(done, task, source, out, predicted=one is not None)
+            wrong += len(done.problems)
+    if wrong and not how.skip_invalid:
         print(f"visualjudge: {wrong} records cannot be used and were left out", file=sys.stderr)
         raise typer.Exit(1)
 
 
-def _one(writer: Any, samples: Found, source: str, classes: tuple[str, ...], file: str, options: Any) -> Imported:
+def _intake(how: ImportOptions) -> Intake:
+    from visualjudge.data.importers.ids import Ids
+    from visualjudge.metrics.importing import Intake
+
+    ids = Ids(how.id_prefix, how.id_from)
+    if isinstance(how, DetectorOptions):
+        return Intake(ids, how.min_score, how.top_k, how.score_at)
+    return Intake(ids)
+
+
+def _one(
+    writer: Any, samples: Found, source: str, classes: tuple[str, ...], file: str, intake: Intake, options: Any
+) -> Imported:
     from visualjudge.cli.progress import stages
     from visualjudge.metrics.importing import Imported, import_samples
 
     done = Imported()
     with stages() as progress:
-        states = import_samples(writer, samples, source=source, classes=classes, file=file, **options)
+        states = import_samples(writer, samples, source=source, classes=classes, file=file, intake=intake, **options)
         for number, state in enumerate(states, 1):
             done = state
             progress(f"importing {source}", number, number + 1)
@@ -295,7 +435,7 @@ def _one(writer: Any, samples: Found, source: str, classes: tuple[str, ...], fil
     return done
 
 
-def _tell(done: Imported, task: str, source: str, out: Path) -> None:
+def _tell(done: Imported, task: str, source: str, out: Path, *, predicted: bool) -> None:
     from visualjudge.errors import summarized
     from visualjudge.metrics.importing import precision_of
 
@@ -305,6 +445,16 @@ def _tell(done: Imported, task: str, source: str, out: Path) -> None:
         f"{out}: {task}: {source}: {done.annotations} annotations of {len(done.images)} images "
         f"({done.truths} truths, {done.predictions} predictions)"
     )
+    if done.left_out:
+        point = done.point
+        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
+        print(f"{done.left_out} predictions{told} are left out; --min-score 0 keeps all")
     ap = precision_of(task, done)
     if ap is not None:
-        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition)")
+        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
+    if predicted and done.annotations > 1 and done.exact == done.annotations:
+        print(
+            f"visualjudge: warning: all {done.annotations} predictions equal their truth (score 10); "
+            "are --pred and --gt the same files?",
+            file=sys.stderr,
+        )

@@ -14,16 +14,20 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from visualjudge.atomic import atomic_path, write_bytes, write_json
 from visualjudge.errors import DataError
 from visualjudge.predictions import Prediction, payload_of
-from visualjudge.raster.images import check_picture, picture_size
-from visualjudge.records import Annotation
-from visualjudge.tasks import task_named
+from visualjudge.raster.images import check_picture, orientation, oriented, picture_size, png_bytes, read_rgb
+from visualjudge.raster.masks import mask_from_png
+from visualjudge.records import Annotation, Size
+from visualjudge.tasks import TASKS, task_named
 
 FILES = "files"
+ID_REMEDY = "give --id-prefix, or --id-from folder"
 LONGEST_STEM = 100
 
 
@@ -46,33 +50,51 @@ class FolderWriter:
         self.task = task_named(task).name
         self.replace = replace
         self._images: dict[str, dict[str, Any]] = {}
-        self._pictures: dict[str, Path] = {}
+        self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, dict[str, Any]] = {}
 
     def __len__(self) -> int:
         return len(self._annotations)
 
-    def add_image(self, image_id: str, picture: Path, *, mask: Path | None = None, control: Path | None = None) -> None:
-        """Copy a picture into the folder, and note its record.
+    def add_image(
+        self,
+        image_id: str,
+        picture: Path,
+        *,
+        mask: Path | None = None,
+        control: Path | None = None,
+        mask_white: Literal["fill", "keep"] = "fill",
+    ) -> None:
+        """Copy an image into the folder, and note its record.
+
+        ``mask`` is written as black and white, white being the region to fill; ``mask_white`` says what it is in the
+        file.
 
         Raises
         ------
         DataError
-            If the file is no picture, or ``image_id`` already names another one.
+            If the file is not an image, cannot be decoded, or ``image_id`` already names another one.
         """
-        known = self._pictures.get(image_id)
-        if known is not None:
-            if known != picture and not _same(known, picture):
-                raise DataError(f"image_id {image_id!r} is the name of two pictures, {known} and {picture}")
+        files = {"image": picture, "mask": mask, "control": control}
+        if image_id in self._given:
+            self._check_same(image_id, files)
             return
         check_picture(picture)
         height, width = picture_size(picture)
-        record: dict[str, Any] = {"file": self.copied(picture, image_id), "width": width, "height": height}
-        for name, path in (("mask", mask), ("control", control)):
-            if path is not None:
-                record[name] = self.copied(path, f"{image_id}_{name}")
-        self._pictures[image_id] = picture
+        record: dict[str, Any] = {"file": self._picture(picture, image_id), "width": width, "height": height}
+        if mask is not None:
+            record["mask"] = self._mask(mask, f"{image_id}_mask", (height, width), mask_white)
+        if control is not None:
+            record["control"] = record["file"] if control == picture else self.copied(control, f"{image_id}_control")
+        self._given[image_id] = files
         self._images[image_id] = record
+
+    def _check_same(self, image_id: str, files: Mapping[str, Path | None]) -> None:
+        for what, path in files.items():
+            known = self._given[image_id][what]
+            if path != known and (path is None or known is None or not _same(path, known)):
+                remedy = ID_REMEDY if what == "image" else "give each an image_id of its own"
+                raise DataError(f"image_id: {image_id!r} would name two {what}s, {known} and {path}; {remedy}")
 
     def add(self, annotation: Annotation) -> None:
         """Note an annotation; its prediction's files lie in the folder already (:meth:`copied`, :meth:`payload`).
@@ -106,6 +128,32 @@ class FolderWriter:
                 shutil.copyfile(path, scratch)
         return target.relative_to(self.root).as_posix()
 
+    def _picture(self, path: Path, stem: str) -> str:
+        """A copy, or the stored frame as PNG where its EXIF orientation is to be ignored."""
+        if oriented() or orientation(path) == 1:
+            return self.copied(path, stem)
+        return self._written(png_bytes(read_rgb(path)), stem)
+
+    def _mask(self, path: Path, stem: str, size: Size, white: Literal["fill", "keep"]) -> str:
+        mask = mask_from_png(path)
+        if mask.size != size:
+            raise DataError(
+                f"mask: {path} must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} (height×width)"
+            )
+        dense = mask.dense() if white == "fill" else ~mask.dense()
+        if not dense.any():
+            raise DataError(f"mask: {path} leaves no region to fill")
+        return self._written(png_bytes(np.repeat(dense[:, :, None].astype(np.uint8) * 255, 3, axis=2)), stem)
+
+    def _written(self, content: bytes, stem: str) -> str:
+        name = f"{FILES}/{slug(stem)}"
+        target = self.root / f"{name}.png"
+        if target.exists() and target.read_bytes() != content:
+            target = self.root / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}.png"
+        if not target.exists():
+            write_bytes(target, content)
+        return target.relative_to(self.root).as_posix()
+
     def commit(self) -> None:
         """Merge what was gathered into the folder's two files of the task.
 
@@ -116,6 +164,7 @@ class FolderWriter:
         """
         with _locked(self.root):
             images = self._merged_images()
+            self._check_other_tasks()
             annotations = self._merged_annotations()
             write_json(self._image_file, images)
             self._write_annotations(annotations)
@@ -143,10 +192,42 @@ class FolderWriter:
                 continue
             if not isinstance(old, Mapping) or not self._pictures_agree(old, record):
                 raise DataError(
-                    f"{path}: {image_id}: file: already names another picture; import into another data folder"
+                    f"{path}: {image_id}: file: already names another image, {self._source(old)}, and would name "
+                    f"{self._given[image_id]['image']}; {ID_REMEDY}"
                 )
+            for name in ("mask", "control"):
+                if name in record and name in old and self._content(old, name) != self._content(record, name):
+                    raise DataError(
+                        f"{path}: {image_id}: {name}: already is {self._source(old, name)}, and would become "
+                        f"{self._given[image_id][name]}; give each an image_id of its own"
+                    )
             there[image_id] = {**old, **{name: record[name] for name in record if name not in old}}
         return there
+
+    def _check_other_tasks(self) -> None:
+        """An image_id names one image (and mask) in all tasks that show it: a dataset keeps its original once."""
+        if not task_named(self.task).sourced:
+            return
+        for path in sorted((self.root / "images").glob("*.json")):
+            if path == self._image_file or path.stem not in TASKS or not TASKS[path.stem].sourced:
+                continue
+            there = _parsed(path, dict)
+            for image_id in self._images.keys() & there.keys():
+                old, new = there[image_id], self._images[image_id]
+                same_mask = isinstance(old, Mapping) and self._content(old, "mask") == self._content(new, "mask")
+                if not same_mask or not self._pictures_agree(old, new):
+                    what = "image" if same_mask else "mask"
+                    raise DataError(
+                        f"{path}: {image_id}: file: already names another {what}, {self._source(old)}, and would name "
+                        f"{self._given[image_id]['image']}; {ID_REMEDY}"
+                    )
+
+    def _content(self, record: Mapping[str, Any], name: str) -> str | None:
+        path = self.root / str(record.get(name))
+        return _digest(path) if record.get(name) is not None and path.is_file() else None
+
+    def _source(self, record: Any, name: str = "file") -> Path:
+        return self.root / str(record.get(name) if isinstance(record, Mapping) else record)
 
     def _pictures_agree(self, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
         stated = old.get("file")

@@ -75,6 +75,8 @@ class _Context:
     pixels: Pixels | None
     images: tuple[str, ...] = ()
     masked: bool = False
+    original: bool = False
+    control: bool = False
 
     @property
     def size(self) -> Size | None:
@@ -187,9 +189,10 @@ def _context(task: str, record: ImageRecord | None, root: Path, media: Media) ->
         shown = context_image(original, mask_from_png(root / record.mask).dense())
     path, _ = media.write(file_name("original_" + record.image_id), shown)
     images = [path]
-    if record.control is not None:
+    alone = record.control is not None and record.control == record.file
+    if record.control is not None and not alone:
         images.append(media.write(file_name("control_" + record.image_id), read_rgb(root / record.control))[0])
-    return _Context(original, tuple(images), record.mask is not None)
+    return _Context(original, tuple(images), record.mask is not None, not alone, record.control is not None)
 
 
 def _options(member: Member, stems: set[str], context: _Context, root: Path, media: Media) -> list[tuple[str, _Option]]:
@@ -252,8 +255,8 @@ def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[st
         task=TASKS[item.task],
         stem=item.stem,
         size=context.size,
-        original=bool(context.images),
-        control=len(context.images) > 1,
+        original=context.original,
+        control=context.control,
         masked=context.masked,
         combo=first.image and first.text is not None,
         class_of_interest=notes[0].class_of_interest,

@@ -35,8 +35,8 @@ class _Kind:
 
 
 @dataclass
-class _Found:
-    """Detections of one class so far: confidences, and for each threshold whether it was right or is left out."""
+class MatchedClass:
+    """Predictions of one class: confidences, and for each threshold whether one was right or is left out."""
 
     scores: list[float]
     right: list[list[bool]]
@@ -76,11 +76,31 @@ def average_precision(
     UsageError
         If the task has no AP.
     """
+    classes = matched_by_class(task, pairs, thresholds, class_of_interest)
+    tables = [_precisions(classes[label], len(thresholds)) for label in sorted(classes) if classes[label].truths]
+    return float(np.mean(np.stack(tables, axis=-1))) if tables else None
+
+
+def matched_by_class(
+    task: str,
+    pairs: Iterable[tuple[Prediction, Prediction]],
+    thresholds: Sequence[float],
+    class_of_interest: Collection[str] | None = None,
+) -> dict[str, MatchedClass]:
+    """Predictions of each class over all images, matched as ``COCOeval.evaluateImg`` does; parameters as above.
+
+    Raises
+    ------
+    DataError
+        If a predicted item has no confidence.
+    UsageError
+        If the task has no AP.
+    """
     kind = RANKED.get(task_named(task).type)
     if kind is None:
         known = ", ".join(row.name for row in TASKS.values() if row.type in RANKED)
         raise UsageError(f"{task} has no AP; tasks that have: {known}")
-    classes: dict[str, _Found] = defaultdict(lambda: _Found([], [], []))
+    classes: dict[str, MatchedClass] = defaultdict(lambda: MatchedClass([], [], []))
     for prediction, truth in pairs:
         found, real = (
             (side if class_of_interest is None else side.only(class_of_interest)).items_by_label()
@@ -88,11 +108,10 @@ def average_precision(
         )
         for label in found.keys() | real.keys():
             _one_image(kind, found.get(label, []), real.get(label, []), classes[label], thresholds)
-    tables = [_precisions(classes[label], len(thresholds)) for label in sorted(classes) if classes[label].truths]
-    return float(np.mean(np.stack(tables, axis=-1))) if tables else None
+    return classes
 
 
-def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: _Found, thresholds: Sequence[float]) -> None:
+def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: MatchedClass, thresholds: Sequence[float]) -> None:
     """Match one image's items of one class at every threshold, as COCOeval.evaluateImg does."""
     scores = np.array([_confidence(item) for item in found])
     best = np.argsort(-scores, kind="mergesort")[: kind.most]
@@ -131,7 +150,7 @@ def _partner(
     return chosen
 
 
-def _precisions(one: _Found, thresholds: int) -> FloatArray:
+def _precisions(one: MatchedClass, thresholds: int) -> FloatArray:
     """Precision of one class by (threshold, recall): COCOeval.accumulate for one area and number of detections."""
     if not one.scores:
         return np.zeros((thresholds, len(RECALLS)))

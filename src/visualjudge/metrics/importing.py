@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from visualjudge.data.importers.ids import Ids
 from visualjudge.data.importers.sample import Sample
+from visualjudge.data.wire import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
-from visualjudge.errors import DataError, Problem
+from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.metrics.average_precision import COCO_THRESHOLDS, RANKED, average_precision
+from visualjudge.metrics.operating_point import OperatingPoint, best_f1, confident, shown_at
 from visualjudge.metrics.scoring import score
 from visualjudge.predictions import Prediction, type_of
 from visualjudge.records import Annotation
 from visualjudge.tasks import TASKS
 
 EACH, ALL = "each", "all"
+
+
+BEST_F1 = "best-f1"
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What a user says about any import: how images are named, and which predictions count.
+
+    Without ``min_score``, ``top_k`` and ``score_at``, predictions that all have a confidence are shown and scored at
+    the threshold of best F1 (IoU 0.5) on the imported images, the usual operating point of a detector.
+    ``min_score=0`` keeps all of them.
+    """
+
+    ids: Ids = field(default_factory=Ids)
+    min_score: float | None = None
+    top_k: int | None = None
+    score_at: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.score_at not in (None, BEST_F1):
+            raise UsageError(f"--score-at must be {BEST_F1}, got {self.score_at!r}")
+        if self.score_at is not None and self.min_score is not None:
+            raise UsageError("--score-at and --min-score both choose the threshold; give one of them")
+        if self.top_k is not None and self.top_k < 1:
+            raise UsageError(f"--top-k must be at least 1, got {self.top_k}")
 
 
 @dataclass(eq=False)
@@ -26,6 +56,14 @@ class Imported:
     images: set[str] = field(default_factory=set)
     truths: int = 0
     predictions: int = 0
+    left_out: int = 0
+    """Predictions below the threshold in force."""
+    point: OperatingPoint | None = None
+    """The threshold in force, where best F1 chose it."""
+    exact: int = 0
+    """Annotations that score 10."""
+    labels: set[str] = field(default_factory=set)
+    """Labels that occur in a truth or a prediction."""
     problems: list[Problem] = field(default_factory=list)
     pairs: list[tuple[Prediction, Prediction]] = field(default_factory=list)
     """(prediction, truth) of each image, for AP."""
@@ -38,6 +76,7 @@ def import_samples(
     source: str | None,
     classes: tuple[str, ...] = (EACH,),
     file: str = "",
+    intake: Intake | None = None,
     **options: Any,
 ) -> Iterator[Imported]:
     """Score every sample and add it to ``writer``; yields the running count after each (the caller commits).
@@ -49,20 +88,76 @@ def import_samples(
     classes
         For tasks with a class of interest: ``("each",)`` makes one annotation for every class of an image's truth,
         ``("all",)`` one for all classes together, and labels make one for each of them on every image.
+    intake
+        How images are named, and which predictions count.
     options
         Go to :func:`visualjudge.metrics.score`.
+
+    Raises
+    ------
+    UsageError
+        If a class of interest occurs in no truth and no prediction.
     """
-    done = Imported()
+    done, how = Imported(), intake or Intake()
+    threshold = how.min_score
+    if TASKS[writer.task].type in RANKED:
+        samples = list(samples)
+        done.point = _operating_point(writer.task, samples, how)
+        threshold = threshold if done.point is None else done.point.min_score
     for sample in samples:
         if isinstance(sample, Problem):
             done.problems.append(sample)
         else:
             try:
-                _add(writer, sample, source, classes, options, done)
+                named = replace(sample, image_id=how.ids.of(sample))
+                _note(named, done)
+                _add(writer, _thresholded(named, threshold, how, done), source, classes, options, done)
             except DataError as error:
                 where, colon, reason = str(error).partition(": ")
                 done.problems.append(Problem(file, sample.image_id, where if colon else "prediction", reason or where))
         yield done
+    _check_classes(writer.task, classes, done)
+
+
+def _operating_point(task: str, samples: Sequence[Sample | Problem], how: Intake) -> OperatingPoint | None:
+    """The threshold of best F1, where it is asked for or nothing else is, and every prediction has a confidence."""
+    pairs = [(one.prediction, one.truth) for one in samples if isinstance(one, Sample) and one.truth is not None]
+    by_default = how.score_at is None and how.min_score is None and how.top_k is None
+    if how.score_at is None and not by_default:
+        return None
+    if by_default and not confident(found for found, _ in pairs):
+        return None
+    return best_f1(task, pairs)
+
+
+def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imported) -> Sample:
+    if threshold is None and how.top_k is None:
+        return sample
+    shown = shown_at(sample.prediction, threshold, how.top_k)
+    done.left_out += _size(sample.prediction) - _size(shown)
+    stated = {"min_score": threshold, "top_k": how.top_k, "score_at": None if done.point is None else BEST_F1}
+    told = {name: value for name, value in stated.items() if value is not None}
+    return replace(sample, prediction=shown, metadata={**sample.metadata, **told})
+
+
+def _note(sample: Sample, done: Imported) -> None:
+    """What AP and the checks at the end need of the sample as it came."""
+    done.predictions += _size(sample.prediction)
+    if sample.truth is not None:
+        if sample.prediction.count is not None:
+            done.pairs.append((sample.prediction, sample.truth))
+        done.labels.update(sample.truth.labels)
+    done.labels.update(sample.prediction.labels)
+
+
+def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
+    """A class that is nowhere would score 10 on every image: both sides are empty."""
+    if not TASKS[task].classed or classes in ((EACH,), (ALL,)):
+        return
+    absent = [label for label in classes if label not in done.labels]
+    if absent:
+        known = ", ".join(sorted(done.labels)[:20])
+        raise UsageError(f"--class-of-interest: {absent[0]!r} occurs in no truth and no prediction; there are: {known}")
 
 
 def _add(
@@ -73,15 +168,16 @@ def _add(
         for interest in _interests(writer.task, sample, classes)
     ]
     if sample.picture is not None:
-        writer.add_image(sample.image_id, sample.picture, mask=sample.mask, control=sample.control)
+        writer.add_image(
+            sample.image_id, sample.picture, mask=sample.mask, control=sample.control, mask_white=sample.mask_white
+        )
     for interest, value in rows:
         writer.add(_annotation(writer, sample, sample.source or source, interest, float(value or 0.0)))
         done.annotations += 1
+        done.exact += sample.truth is not None and value == 10
     done.images.add(sample.image_id)
-    done.predictions += _size(sample.prediction)
     if sample.truth is not None:
         done.truths += _size(sample.truth)
-        done.pairs.append((sample.prediction, sample.truth))
 
 
 def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tuple[str, ...] | None]:
@@ -100,7 +196,7 @@ def _scored(task: str, sample: Sample, interest: tuple[str, ...] | None, options
 def _annotation(
     writer: FolderWriter, sample: Sample, source: str | None, interest: tuple[str, ...] | None, value: float
 ) -> Annotation:
-    name = ":".join(part for part in (source, sample.image_id, sample.key, *(interest or ())) if part)
+    name = _short(":".join(part for part in (source, sample.image_id, sample.key, *(interest or ())) if part))
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,
@@ -112,6 +208,14 @@ def _annotation(
         source=source,
         metadata=sample.metadata,
     )
+
+
+def _short(name: str) -> str:
+    """The name, its end a hash where it would be longer than an annotation_id may be."""
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    kept = name.encode()[: LONGEST_NAME - 11].decode(errors="ignore")
+    return f"{kept}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
 
 
 def _payload(writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None) -> dict[str, Any]:

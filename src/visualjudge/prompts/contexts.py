@@ -34,7 +34,11 @@ def type_sentence(asset: PromptTemplate, scene: Scene, _prompts: Prompts) -> lis
 
 def goal(asset: PromptTemplate, scene: Scene, prompts: Prompts) -> list[str]:
     """The part that bears the task's name, what the given images are, and the text prompt or instruction."""
-    details = [("masked", scene.masked), ("controlled", scene.control)]
+    details = [
+        ("masked", scene.masked),
+        ("controlled", scene.control and scene.original),
+        ("control_only", scene.control and not scene.original),
+    ]
     sentences = [asset.part(scene.task.name), *(asset.part(name) for name, holds in details if holds)]
     if mixed(prompts):
         sentences.append(asset.part("prompt_mixed"))

@@ -145,7 +145,7 @@ def _moved(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
 
 
 def _role(layout: PromptTemplate, scene: Scene) -> str:
-    given = layout.part("given") if scene.original else ""
+    given = layout.part("given") if scene.original or scene.control else ""
     return layout.part("role", {"article": scene.task.article, "task": scene.task.prose, "given": given})
 
 
@@ -194,7 +194,8 @@ def _content(prompts: PromptSet, option: Shown, scene: Scene, own_prompt: bool) 
 def _prediction(layout: PromptTemplate, scene: Scene, option: Shown) -> _Block:
     lines = []
     if option.image:
-        number = 1 + scene.original + scene.control
+        alone = scene.control and not scene.original
+        number = "control" if alone else 1 + scene.original + scene.control
         lines = [layout.part(f"images_{number}"), IMAGE_MARK, option.legend or ""]
     if option.text is not None:
         lines.append(layout.part("prediction_text", {"text": option.text}))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ try:
 except ImportError:  # no wheel for this platform: OpenCV writes PNG too, some ten times slower
     fpng = None
 
+_ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
 _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
@@ -31,7 +35,7 @@ def read_rgb(path: str | Path) -> Pixels:
     DataError
         If the file is missing, is no picture, or is cut short.
     """
-    with _open(path) as picture:
+    with opened(path) as picture:
         try:
             return rgb_of(picture)
         except (OSError, ValueError, SyntaxError) as error:
@@ -40,7 +44,7 @@ def read_rgb(path: str | Path) -> Pixels:
 
 def rgb_of(picture: Image.Image) -> Pixels:
     """A PIL picture as H×W×3 uint8 RGB, by the same rules as :func:`read_rgb`."""
-    upright = ImageOps.exif_transpose(picture)
+    upright = ImageOps.exif_transpose(picture) if _ORIENTED.get() else picture
     if upright.mode in _SIXTEEN_BIT_MODES:
         deep = np.asarray(upright, dtype=np.float64)
         gray = np.clip(np.rint(deep / 257.0), 0, 255).astype(np.uint8)
@@ -73,7 +77,7 @@ def read_gray(path: str | Path) -> NDArray[Any]:
 
     A picture of several channels gives its largest channel, so that a mask saved as RGB still reads.
     """
-    with _open(path) as picture:
+    with opened(path) as picture:
         try:
             values = np.asarray(picture)
         except (OSError, ValueError, SyntaxError) as error:
@@ -86,11 +90,33 @@ def read_gray(path: str | Path) -> NDArray[Any]:
 
 def picture_size(path: str | Path) -> Size:
     """(height, width) as shown, EXIF orientation applied; reads the header only."""
-    with _open(path) as picture:
+    with opened(path) as picture:
         width, height = picture.size
         plain = picture.format == "PNG" and not _png_chunks(path) & _MAY_TELL_ORIENTATION
         turned = not plain and picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-    return (width, height) if turned else (height, width)
+    return (width, height) if turned and _ORIENTED.get() else (height, width)
+
+
+def orientation(path: str | Path) -> int:
+    """The EXIF orientation that a file states, 1 to 8; 1 where it states none."""
+    with opened(path) as picture:
+        stated = picture.getexif().get(0x0112, 1)
+    return stated if isinstance(stated, int) and 1 <= stated <= 8 else 1
+
+
+@contextmanager
+def stored_frames() -> Iterator[None]:
+    """Within the block images are read as stored: their EXIF orientation is ignored."""
+    token = _ORIENTED.set(False)
+    try:
+        yield
+    finally:
+        _ORIENTED.reset(token)
+
+
+def oriented() -> bool:
+    """Whether EXIF orientations are applied."""
+    return _ORIENTED.get()
 
 
 def check_picture(path: str | Path) -> None:
@@ -101,7 +127,7 @@ def check_picture(path: str | Path) -> None:
     DataError
         If it is not an image, is cut short or is damaged.
     """
-    with _open(path) as picture:
+    with opened(path) as picture:
         try:
             picture.draft("L", (1, 1))
             picture.load()
@@ -121,6 +147,7 @@ def read_depth(path: str | Path) -> FloatArray:
         elif file.suffix.lower() == ".pfm":
             values = read_pfm(file)
         else:
+            _check_one_channel(file)
             values = read_gray(file)
     except (OSError, ValueError, EOFError, IndexError) as error:
         raise DataError(f"{file}: depth map cannot be read: {error}") from None
@@ -129,6 +156,23 @@ def read_depth(path: str | Path) -> FloatArray:
     if values.ndim != 2:
         raise DataError(f"{file}: a depth map is H×W, not of shape {values.shape}")
     return np.asarray(values, dtype=np.float64)
+
+
+def _check_one_channel(file: Path) -> None:
+    """A colour map cannot be turned back into depth: its largest channel would be taken for it."""
+    with opened(file) as picture:
+        if picture.mode in ("P", "PA"):
+            picture = picture.convert("RGB")
+        bands = len(picture.getbands())
+        if bands < 3:
+            return
+        colours = np.asarray(picture)[:, :, :3].astype(np.int16)
+    differ = float((np.ptp(colours, axis=2) > 0).mean())
+    if differ > 0:
+        raise DataError(
+            f"{file}: must have one channel, got {bands} that differ in {differ:.0%} of the pixels; a colour-mapped "
+            "depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
+        )
 
 
 def read_pfm(path: str | Path) -> FloatArray:
@@ -170,7 +214,14 @@ def _png_chunks(path: str | Path) -> set[bytes]:
     return found
 
 
-def _open(path: str | Path) -> Image.Image:
+def opened(path: str | Path) -> Image.Image:
+    """An image file, its header read.
+
+    Raises
+    ------
+    DataError
+        If the file is missing or is not an image.
+    """
     try:
         return Image.open(path)
     except FileNotFoundError:

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from pycocotools import mask as coco_mask
 
 from visualjudge.errors import DataError
-from visualjudge.raster.images import read_gray
+from visualjudge.raster.images import opened, read_gray
 from visualjudge.records import Mask, Size
 
 Runs = NDArray[np.int64]
+MOST_BETWEEN = 0.2
+"""Share of the pixels of a mask file that may be neither black nor white."""
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 
 
@@ -66,8 +68,51 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
 
 
 def mask_from_png(path: str | Path) -> Mask:
-    """The mask of a picture file: a pixel is in it where its value is > 0."""
-    return mask_from_array(read_gray(path))
+    """The mask of an image file.
+
+    Of a two-valued file the higher value is the mask. Any other (a JPEG, an anti-aliased edge) is cut at half of the
+    range of its type, if it is nearly two-valued: at most a fifth of its pixels lies between 10 % and 90 %.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or is a photograph rather than a mask.
+    """
+    _check_not_in_alpha(path)
+    values = read_gray(path)
+    if values.dtype == np.bool_:
+        return mask_from_array(values)
+    distinct = distinct_values(values)
+    if len(distinct) <= 2:
+        return mask_from_array(values == distinct[-1] if distinct[-1] > 0 else values > 0)
+    top = 255 if int(distinct[-1]) <= 255 else 65535
+    between = float(((values > 0.1 * top) & (values < 0.9 * top)).mean())
+    if between > MOST_BETWEEN:
+        raise DataError(
+            f"{path}: must be black and white, got {between:.0%} of the pixels in between: is it a photograph?"
+        )
+    if distinct[-1] <= top // 2:
+        numbers = ", ".join(map(str, distinct[:4]))
+        raise DataError(f"{path}: must be black and white, got the values {numbers}, … up to {distinct[-1]} of {top}")
+    return mask_from_array(values > top / 2)
+
+
+def distinct_values(values: NDArray[Any]) -> list[int]:
+    """The values that occur, rising. Counting beats sorting twenty times over on bytes."""
+    if values.dtype == np.uint8:
+        return list(np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist())
+    return list(np.unique(values).tolist())
+
+
+def _check_not_in_alpha(path: str | Path) -> None:
+    """A mask that is drawn in transparency alone has no white: which side is meant cannot be told."""
+    with opened(path) as picture:
+        if picture.mode not in ("RGBA", "LA"):
+            return
+        values = np.asarray(picture)
+    colours, alpha = values[:, :, :-1], values[:, :, -1]
+    if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
+        raise DataError(f"{path}: must be black and white, got a mask in the alpha channel alone")
 
 
 def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | None = None) -> Mask:
@@ -93,6 +138,13 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
             return mask_from_polygons(_rings(segmentation), size)
         case _:
             raise DataError("a segmentation is a COCO RLE, a COCO polygon list or a PNG path")
+
+
+def resized_mask(mask: Mask, size: Size) -> Mask:
+    """The mask at another (height, width), to the nearest pixel; itself where it has that size."""
+    if mask.size == size:
+        return mask
+    return mask_from_array(cv2.resize(mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST))
 
 
 def rle_of(mask: Mask) -> dict[str, Any]:

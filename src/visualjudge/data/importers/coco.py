@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from visualjudge.data.importers.sample import Found, Sample, check_type, read_json
+from visualjudge.data.importers.evidence import check_boxes, check_not_exchanged
+from visualjudge.data.importers.sample import RESIZE, Found, Sample, check_type, folder_at, other_size, read_json
 from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
-from visualjudge.raster.images import picture_size
-from visualjudge.raster.masks import mask_from_array, mask_from_wire
+from visualjudge.raster.images import orientation, picture_size
+from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask
 from visualjudge.records import Size, Xyxy
 
 KEYPOINT_NUMBERS = 51
@@ -32,6 +33,8 @@ class Picture:
     path: Path
     size: Size
     raw: Mapping[str, Any]
+    resize: bool = False
+    """Masks of another size are resized to the image's."""
 
 
 @dataclass(eq=False)
@@ -45,7 +48,7 @@ class Truth:
     problems: list[Problem] = field(default_factory=list)
 
 
-def coco(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
+def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool = False) -> Found:
     """Samples of a COCO instances or keypoints file; without ``pred`` the truth is its own prediction.
 
     LVIS files are recognised by ``neg_category_ids``: a class whose instances are not all marked on an image cannot
@@ -59,13 +62,19 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
         If a file as a whole cannot be read.
     """
     kind = check_type(task, _READERS, "COCO")
-    truth = read_truth(gt, images)
+    truth = read_truth(gt, folder_at(images))
     yield from truth.problems
     results = None if pred is None else _results(pred, truth)
+    if results is not None:
+        check_not_exchanged(truth.annotations, results, gt, pred or gt)
+    if kind == "detection":
+        for rows, file in ((truth.annotations, gt), (results or {}, pred or gt)):
+            check_boxes(rows, {number: picture.size for number, picture in truth.pictures.items()}, file)
     for number, picture in truth.pictures.items():
         try:
             real = _typed(kind, truth.annotations[number], picture, truth, gt)
-            found = real if results is None else _typed(kind, results[number], picture, truth, pred or gt)
+            other = replace(picture, resize=resize)
+            found = real if results is None else _typed(kind, results[number], other, truth, pred or gt)
             yield _sample(picture, found, real, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
@@ -137,10 +146,19 @@ def _picture(raw: Any, where: str, gt: Path, images: Path) -> Picture:
         size = picture_size(path)
     except DataError as error:
         raise _invalid(gt, where, "file_name", str(error)) from None
-    for dim, real in (("height", size[0]), ("width", size[1])):
-        if dim in raw and raw[dim] != real:
-            raise _invalid(gt, where, dim, f"says {raw[dim]}, the picture {name} has {real}")
-    return Picture(str(Path(name).with_suffix("")).replace("/", "_"), path, size, raw)
+    stated = raw.get("height", size[0]), raw.get("width", size[1])
+    if stated != size:
+        field_name = "height" if stated[0] != size[0] else "width"
+        hint = ""
+        if stated == size[::-1] and orientation(path) in (5, 6, 7, 8):
+            hint = (
+                "; the image has an EXIF orientation: give --exif ignore if annotations were made on the stored frame"
+            )
+        raise _invalid(
+            gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {stated[0]}×{stated[1]} "
+            f"(height×width){hint}"
+        )  # fmt: skip
+    return Picture(path.stem, path, size, raw)
 
 
 def _results(pred: Path, truth: Truth) -> dict[Any, list[tuple[str, Any]]]:
@@ -200,9 +218,9 @@ def _instance(raw: Mapping[str, Any], label: str, picture: Picture) -> Instance:
         mask = mask_from_wire(raw["segmentation"], picture.size)
     except DataError as error:
         raise DataError(f"segmentation: {error}") from None
-    if mask.size != picture.size:
-        raise DataError(f"segmentation: is {mask.size}, the picture {picture.size} (height, width)")
-    return Instance(label, mask, _score(raw), _crowd(raw))
+    if mask.size != picture.size and not picture.resize:
+        raise other_size("segmentation:", mask.size, picture.size, picture.path, remedy=RESIZE)
+    return Instance(label, resized_mask(mask, picture.size), _score(raw), _crowd(raw))
 
 
 def _person(raw: Mapping[str, Any], _label: str, _picture: Picture) -> Person:
@@ -276,7 +294,9 @@ def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: P
     categories.
     """
     kind = check_type(task, _FROM_PANOPTIC, "COCO panoptic")
-    truth = read_truth(gt, images)
+    truth = read_truth(gt, folder_at(images))
+    for folder in filter(None, (gt_pngs, pred_pngs)):
+        folder_at(folder)
     things = {row["name"] for row in read_json(gt)["categories"] if row.get("isthing", 1)}
     yield from truth.problems
     results = None if pred is None else _results(pred, truth)

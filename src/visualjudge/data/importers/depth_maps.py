@@ -7,7 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from visualjudge.data.importers.sample import Found, Sample, aligned, check_type
+import cv2
+
+from visualjudge.data.importers.sample import RESIZE, Found, Sample, aligned, check_type, other_size
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import DepthMap
 from visualjudge.raster.images import picture_size, read_depth
@@ -39,7 +41,9 @@ class DepthForm:
         return {**({} if self.scale == 1 else {"scale": self.scale}), **({"inverse": True} if self.inverse else {})}
 
 
-def depth_maps(task: str, gt: str, pred: str | None, images: str, truth: DepthForm, found: DepthForm) -> Found:
+def depth_maps(
+    task: str, gt: str, pred: str | None, images: str, truth: DepthForm, found: DepthForm, *, resize: bool = False
+) -> Found:
     """Samples of depth maps paired with pictures by name; without ``pred`` the truth is its own prediction.
 
     ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
@@ -53,20 +57,24 @@ def depth_maps(task: str, gt: str, pred: str | None, images: str, truth: DepthFo
             continue
         try:
             size = picture_size(picture)
-            real, guess = (_read(path, form, size) for path, form in ((gt_file, truth), (pred_file, found)))
+            real = _read(gt_file, truth, size, picture, resize=False)
+            guess = _read(pred_file, found, size, picture, resize=resize and pred is not None)
         except DataError as error:
             yield Problem(picture.name, key, "depth", str(error))
             continue
-        if pred_file.suffix.lower() in AS_THEY_ARE:
-            yield Sample(key, picture, guess, real, file=pred_file, extra=found.extra())
+        if pred_file.suffix.lower() in AS_THEY_ARE and not resize:
+            yield Sample(picture.stem, picture, guess, real, file=pred_file, extra=found.extra())
         else:
-            yield Sample(key, picture, guess, real)
+            yield Sample(picture.stem, picture, guess, real)
 
 
-def _read(path: Path, form: DepthForm, size: tuple[int, int]) -> DepthMap:
+def _read(path: Path, form: DepthForm, size: tuple[int, int], picture: Path, *, resize: bool) -> DepthMap:
     values = read_depth(path)
+    if values.shape != size and not resize:
+        height, width = values.shape
+        raise other_size(f"{path.name}:", (height, width), size, picture, remedy=RESIZE)
     if values.shape != size:
-        raise DataError(f"{path.name}: is {values.shape}, the picture {size} (height, width)")
+        values = cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST)
     depth = DepthMap(values * form.scale, form.inverse)
     if not depth.valid.any():
         raise DataError(f"{path.name}: has no valid value")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import cv2
 
 from visualjudge.data.importers.outputs import given_score
 from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, read_table
@@ -19,6 +22,8 @@ def image_pairs(
     clean: str | None,
     scores: Path | None = None,
     score_range: tuple[float, float] = (0, 10),
+    *,
+    resize: bool = False,
 ) -> Found:
     """Samples of pictures paired by name; scored against ``clean``, or by a table of ``key`` and ``score``.
 
@@ -32,7 +37,10 @@ def image_pairs(
     for key, (picture, real, found) in aligned(degraded, clean, restored if restored is not None else clean):
         assert picture is not None
         try:
-            yield _sample(key, picture, found, real, table.get(key) if scores else None, clean is not None, score_range)
+            sample = _sample(
+                key, picture, found, real, table.get(key) if scores else None, clean is not None, score_range
+            )
+            yield _resized(sample) if resize else sample
         except DataError as error:
             where, _, reason = str(error).partition(": ")
             yield Problem(picture.name, key, where, reason)
@@ -46,7 +54,18 @@ def _sample(
     read_rgb(picture)
     prediction = WholeImage(read_rgb(found))
     if scored and real is not None:
-        return Sample(key, picture, prediction, WholeImage(read_rgb(real)), file=found)
+        return Sample(picture.stem, picture, prediction, WholeImage(read_rgb(real)), file=found)
     if row is None:
         raise DataError(f"score: the table has no key {key!r}")
-    return Sample(key, picture, prediction, file=found, final_score=given_score(row.get("score"), limits))
+    return Sample(picture.stem, picture, prediction, file=found, final_score=given_score(row.get("score"), limits))
+
+
+def _resized(sample: Sample) -> Sample:
+    """The sample with its restored image at the size of the clean one."""
+    if not isinstance(sample.truth, WholeImage) or not isinstance(sample.prediction, WholeImage):
+        return sample
+    height, width = sample.truth.pixels.shape[:2]
+    if sample.prediction.pixels.shape[:2] == (height, width):
+        return sample
+    pixels = cv2.resize(sample.prediction.pixels, (width, height), interpolation=cv2.INTER_AREA)
+    return replace(sample, prediction=WholeImage(pixels), file=None)

@@ -7,11 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, read_json, read_table, read_text
+from visualjudge.data.importers.sample import (
+    RESIZE,
+    Found,
+    Sample,
+    aligned,
+    check_type,
+    other_size,
+    read_json,
+    read_table,
+    read_text,
+)
 from visualjudge.errors import DataError, Problem
 from visualjudge.predictions import Instance, Masks
 from visualjudge.raster.images import picture_size
@@ -32,6 +43,7 @@ def label_maps(
     *,
     unlabelled: tuple[int, ...] = (),
     channel: int | None = None,
+    resize: bool = False,
 ) -> Found:
     """Samples of label maps paired by name; without ``pred`` the truth is its own prediction.
 
@@ -45,6 +57,8 @@ def label_maps(
         Values without a label, beside 0 and 255 where the table does not name them.
     channel
         Which channel of a map of several holds the classes.
+    resize
+        Resize a predicted map of another size than its image, to the nearest pixel.
     """
     check_type(task, ("semantic",), "label-map")
     table = class_table(classes)
@@ -57,12 +71,16 @@ def label_maps(
             yield Problem(picture.name, key, missing[0], f"there is no label map named {key!r}")
             continue
         try:
-            masks = [_read(path, table, skipped, channel, picture) for _, path in sides if path is not None]
+            masks = [
+                _read(path, table, skipped, channel, picture, resize=resize and name == "prediction")
+                for name, path in sides
+                if path is not None
+            ]
         except DataError as error:
             where, _, reason = str(error).partition(": ")
             yield Problem(where, key, "label_map", reason)
             continue
-        yield Sample(key, picture, masks[-1], masks[0])
+        yield Sample(picture.stem, picture, masks[-1], masks[0])
 
 
 def class_table(path: Path) -> dict[int, str]:
@@ -110,11 +128,15 @@ def _from_rows(rows: list[Any], path: Path) -> dict[int, str]:
     return table
 
 
-def _read(path: Path, table: Mapping[int, str], skipped: set[int], channel: int | None, picture: Path) -> Masks:
+def _read(
+    path: Path, table: Mapping[int, str], skipped: set[int], channel: int | None, picture: Path, *, resize: bool
+) -> Masks:
     values = _values(path, channel)
     size = picture_size(picture)
+    if values.shape != size and not resize:
+        raise other_size(f"{path.name}:", (values.shape[0], values.shape[1]), size, picture, remedy=RESIZE)
     if values.shape != size:
-        raise DataError(f"{path.name}: is {values.shape}, the picture {size} (height, width)")
+        values = cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST)
     classes: dict[str, Any] = {}
     for value in np.unique(values).tolist():
         if value in skipped:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from visualjudge.data.importers.sample import Found, Sample, check_type, read_table
 from visualjudge.errors import DataError, Problem, UsageError
@@ -18,32 +20,103 @@ TYPES = ("generation", "restoration")
 
 
 def outputs(
-    task: str, table: Path, root: Path, score_range: tuple[float, float] = (0, 10), score_column: str = "score"
+    task: str,
+    table: Path,
+    root: Path,
+    score_range: tuple[float, float] = (0, 10),
+    score_column: str | Sequence[str] = "score",
+    *,
+    mask_white: Literal["fill", "keep"] = "fill",
 ) -> Found:
-    """Samples of a table with a row an output.
+    """Samples of a table with a row an output and rating.
 
     Parameters
     ----------
     table
         CSV, TSV, JSONL or JSON with ``output`` (path) and a score, and where there are such: ``image`` (source
-        picture), ``image_id``, ``prompt``, ``source``, ``mask``, ``control``. Outputs of one picture and prompt are
-        compared with each other: without ``image_id`` it is the picture's name, else one made of the prompt.
+        image), ``image_id``, ``prompt``, ``source``, ``mask``, ``control``. Outputs of one image and prompt are
+        compared with each other: without ``image_id`` it is the image's name, else one made of the prompt.
     root
         Folder that paths start from.
     score_range
         Lowest and highest score of the table, which become 0 and 10.
+    score_column
+        Column of the score, or several of several raters. Rows of the same output, and several columns, are ratings
+        of one output: the sample has their mean, and ``metadata.raters`` their number.
+    mask_white
+        Whether the white of a mask is the region to fill or what is kept.
+
+    Raises
+    ------
+    UsageError
+        If the task's predictions are not images, or it edits images and the table has no column of them.
     """
     check_type(task, TYPES, "output")
     if not score_range[0] < score_range[1]:
         raise UsageError("score range: the lowest score comes first")
-    seen: dict[tuple[str, str], int] = {}
-    for number, row in enumerate(read_table(table), 1):
-        record = f"row {number}"
+    columns = (score_column,) if isinstance(score_column, str) else tuple(score_column)
+    rows = read_table(table)
+    if TASKS[task].edits and rows and not any("image" in row for row in rows):
+        raise UsageError(f"{table}: must have a column 'image' with the source images: {task} cannot be judged without")
+    rated: dict[tuple[Any, ...], list[_Row]] = {}
+    for number, row in enumerate(rows, 1):
         try:
-            yield _sample(TASKS[task].sourced, row, root, score_range, score_column, seen)
+            one = _row(task, row, root, score_range, columns)
         except DataError as error:
             field, _, reason = str(error).partition(": ")
-            yield Problem(table.name, record, field, reason)
+            yield Problem(table.name, f"row {number}", field, reason)
+            continue
+        rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
+    yield from _samples(task, table, list(rated.values()), mask_white)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row, its paths found and its scores as given and as ``final_score``."""
+
+    output: Path
+    image_id: str
+    named: bool
+    files: Mapping[str, Path | None]
+    prompt: str | None
+    source: str | None
+    given: tuple[float, ...]
+    scores: tuple[float, ...]
+
+
+def _samples(
+    task: str, table: Path, rated: Sequence[Sequence[_Row]], mask_white: Literal["fill", "keep"]
+) -> Iterator[Sample | Problem]:
+    """A sample an output, with the mean of its ratings; outputs of one file name get numbers."""
+    seen: Counter[tuple[str, str, str | None]] = Counter()
+    for ratings in rated:
+        first = ratings[0]
+        place = (first.output.stem, first.image_id, first.source)
+        seen[place] += 1
+        files = first.files
+        given = [value for one in ratings for value in one.given]
+        scores = [value for one in ratings for value in one.scores]
+        metadata: dict[str, Any] = {"given_score": round(sum(given) / len(given), 6)}
+        if len(given) > 1:
+            metadata |= {"raters": len(given), "given_scores": given}
+        try:
+            yield Sample(
+                image_id=first.image_id,
+                picture=files["image"] or files["control"] if TASKS[task].sourced else files["image"],
+                prediction=WholeImage(read_rgb(first.output)),
+                key=f"{first.output.stem}.{seen[place]}" if seen[place] > 1 else first.output.stem,
+                prompt=first.prompt,
+                source=first.source,
+                file=first.output,
+                final_score=round(sum(scores) / len(scores), 4),
+                mask=files["mask"],
+                control=files["control"],
+                metadata=metadata,
+                named=first.named,
+                mask_white=mask_white,
+            )
+        except DataError as error:
+            yield Problem(table.name, str(first.output.name), "output", str(error))
 
 
 def given_score(value: Any, limits: tuple[float, float]) -> float:
@@ -64,38 +137,23 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     return round(10 * (number - low) / (high - low), 4) + 0.0
 
 
-def _sample(
-    sourced: bool,
-    row: Mapping[str, Any],
-    root: Path,
-    limits: tuple[float, float],
-    column: str,
-    seen: dict[tuple[str, str], int],
-) -> Sample:
+def _row(task: str, row: Mapping[str, Any], root: Path, limits: tuple[float, float], columns: Sequence[str]) -> _Row:
     output = _path(row, "output", root)
     if output is None:
         raise DataError("output: the field is missing")
-    if column not in row:
-        raise DataError(f"{column}: the field is missing")
+    for column in columns:
+        if column not in row:
+            raise DataError(f"{column}: the field is missing")
+    scores = tuple(given_score(row[column], limits) for column in columns)
     files = {name: _path(row, name, root) for name in ("image", "mask", "control")}
+    if TASKS[task].edits and files["image"] is None:
+        raise DataError(f"image: is missing; {task} cannot be judged without the source image")
     prompt = str(row["prompt"]) if row.get("prompt") not in (None, "") else None
-    image_id = str(row.get("image_id") or "") or _image_id(files, prompt)
+    named = row.get("image_id") not in (None, "")
+    image_id = str(row["image_id"]) if named else _image_id(files, prompt)
     source = str(row.get("source") or "") or None
-    place = (image_id, source or "")
-    seen[place] = seen.get(place, 0) + 1
-    return Sample(
-        image_id=image_id,
-        picture=files["image"] or files["control"] if sourced else files["image"],
-        prediction=WholeImage(read_rgb(output)),
-        key=f"{output.stem}.{seen[place]}" if seen[place] > 1 else output.stem,
-        prompt=prompt,
-        source=source,
-        file=output,
-        final_score=given_score(row[column], limits),
-        mask=files["mask"],
-        control=files["control"],
-        metadata={"given_score": float(row[column])},
-    )
+    given = tuple(float(row[column]) for column in columns)
+    return _Row(output, image_id, named, files, prompt, source, given, scores)
 
 
 def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:

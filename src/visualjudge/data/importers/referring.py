@@ -12,11 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, read_json, read_table
+from visualjudge.data.importers.sample import (
+    RESIZE,
+    Found,
+    Sample,
+    check_type,
+    files_by_key,
+    folder_at,
+    other_size,
+    read_json,
+    read_table,
+)
 from visualjudge.errors import DataError, Problem
 from visualjudge.predictions import Instance, Masks
 from visualjudge.raster.images import picture_size
-from visualjudge.raster.masks import empty_mask, mask_from_array, mask_from_wire
+from visualjudge.raster.masks import empty_mask, mask_from_array, mask_from_wire, resized_mask
 from visualjudge.records import Mask, Size
 
 
@@ -34,7 +44,14 @@ class Expression:
 
 
 def referring(
-    task: str, gt: Path, pred: Path | None, images: Path, instances: Path | None = None, *, boxes: bool = False
+    task: str,
+    gt: Path,
+    pred: Path | None,
+    images: Path,
+    instances: Path | None = None,
+    *,
+    boxes: bool = False,
+    resize: bool = False,
 ) -> Found:
     """Samples of a referring-expression file; without ``pred`` the truth is its own prediction.
 
@@ -48,51 +65,62 @@ def referring(
         folder of mask PNGs of those names.
     boxes
         Take a box as the region where the truth has no mask.
+    resize
+        Resize a predicted mask of another size than its image, to the nearest pixel.
     """
     check_type(task, ("referring",), "referring-expression")
+    folder_at(images)
     predictions = None if pred is None else _predictions(pred)
     for item in _expressions(gt, instances):
         try:
-            yield _sample(item, predictions, images, gt.parent, boxes)
+            yield _sample(item, predictions, images, gt.parent, boxes, resize)
         except DataError as error:
             field, _, reason = str(error).partition(": ")
             yield Problem(gt.name, item.where, field, reason)
 
 
-def _sample(item: Expression, predictions: Mapping[str, Any] | None, images: Path, root: Path, boxes: bool) -> Sample:
+def _sample(
+    item: Expression,
+    predictions: Mapping[str, Any] | None,
+    images: Path,
+    root: Path,
+    boxes: bool,
+    resize: bool,
+) -> Sample:
     picture = images / item.file_name
     if not picture.is_file():
         raise DataError(f"image: there is no file {picture}")
     if not item.text.strip():
         raise DataError("expression: is empty")
     size = picture_size(picture)
-    real = _region(item, size, root, boxes)
-    found = real if predictions is None else _predicted(item, predictions, size)
-    name = str(Path(item.file_name).with_suffix("")).replace("/", "_")
+    real = _region(item, picture, size, root, boxes)
+    found = real if predictions is None else _predicted(item, predictions, picture, size, resize)
     sides = (Masks(size, (Instance(item.text, mask),)) for mask in (found, real))
-    return Sample(name, picture, next(sides), next(sides), key=item.key, prompt=item.text)
+    return Sample(picture.stem, picture, next(sides), next(sides), key=item.key, prompt=item.text)
 
 
-def _region(item: Expression, size: Size, root: Path, boxes: bool) -> Mask:
+def _region(item: Expression, picture: Path, size: Size, root: Path, boxes: bool) -> Mask:
     if item.region is None and not boxes:
         raise DataError("segmentation: is missing; --boxes takes the box as the region")
     if item.region is None:
         return _box(item.bbox, size)
-    return _fitting("segmentation", mask_from_wire(item.region, size, root), size)
+    mask = mask_from_wire(item.region, size, root)
+    if mask.size != size:
+        raise other_size("segmentation:", mask.size, size, picture)
+    return mask
 
 
-def _predicted(item: Expression, predictions: Mapping[str, Any], size: Size) -> Mask:
+def _predicted(item: Expression, predictions: Mapping[str, Any], picture: Path, size: Size, resize: bool) -> Mask:
     for key in (item.key, item.key.rpartition(".")[0]):
         if key in predictions:
             form = predictions[key]
-            return empty_mask(size) if form is None else _fitting("prediction", mask_from_wire(form, size), size)
+            if form is None:
+                return empty_mask(size)
+            mask = mask_from_wire(form, size)
+            if mask.size != size and not resize:
+                raise other_size("prediction:", mask.size, size, picture, remedy=RESIZE)
+            return resized_mask(mask, size)
     raise DataError(f"prediction: there is none of the key {item.key!r}")
-
-
-def _fitting(field: str, mask: Mask, size: Size) -> Mask:
-    if mask.size != size:
-        raise DataError(f"{field}: is {mask.size}, the picture {size} (height, width)")
-    return mask
 
 
 def _box(bbox: Any, size: Size) -> Mask:

@@ -7,10 +7,12 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import Prediction
+from visualjudge.raster.images import orientation
+from visualjudge.records import Size
 from visualjudge.tasks import TASKS, task_named
 
 
@@ -38,6 +40,10 @@ class Sample:
     mask: Path | None = None
     control: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    named: bool = False
+    """The input itself names the image; else ``image_id`` is the picture's file name without its suffix."""
+    mask_white: Literal["fill", "keep"] = "fill"
+    """Whether the white of ``mask`` is the region to fill or what is kept."""
 
 
 Found = Iterator[Sample | Problem]
@@ -56,6 +62,30 @@ def check_type(task: str, types: Collection[str], reader: str) -> str:
         known = ", ".join(row.name for row in TASKS.values() if row.type in types)
         raise UsageError(f"{reader} files have no {task}; they have: {known}")
     return found
+
+
+def folder_at(path: Path) -> Path:
+    """``path``, which must be a folder.
+
+    Raises
+    ------
+    UsageError
+        If there is no such folder: one line, however many files were looked for in it.
+    """
+    if not path.is_dir():
+        raise UsageError(f"{path}: no such folder")
+    return path
+
+
+def other_size(what: str, found: Size, size: Size, picture: Path, *, remedy: str = "") -> DataError:
+    """The error that ``what`` has another (height, width) than its image, and what the reason may be."""
+    hint = f"; {remedy}" if remedy else ""
+    if found == size[::-1] and orientation(picture) in (5, 6, 7, 8):
+        hint = "; the image has an EXIF orientation: give --exif ignore if annotations were made on the stored frame"
+    return DataError(f"{what} must be {size[0]}×{size[1]}, got {found[0]}×{found[1]} (height×width){hint}")
+
+
+RESIZE = "--resize-pred resizes predictions to the image's size"
 
 
 def read_json(path: Path) -> Any:

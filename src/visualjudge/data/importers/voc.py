@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-from visualjudge.data.importers.sample import Found, Sample, check_type, read_text
+from visualjudge.data.importers.sample import Found, Sample, check_type, folder_at, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections
 from visualjudge.raster.images import picture_size
@@ -30,6 +30,7 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
         If the task is not object_detection, or there is no such folder.
     """
     check_type(task, ("detection",), "VOC")
+    folder_at(images)
     truths = _xml_files(gt)
     results = None if pred is None else _results(pred)
     for stem, path in truths.items():
@@ -42,15 +43,13 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(stem, picture, found, real, real.labels)
+        yield Sample(picture.stem, picture, found, real, real.labels)
     for stem in sorted(set(results or ()) - set(truths)):
         yield Problem(str(pred), stem, "image", f"there is no {stem}.xml in {gt}")
 
 
 def _xml_files(folder: Path) -> dict[str, Path]:
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder")
-    found = {path.stem: path for path in sorted(folder.glob("*.xml"))}
+    found = {path.stem: path for path in sorted(folder_at(folder).glob("*.xml"))}
     if not found:
         raise UsageError(f"{folder}: holds no .xml file")
     return found

@@ -25,6 +25,8 @@ BOX = 4
 Wrong = Callable[[str, str], InvalidRecord]
 Item = Callable[..., Any]
 Gather = Callable[[Size, tuple[Any, ...]], Prediction]
+OUTSIDE = 0.05
+"""How far a coordinate may lie outside 0 to 1: predicted boxes reach a little beyond the image."""
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
@@ -51,7 +53,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(key, picture, found, real, real.labels)
+        yield Sample(picture.stem, picture, found, real, real.labels)
     for folder in (gt, pred):
         for path in sorted(folder.glob("*.txt")) if folder is not None else ():
             if path.stem not in pictures and path != classes:
@@ -92,12 +94,17 @@ def _numbers(
         number, *values = (float(cell) for cell in cells)
     except ValueError:
         raise wrong("numbers", "holds something that is not a number") from None
-    if not np.isfinite(values).all():
+    if not np.isfinite([number, *values]).all():
         raise wrong("numbers", "holds a value that is not finite")
     label = names.get(int(number)) if number == int(number) else None
     if label is None:
         raise wrong("class", f"{cells[0]} is not in the class names")
     score = values.pop() if len(values) % 2 else None
+    outside = [value for value in values if not -OUTSIDE <= value <= 1 + OUTSIDE]
+    if outside:
+        hint = "; it looks like pixels" if outside[0] > 1 else ""
+        reason = f"must be shares of the image's width and height, 0 to 1, got {outside[0]:g}{hint}"
+        raise wrong("coordinates", reason)
     scale = np.tile([size[1], size[0]], len(values) // 2)
     points = np.array(values) * scale
     if len(values) < BOX:

@@ -1,0 +1,92 @@
+"""Options that every ``visualjudge import`` command has, and those that a kind of format adds."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """What a user says about any import."""
+
+    id_prefix: Annotated[str, typer.Option(help="Put before each image_id.")] = ""
+    id_from: Annotated[
+        str, typer.Option(help="image_id is the file name without suffix (name), or folder_name (folder).")
+    ] = "name"
+    exif: Annotated[
+        str, typer.Option(help="apply the EXIF orientation of images, or ignore it: annotations of the stored frame.")
+    ] = "apply"
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the source's older records.")] = False
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Report bad records, leave them out, and exit with 0.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class ResizeOptions(ImportOptions):
+    """Formats whose predictions have a size of their own."""
+
+    resize_pred: Annotated[
+        bool, typer.Option("--resize-pred", help="Resize predictions of another size to the image's.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class DetectorOptions(ImportOptions):
+    """Formats whose predictions have confidences. Default: the threshold of best F1 on the imported images."""
+
+    min_score: Annotated[
+        float | None, typer.Option(help="Leave out predictions of less confidence; 0 keeps all.", show_default=False)
+    ] = None
+    top_k: Annotated[
+        int | None, typer.Option(help="Keep the K most confident predictions of an image.", show_default=False)
+    ] = None
+    score_at: Annotated[
+        str | None,
+        typer.Option(
+            help="best-f1: threshold of largest F1 (IoU 0.5) on these images; the default where all predictions have a "
+            "confidence and neither --min-score nor --top-k is given.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class MaskOptions(DetectorOptions, ResizeOptions):
+    """Formats whose predictions have confidences and masks."""
+
+
+def with_options(kind: type[ImportOptions]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that are the fields of ``kind``; it takes them as ``how``, one value of ``kind``."""
+    names = [item.name for item in fields(kind)]
+    hints = get_type_hints(kind, include_extras=True)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            how = kind(**{name: values.pop(name) for name in names})
+            command(**values, how=how)
+
+        own = get_type_hints(command, include_extras=True)
+        kept = [one for one in inspect.signature(command).parameters.values() if one.name != "how"]
+        keyword_only = inspect.Parameter.KEYWORD_ONLY
+        more = [
+            inspect.Parameter(item.name, keyword_only, default=item.default, annotation=hints[item.name])
+            for item in fields(kind)
+        ]
+        keyword = [one.replace(kind=keyword_only, annotation=own[one.name]) for one in kept]
+        run.__signature__ = inspect.Signature([*keyword, *more])  # type: ignore[attr-defined]
+        run.__annotations__ = {
+            **{name: hint for name, hint in own.items() if name != "how"},
+            **{name: hints[name] for name in names},
+        }
+        del run.__wrapped__
+        return run
+
+    return decorate
