@@ -13,10 +13,13 @@ import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from visualjudge.errors import DataError, UsageError
-from visualjudge.studio import facets
+from visualjudge.records import Question
+from visualjudge.studio import compare, copies, facets
 from visualjudge.studio.cards import card
 from visualjudge.studio.guard import Guard
+from visualjudge.studio.places import DatasetPlace
 from visualjudge.studio.selection import SORTS, Shelf, State
+from visualjudge.studio.shown import option_images
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import TYPES, WIDTHS, confined
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 MOST_CARDS = 120
+MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}
 LIVE_EVERY_S = 1.0
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -34,6 +38,7 @@ def templates() -> Environment:
     loader = PackageLoader("visualjudge.studio")
     env = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     env.filters["path"] = lambda text: quote(str(text), safe="")
+    env.filters["filepath"] = lambda text: quote(str(text), safe="/")
     env.filters["count"] = lambda n: f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     env.filters["share"] = lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
     env.filters["query"] = lambda pairs: urlencode(pairs)
@@ -77,6 +82,8 @@ class Pages:
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
+            "/d/{slug}/q/{identity}": self.question,
+            "/d/{slug}/q/{identity}/request": self.request,
             "/d/{slug}/image/{name:path}": self.image,
             "/d/{slug}/thumb/{width:int}/{name:path}": self.thumb,
         }
@@ -97,6 +104,43 @@ class Pages:
             return _missing("dataset")
         place, _ = found
         return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=self.site.places.runs_of(place.slug))
+
+    def question(self, request: Request) -> Response:
+        """One question with its images, prompt and replies."""
+        found = self._question(request)
+        if found is None:
+            return _missing("question")
+        place, shelf, row, question = found
+        layers = compare.layers(question)
+        pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
+        return self._page(
+            "question.html.j2",
+            dataset=place,
+            q=question,
+            query=urlencode(pairs),
+            step=compare.step(shelf, shelf.select(State.of(pairs)), row),
+            layers=layers,
+            layers_json=orjson.dumps([asdict(layer) for layer in layers]).decode(),
+            textual=all(image is None for image in option_images(question)),
+            options=compare.options(question),
+            prompts=compare.prompts(question),
+            replies=list(compare.replies(shelf.runs, question, row)),
+            runs=[run for run, _ in shelf.runs],
+            facts=compare.facts(question),
+            marks=MARKS,
+        )
+
+    def request(self, request: Request) -> Response:
+        """What a judge is sent for the question, as a command or a script."""
+        from starlette.responses import PlainTextResponse
+
+        found, params = self._question(request), request.query_params
+        parts = compare.prompts(found[3]).get(params.get("order", "AB")) if found else None
+        if found is None or parts is None:
+            return _missing("question")
+        run = self.site.run(params.get("run", ""))
+        write = copies.as_python if params.get("as") == "python" else copies.as_curl
+        return PlainTextResponse(write(found[0].root, parts, run.info() if run else {}))
 
     # ---------------------------------------------------------------- data for the grid
 
@@ -202,9 +246,14 @@ class Pages:
 
     # ---------------------------------------------------------------- helpers
 
-    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[Any, Shelf] | None:
+    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf] | None:
         place = self.site.dataset(request.path_params["slug"])
         return None if place is None else (place, self.site.shelf(place.slug, refresh=refresh))
+
+    def _question(self, request: Request) -> tuple[DatasetPlace, Shelf, int, Question] | None:
+        found = self._shelf(request)
+        row = found[1].index.row_of(request.path_params["identity"]) if found else None
+        return None if found is None or row is None else (*found, row, found[1].index.question(row))
 
     def _page(self, template: str, **values: Any) -> Response:
         from starlette.responses import HTMLResponse

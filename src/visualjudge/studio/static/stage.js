@@ -1,0 +1,373 @@
+// <vj-stage>: images under one zoom and one pan, to the pixel. Side by side, flicker, slider and difference.
+// All images share the coordinates of the first one; an image of another size is laid over the same field.
+import { h, image, typing } from "./dom.js";
+
+const MODES = [["side", "Side by side", "S"], ["flicker", "Flicker", "F"], ["slider", "Slider", "L"], ["difference", "Difference", "D"]];
+const GRID_FROM = 12;
+
+class Stage extends HTMLElement {
+  async connectedCallback() {
+    this.dataset_ = this.closest("[data-dataset]").dataset.dataset;
+    this.layers = JSON.parse(this.dataset.layers);
+    this.view = { scale: 0, x: 0, y: 0 };
+    this.mode = "side";
+    this.cut = 0.5;
+    this.gain = 4;
+    this.opacity = 1;
+    const options = this.layers.filter((layer) => !layer.key.startsWith("o"));
+    this.a = (options[0] ?? this.layers[0]).key;
+    this.b = (options[1] ?? this.layers[0]).key;
+    this.original = this.layers.find((layer) => layer.key === "o0")?.key;
+    this.build();
+    this.listen = (event) => this.pressed(event);
+    addEventListener("keydown", this.listen);
+    this.watch = new ResizeObserver(() => this.draw());
+    this.watch.observe(this);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    await Promise.all(this.layers.map((layer) => this.fetch(layer)));
+    this.base = this.layers.find((layer) => layer.bitmap);
+    this.classList.add("ready");
+    this.draw();
+  }
+
+  disconnectedCallback() {
+    removeEventListener("keydown", this.listen);
+    this.watch.disconnect();
+  }
+
+  async fetch(layer) {
+    const picture = new Image();
+    picture.src = image(this.dataset_, layer.name);
+    try {
+      await picture.decode();
+      Object.assign(layer, { bitmap: picture, width: picture.naturalWidth, height: picture.naturalHeight });
+    } catch {
+      layer.missing = true;
+    }
+    this.draw();
+  }
+
+  layer(key) {
+    return this.layers.find((layer) => layer.key === key);
+  }
+
+  // ------------------------------------------------------------------ controls
+
+  build() {
+    const choose = (which, label) => h("label", { class: "pick" }, h("span", {}, label),
+      h("select", { "aria-label": `${label} image`, onchange: (event) => { this[which] = event.target.value; this.draw(); } },
+        this.layers.map((layer) => h("option", { value: layer.key, selected: layer.key === this[which] }, layer.title))));
+    this.modes = MODES.map(([mode, title, key]) =>
+      h("button", { type: "button", "data-mode": mode, title: `${title} (${key})`, "aria-keyshortcuts": key, onclick: () => this.setMode(mode) }, title));
+    const zoom = (label, title, act) => h("button", { type: "button", title, "aria-label": title, onclick: act }, label);
+    this.readout = h("output", { class: "readout", "aria-live": "off" });
+    this.tools = {
+      slider: range("Position", 0, 100, 50, (v) => { this.cut = v / 100; }, this),
+      difference: range("Gain", 1, 32, this.gain, (v) => { this.gain = v; }, this),
+      opacity: range("Overlay", 0, 100, 100, (v) => { this.opacity = v / 100; }, this),
+    };
+    this.panes = h("div", { class: "panes", role: "group", "aria-label": "Images", tabindex: 0 });
+    const several = this.layers.length > 1;
+    this.append(
+      h("div", { class: "stage-tools", role: "toolbar", "aria-label": "Compare images" },
+        several ? h("div", { class: "segments" }, this.modes) : null,
+        several ? choose("a", "Left") : null, several ? choose("b", "Right") : null,
+        Object.values(this.tools),
+        h("span", { class: "grow" }),
+        h("div", { class: "segments" }, zoom("−", "Zoom out (−)", () => this.zoom(0.5)), zoom("Fit", "Fit (0)", () => this.fit()),
+          zoom("1:1", "One screen pixel each (1)", () => this.zoomTo(1)), zoom("+", "Zoom in (+)", () => this.zoom(2)))),
+      this.panes, this.readout);
+    this.setMode("side");
+    this.panes.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.panes.addEventListener("pointerdown", (event) => this.grab(event));
+    this.panes.addEventListener("pointermove", (event) => this.point(event));
+    this.panes.addEventListener("pointerleave", () => { this.cursor = null; this.draw(); });
+  }
+
+  setMode(mode) {
+    if (mode === "flicker" && this.mode === "flicker") this.turned = !this.turned;
+    else this.turned = false;
+    this.mode = mode;
+    for (const button of this.modes) button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
+    const original = this.original && mode !== "difference" && this.layers.length > 1;
+    this.tools.slider.hidden = mode !== "slider";
+    this.tools.difference.hidden = mode !== "difference";
+    this.tools.opacity.hidden = !original;
+    this.draw();
+  }
+
+  pressed(event) {
+    if (typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.("[role=tab], vj-grid")) return;
+    const pan = (dx, dy) => () => this.pan(dx, dy);
+    const range_ = event.target.matches?.("input[type=range]");
+    const act = {
+      f: () => this.setMode("flicker"), s: () => this.setMode("side"), l: () => this.setMode("slider"), d: () => this.setMode("difference"),
+      "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), 0: () => this.fit(), 1: () => this.zoomTo(1), 8: () => this.zoomTo(8),
+      ...(range_ ? {} : { ArrowLeft: pan(1, 0), ArrowRight: pan(-1, 0), ArrowUp: pan(0, 1), ArrowDown: pan(0, -1) }),
+    }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act) return;
+    if (event.key.startsWith("Arrow") && this.view.scale === 0) return;
+    event.preventDefault();
+    act();
+  }
+
+  // ------------------------------------------------------------------ one view for all
+
+  field() {
+    const pane = this.panes.firstElementChild;
+    return { width: pane?.clientWidth ?? 1, height: pane?.clientHeight ?? 1 };
+  }
+
+  fitted() {
+    const { width, height } = this.field();
+    return this.base ? Math.min(width / this.base.width, height / this.base.height) : 1;
+  }
+
+  scale() {
+    return this.view.scale || this.fitted();
+  }
+
+  fit() {
+    this.view = { scale: 0, x: 0, y: 0 };
+    this.draw();
+  }
+
+  /** Screen pixels per image pixel; keeps the point (px, py) of the pane where it is. */
+  zoomTo(scale, px, py) {
+    const { width, height } = this.field();
+    const [cx, cy] = [px ?? width / 2, py ?? height / 2];
+    const old = this.scale();
+    const [ix, iy] = this.toImage(cx, cy, old);
+    const next = Math.max(this.fitted() / 4, Math.min(scale, 96));
+    this.view = { scale: next, x: ix - (cx - width / 2) / next - this.base.width / 2, y: iy - (cy - height / 2) / next - this.base.height / 2 };
+    this.draw();
+  }
+
+  zoom(factor, px, py) {
+    const now = this.scale() * factor;
+    const whole = now > 1 ? Math.max(1, Math.round(now)) : now;
+    this.zoomTo(factor === 2 || factor === 0.5 ? whole : now, px, py);
+  }
+
+  pan(dx, dy) {
+    const step = Math.max(1, this.field().width / 8 / this.scale());
+    this.view = { scale: this.scale(), x: this.view.x - dx * step, y: this.view.y - dy * step };
+    this.draw();
+  }
+
+  /** Pane to image coordinates. */
+  toImage(px, py, scale = this.scale()) {
+    const { width, height } = this.field();
+    return [(px - width / 2) / scale + this.base.width / 2 + this.view.x, (py - height / 2) / scale + this.base.height / 2 + this.view.y];
+  }
+
+  place(event) {
+    const pane = event.target.closest("canvas");
+    if (!pane) return null;
+    const box = pane.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  wheel(event) {
+    const at = this.place(event);
+    if (!at || !this.base) return;
+    if (!event.ctrlKey && !event.metaKey && this.view.scale === 0 && event.deltaY > 0) return; // the page scrolls on
+    event.preventDefault();
+    this.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.002)), ...at);
+  }
+
+  grab(event) {
+    if (!this.base || event.button) return;
+    this.pointers ??= new Map();
+    this.pointers.set(event.pointerId, [event.clientX, event.clientY]);
+    event.target.setPointerCapture?.(event.pointerId);
+    const move = (e) => this.drag(e);
+    const done = () => {
+      this.pointers.delete(event.pointerId);
+      event.target.removeEventListener("pointermove", move);
+    };
+    event.target.addEventListener("pointermove", move);
+    event.target.addEventListener("pointerup", done, { once: true });
+    event.target.addEventListener("pointercancel", done, { once: true });
+  }
+
+  drag(event) {
+    const before = this.pointers.get(event.pointerId);
+    if (!before) return;
+    const others = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+    if (others.length) {
+      const far = (at) => Math.hypot(at[0] - others[0][0], at[1] - others[0][1]);
+      this.zoom(far([event.clientX, event.clientY]) / Math.max(far(before), 1), ...(this.place(event) ?? []));
+    } else if (this.mode === "slider" && Math.abs(this.place(event)[0] - this.cut * this.field().width) < 24) {
+      this.cut = Math.max(0, Math.min(1, this.place(event)[0] / this.field().width));
+      this.tools.slider.querySelector("input").value = this.cut * 100;
+    } else {
+      const scale = this.scale();
+      this.view = { scale, x: this.view.x - (event.clientX - before[0]) / scale, y: this.view.y - (event.clientY - before[1]) / scale };
+    }
+    this.pointers.set(event.pointerId, [event.clientX, event.clientY]);
+    this.draw();
+  }
+
+  point(event) {
+    const at = this.place(event);
+    this.cursor = at && this.base ? this.toImage(...at).map(Math.floor) : null;
+    this.draw();
+  }
+
+  // ------------------------------------------------------------------ drawing
+
+  draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.paint());
+  }
+
+  paint() {
+    const shown = { side: [this.a, this.b], flicker: [this.turned ? this.b : this.a], slider: [this.a], difference: [this.a] }[this.mode];
+    const panes = this.layers.length === 1 ? [this.a] : shown;
+    while (this.panes.children.length > panes.length) this.panes.lastElementChild.remove();
+    while (this.panes.children.length < panes.length) this.panes.append(h("figure", {}, h("canvas"), h("figcaption")));
+    panes.forEach((key, i) => this.paintPane(this.panes.children[i], key));
+    this.dataset.scale = this.base ? this.scale().toFixed(4) : "";
+    this.dataset.mode = this.mode;
+    this.dataset.shown = panes.join(",");
+    this.tell();
+  }
+
+  paintPane(figure, key) {
+    const canvas = figure.firstElementChild;
+    const ratio = devicePixelRatio || 1;
+    const { clientWidth: width, clientHeight: height } = figure;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const layer = this.layer(key);
+    figure.lastElementChild.textContent = this.caption(layer);
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", this.caption(layer));
+    if (!this.base) return;
+    if (this.mode === "difference" && this.layers.length > 1) this.put(context, width, height, this.differenceOf(this.layer(this.a), this.layer(this.b)));
+    else this.overlaid(context, width, height, layer);
+    if (this.mode === "slider") this.slide(context, width, height);
+    if (this.scale() >= GRID_FROM) this.lines(context, width, height);
+    if (this.cursor) this.cross(context, width, height);
+  }
+
+  caption(layer) {
+    if (this.layers.length === 1) return layer.title;
+    const other = this.layer(this.b).title;
+    if (this.mode === "difference") return `|${layer.title} − ${other}| × ${this.gain}`;
+    if (this.mode === "slider") return `${layer.title} | ${other}`;
+    return layer.missing ? `${layer.title}: the image cannot be shown` : layer.title;
+  }
+
+  overlaid(context, width, height, layer) {
+    const original = this.layer(this.original);
+    if (this.opacity < 1 && original && !layer.key.startsWith("o")) {
+      this.put(context, width, height, original);
+      context.globalAlpha = this.opacity;
+    }
+    this.put(context, width, height, layer);
+    context.globalAlpha = 1;
+  }
+
+  put(context, width, height, layer) {
+    if (!layer?.bitmap) return;
+    const scale = this.scale();
+    context.imageSmoothingEnabled = scale < 2;
+    context.imageSmoothingQuality = "high";
+    const [left, top] = [width / 2 - (this.base.width / 2 + this.view.x) * scale, height / 2 - (this.base.height / 2 + this.view.y) * scale];
+    context.drawImage(layer.bitmap, left, top, this.base.width * scale, this.base.height * scale);
+  }
+
+  slide(context, width, height) {
+    const x = Math.round(this.cut * width);
+    context.save();
+    context.beginPath();
+    context.rect(x, 0, width - x, height);
+    context.clip();
+    context.clearRect(x, 0, width - x, height);
+    this.overlaid(context, width, height, this.layer(this.b));
+    context.restore();
+    context.fillStyle = "#fff";
+    context.fillRect(x - 1, 0, 2, height);
+    context.fillStyle = "#0008";
+    context.fillRect(x + 1, 0, 1, height);
+    context.fillRect(x - 2, 0, 1, height);
+  }
+
+  lines(context, width, height) {
+    const scale = this.scale();
+    const [left, top] = this.toImage(0, 0).map((v) => (Math.ceil(v) - v) * scale);
+    context.fillStyle = "#8886";
+    for (let x = left; x < width; x += scale) context.fillRect(Math.round(x), 0, 1, height);
+    for (let y = top; y < height; y += scale) context.fillRect(0, Math.round(y), width, 1);
+  }
+
+  cross(context, width, height) {
+    const scale = this.scale();
+    const [left, top] = this.toImage(0, 0);
+    const [x, y] = [(this.cursor[0] - left) * scale, (this.cursor[1] - top) * scale];
+    context.strokeStyle = "#000";
+    context.lineWidth = 3;
+    const box = Math.max(scale, 8);
+    const draw = () => context.strokeRect(x + scale / 2 - box / 2, y + scale / 2 - box / 2, box, box);
+    draw();
+    context.strokeStyle = "#fff";
+    context.lineWidth = 1;
+    draw();
+  }
+
+  pixels(layer) {
+    if (!layer?.bitmap) return null;
+    if (!layer.data) {
+      const canvas = new OffscreenCanvas(this.base.width, this.base.height);
+      const context = canvas.getContext("2d", { willReadFrequently: true });
+      context.drawImage(layer.bitmap, 0, 0, canvas.width, canvas.height);
+      layer.data = context.getImageData(0, 0, canvas.width, canvas.height).data;
+    }
+    return layer.data;
+  }
+
+  differenceOf(a, b) {
+    const key = `${a.key}-${b.key}-${this.gain}`;
+    if (this.difference?.key === key) return this.difference;
+    const [first, second] = [this.pixels(a), this.pixels(b)];
+    if (!first || !second) return null;
+    const canvas = new OffscreenCanvas(this.base.width, this.base.height);
+    const out = new ImageData(canvas.width, canvas.height);
+    for (let i = 0; i < first.length; i += 4) {
+      for (let c = 0; c < 3; c++) out.data[i + c] = Math.abs(first[i + c] - second[i + c]) * this.gain;
+      out.data[i + 3] = 255;
+    }
+    canvas.getContext("2d").putImageData(out, 0, 0);
+    this.difference = { key, bitmap: canvas };
+    return this.difference;
+  }
+
+  tell() {
+    const scale = this.scale();
+    const zoom = this.base ? `${scale >= 1 ? scale.toFixed(scale % 1 ? 1 : 0) + "×" : Math.round(scale * 100) + " %"}` : "";
+    const size = this.base ? `${this.base.width} × ${this.base.height}` : "";
+    const [x, y] = this.cursor ?? [];
+    const inside = this.cursor && x >= 0 && y >= 0 && x < this.base.width && y < this.base.height;
+    const colors = inside ? [this.a, this.b].filter((k, i, all) => all.indexOf(k) === i).map((key) => {
+      const data = this.pixels(this.layer(key));
+      const at = (y * this.base.width + x) * 4;
+      return data ? `${this.layer(key).title} ${data[at]} ${data[at + 1]} ${data[at + 2]}` : "";
+    }) : [];
+    this.readout.textContent = [zoom, size, inside ? `x ${x}, y ${y}` : "", ...colors].filter(Boolean).join("   ");
+  }
+}
+
+function range(label, min, max, value, set, stage) {
+  const input = h("input", { type: "range", min, max, value, oninput: () => { set(Number(input.value)); stage.draw(); } });
+  return h("label", { class: "range" }, h("span", {}, label), input);
+}
+
+customElements.define("vj-stage", Stage);
