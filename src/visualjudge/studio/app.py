@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,11 @@ from visualjudge.records import Question
 from visualjudge.studio import compare, copies, facets
 from visualjudge.studio.cards import card
 from visualjudge.studio.guard import Guard
-from visualjudge.studio.places import DatasetPlace
+from visualjudge.studio.matrix import matrices
+from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.shown import option_images
-from visualjudge.studio.site import Site
+from visualjudge.studio.site import Site, outcome_counts, watched
 from visualjudge.studio.thumbnails import TYPES, WIDTHS, confined
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 MOST_CARDS = 120
+MOST_WATCHED = 30
 MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}
 LIVE_EVERY_S = 1.0
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -82,6 +84,9 @@ class Pages:
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
+            "/d/{slug}/judges": self.judges,
+            "/r/{slug}": self.run,
+            "/r/{slug}/live": self.watch,
             "/d/{slug}/q/{identity}": self.question,
             "/d/{slug}/q/{identity}/request": self.request,
             "/d/{slug}/image/{name:path}": self.image,
@@ -104,6 +109,28 @@ class Pages:
             return _missing("dataset")
         place, _ = found
         return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=self.site.places.runs_of(place.slug))
+
+    def judges(self, request: Request) -> Response:
+        """Two runs against each other, as counts that lead to the questions."""
+        found = self._shelf(request)
+        if found is None:
+            return _missing("dataset")
+        place, shelf = found
+        runs, params = [run for run, _ in shelf.runs], request.query_params
+        pairs = [pair for pair in params.multi_items() if pair[0] not in ("a", "b", "at")]
+        chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
+        tables = matrices(shelf, chosen, pairs) if runs else []
+        values = {"runs": runs, "chosen": chosen, "tables": tables, "pairs": pairs}
+        return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
+
+    def run(self, request: Request) -> Response:
+        """One run, reply by reply as they come."""
+        place = self.site.run(request.path_params["slug"])
+        if place is None:
+            return _missing("run")
+        index = self.site.run_index(place)
+        values = {"outcomes": outcome_counts(index) if index else [], "state": self.site.state(place)}
+        return self._page("run.html.j2", run=place, info=place.info(), marks=MARKS, **values)
 
     def question(self, request: Request) -> Response:
         """One question with its images, prompt and replies."""
@@ -138,6 +165,8 @@ class Pages:
         parts = compare.prompts(found[3]).get(params.get("order", "AB")) if found else None
         if found is None or parts is None:
             return _missing("question")
+        if any(confined(found[0].root, part.image) is None for part in parts if part.image is not None):
+            return _missing("image in the dataset")
         run = self.site.run(params.get("run", ""))
         write = copies.as_python if params.get("as") == "python" else copies.as_curl
         return PlainTextResponse(write(found[0].root, parts, run.info() if run else {}))
@@ -244,6 +273,28 @@ class Pages:
             yield b": here\n\n"
             await asyncio.sleep(LIVE_EVERY_S)
 
+    async def watch(self, request: Request) -> Response:
+        """The newest replies of a run, and each new one."""
+        from starlette.responses import StreamingResponse
+
+        place = self.site.run(request.path_params["slug"])
+        if place is None or place.dataset is None:
+            return _missing("run")
+        return StreamingResponse(self._verdicts(request, place), media_type="text/event-stream")
+
+    async def _verdicts(self, request: Request, place: RunPlace) -> AsyncIterator[bytes]:
+        seen = -1
+        while not await request.is_disconnected():
+            index = await asyncio.to_thread(self.site.run_index, place)
+            assert index is not None
+            if index.total != seen:
+                fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(index.total - seen, 0))
+                seen = index.total
+                latest = await asyncio.to_thread(watched, index, fresh)
+                yield b"event: verdicts\ndata: " + orjson.dumps([asdict(verdict) for verdict in latest]) + b"\n\n"
+            yield b": here\n\n"
+            await asyncio.sleep(LIVE_EVERY_S)
+
     # ---------------------------------------------------------------- helpers
 
     def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf] | None:
@@ -259,6 +310,12 @@ class Pages:
         from starlette.responses import HTMLResponse
 
         return HTMLResponse(self.env.get_template(template).render(values))
+
+
+def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:
+    """The run that the address names, else the n-th, else the last."""
+    named = [run for run in runs if run.slug == slug]
+    return named[0] if named else runs[min(default, len(runs) - 1)] if runs else None
 
 
 def _whole(text: str | None, default: int) -> int:

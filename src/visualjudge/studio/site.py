@@ -18,6 +18,8 @@ from visualjudge.studio.thumbnails import Thumbnails
 from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex
 
 RATE_WINDOW_S = 30.0
+LONGEST_SHOWN = 2000
+"""Characters of a reply on the page of a run."""
 STALE_AFTER_S = 60.0
 """A run that says it is not finished and wrote nothing for so long is shown as stopped."""
 
@@ -174,3 +176,34 @@ def outcome_counts(index: RunIndex) -> list[tuple[str, int]]:
     """How many questions have each outcome in a run."""
     counts = Counter(index.summary().outcome.tolist())
     return [(OUTCOMES[code], counts[code]) for code in range(len(OUTCOMES)) if counts[code]]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A verdict as the page of a run shows it."""
+
+    id: str
+    order: str
+    said: str
+    status: str
+    cause: str
+    reply: str
+    seconds: float | None
+
+
+def watched(index: RunIndex, count: int) -> list[Watched]:
+    """The newest verdicts of a run, newest first."""
+    return [_watched(verdict) for verdict in index.latest(count)] if count else []
+
+
+def _watched(verdict: Mapping[str, Any]) -> Watched:
+    seconds = verdict.get("latency_s")
+    return Watched(
+        id=str(verdict["id"]),
+        order=str(verdict.get("order")),
+        said=str(verdict.get("value")),
+        status=str(verdict.get("status")),
+        cause=str(verdict.get("cause") or ""),
+        reply=str(verdict.get("raw_response") or verdict.get("error") or "")[:LONGEST_SHOWN],
+        seconds=float(seconds) if isinstance(seconds, int | float) else None,
+    )

@@ -10,6 +10,8 @@ import cv2
 import numpy as np
 
 from visualjudge.atomic import write_bytes
+from visualjudge.confine import confined_path
+from visualjudge.errors import DataError
 from visualjudge.raster.images import read_rgb
 
 WIDTHS = (96, 160, 240, 320, 480, 640)
@@ -23,11 +25,12 @@ _AT_ONCE = threading.BoundedSemaphore(3)
 
 def confined(root: Path, name: str) -> Path | None:
     """The file ``name`` of the dataset at ``root``; None where it leaves the folder, is absent or is not an image."""
-    if "\0" in name or Path(name).suffix.lower() not in TYPES:
+    if Path(name).suffix.lower() not in TYPES:
         return None
-    home = root.resolve()
-    path = (home / name).resolve()
-    return path if path.is_relative_to(home) and path.is_file() else None
+    try:
+        return confined_path(root, name)
+    except DataError:
+        return None
 
 
 class Thumbnails:

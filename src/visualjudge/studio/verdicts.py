@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from visualjudge.runs.budget import tokens_in, tokens_out
+from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.texts import TextIndex
 
@@ -223,6 +223,11 @@ class RunIndex:
         _, last = np.unique(key[::-1], return_index=True)
         return rows if last.size == rows.size else rows[np.sort(rows.size - 1 - last)]
 
+    @property
+    def total(self) -> int:
+        """Lines taken in so far, those asked again included."""
+        return int(self._rows.size)
+
     def summary(self) -> Summary:
         """What the run says of each question."""
         known = self._summary
@@ -282,9 +287,8 @@ def _parsed(line: bytes, start: int, stop: int) -> tuple[dict[str, Any], int, in
 
 
 def _tokens(usage: Any) -> tuple[int, int]:
-    known = usage if isinstance(usage, dict) else {}
-    counts = [value if isinstance(value, int) else 0 for value in (tokens_in(known), tokens_out(known))]
-    return min(max(counts[0], 0), 2**31 - 1), min(max(counts[1], 0), 2**31 - 1)
+    tokens_in, tokens_out = token_counts(usage if isinstance(usage, dict) else None)
+    return min(tokens_in or 0, 2**31 - 1), min(tokens_out or 0, 2**31 - 1)
 
 
 def _number(value: Any) -> float:

@@ -1,0 +1,158 @@
+"""One question: what is shown of it, what can be copied, and where two judges differ."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from PIL import Image
+
+from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from visualjudge.studio.app import create_app
+from visualjudge.studio.compare import layers, outcome, prompts
+from visualjudge.studio.copies import as_curl, as_python
+from visualjudge.studio.places import find_places
+from visualjudge.studio.site import Site
+
+HOSTILE = 'say "$(touch pwned)" `touch pwned` \\ $HOME\nJSON\ntouch pwned\n@@image1@@ \' </pre>'
+FINAL = "Which of the two is better, A or B?"
+PROMPT = f"<image>\n\n{HOSTILE}\n\nOptions:\n\nA. <image>\nfirst\n\nB. <image>\nsecond\n\n{FINAL}"
+IMAGES = ("media/o.png", "media/a.png", "media/it's b.png")
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> TestClient:
+    questions = [pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0"), pair(1, (9.0, 1.0))]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    (dataset / "media").mkdir()
+    for name, color in zip(IMAGES, ("red", "green", "blue"), strict=True):
+        Image.new("RGB", (8, 6), color).save(dataset / name)
+    right = [said(questions[0], "B", "AB"), said(questions[0], "B", "BA")]
+    write_run(tmp_path / "runs/r", dataset, right, judge="r", backend="api", model="m", base_url="http://h/v1")
+    write_run(tmp_path / "runs/s", dataset, [said(questions[0], "A"), said(questions[1], "A")], judge="s")
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    return TestClient(create_app(site), base_url="http://127.0.0.1:1")
+
+
+def _slug(client: TestClient) -> str:
+    return str(client.get("/").text.split('href="/d/')[1].split('"')[0])
+
+
+def test_layers_and_both_orders() -> None:
+    question = pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0")
+    assert [(layer.key, layer.name) for layer in layers(question)] == list(zip(("o0", "A", "B"), IMAGES, strict=True))
+    shown = prompts(question)
+    assert [part.image for part in shown["AB"] if part.image] == list(IMAGES)
+    assert [part.image for part in shown["BA"] if part.image] == [IMAGES[0], IMAGES[2], IMAGES[1]]
+    assert list(prompts(ranking(1, (1.0, 2.0, 3.0)))) == ["AB"]
+
+
+def test_page_shows_the_question_and_its_replies_escaped(asked: TestClient) -> None:
+    slug = _slug(asked)
+    text = asked.get(f"/d/{slug}/q/q0").text
+    assert "1 of 2" in text
+    assert "&lt;/pre&gt;" in text
+    assert "B right" in text
+    assert "A wrong" in text
+    assert asked.get(f"/d/{slug}/q/none").status_code == 404
+    assert "not in this selection" in asked.get(f"/d/{slug}/q/q0?type=scoring").text
+
+
+def test_next_stays_within_the_filter(asked: TestClient) -> None:
+    slug = _slug(asked)
+    assert f"/d/{slug}/q/q1?" in asked.get(f"/d/{slug}/q/q0").text
+    narrowed = asked.get(f"/d/{slug}/q/q0?margin=4+and+more&q=Options").text
+    assert f"/d/{slug}/q/q1?" not in narrowed
+
+
+def _sent_by_curl(command: str, folder: Path) -> Any:
+    """What the command would send, by a curl that writes down its input."""
+    (folder / "bin").mkdir()
+    (folder / "bin" / "curl").write_text('#!/bin/sh\ncat > "$OUT"\n')
+    (folder / "bin" / "curl").chmod(0o755)
+    env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "OUT": str(folder / "sent"), "HOME": "/h"}
+    subprocess.run(["bash", "-c", command], cwd=folder, env=env, check=True, timeout=20)
+    return json.loads((folder / "sent").read_text())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell command")
+def test_curl_sends_the_prompt_and_the_images_and_runs_nothing_else(asked: TestClient, tmp_path: Path) -> None:
+    slug = _slug(asked)
+    command = asked.get(f"/d/{slug}/q/q0/request?as=curl&order=BA").text
+    body = _sent_by_curl(command, tmp_path)
+    content = body["messages"][0]["content"]
+    sent = [
+        base64.b64decode(part["image_url"]["url"].partition(",")[2]) for part in content if part["type"] == "image_url"
+    ]
+    assert sent == [(tmp_path / "ds" / IMAGES[k]).read_bytes() for k in (0, 2, 1)]
+    assert HOSTILE in "".join(part.get("text", "") for part in content)
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def test_python_sends_the_same(asked: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slug = _slug(asked)
+    run = next(part.split('"')[0] for part in asked.get("/").text.split('data-run="')[1:] if part.startswith("r-"))
+    script = asked.get(f"/d/{slug}/q/q0/request?as=python&run={run}").text
+    sent: list[Any] = []
+
+    def answer(request: urllib.request.Request) -> io.BytesIO:
+        sent.append((request.full_url, json.loads(request.data or b"")))
+        return io.BytesIO(b'{"choices": [{"message": {"content": "B"}}]}')
+
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    exec(compile(script, "script", "exec"), {})
+    url, body = sent[0]
+    assert url == "http://h/v1/chat/completions"
+    assert body["model"] == "m"
+    assert HOSTILE in "".join(part.get("text", "") for part in body["messages"][0]["content"])
+    assert (tmp_path / "ds" / IMAGES[1]).read_bytes() == base64.b64decode(
+        body["messages"][0]["content"][2]["image_url"]["url"].partition(",")[2]
+    )
+
+
+def test_no_copy_names_a_file_outside_the_dataset(client: TestClient, slug: str) -> None:
+    assert client.get(f"/d/{slug}/q/q0/request").status_code == 404
+
+
+def test_credentials_in_a_base_url_are_not_copied(tmp_path: Path) -> None:
+    info = {"backend": "api", "model": "m", "base_url": "http://user:secret@h/v1"}
+    parts = prompts(pair(0, (1.0, 2.0)))["AB"]
+    assert "secret" not in as_curl(tmp_path, parts, info) + as_python(tmp_path, parts, info)
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "expected"),
+    [
+        (7.0, "ok", "right"),
+        (8.5, "ok", "wrong"),
+        ("Failed", "refusal", "failed"),
+        ("Failed", "cannot_tell", "cannot tell"),
+    ],
+)
+def test_outcome_of_a_score(value: Any, status: str, expected: str) -> None:
+    assert outcome(value, status, scoring(0, 7.4)) == expected
+
+
+def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:
+    slug = _slug(asked)
+    text = asked.get(f"/d/{slug}/judges").text
+    links = [part.split('"')[0].replace("&amp;", "&") for part in text.split('<a href="')[1:]]
+    cells = [link for link in links if "outcome." in link and link.count("outcome.") == 2]
+    assert cells
+    totals = [asked.get(link.replace(f"/d/{slug}?", f"/d/{slug}/facets?")).json()["total"] for link in cells]
+    assert sum(totals) == 2
+    assert asked.get(f"/d/{slug}/judges?a=nonsense&b=%3Cscript%3E").status_code == 200
+
+
+def test_page_of_a_run_lists_outcomes(asked: TestClient) -> None:
+    run = next(part.split('"')[0] for part in asked.get("/").text.split('data-run="')[1:])
+    assert "right 1" in asked.get(f"/r/{run}").text
+    assert asked.get("/r/none").status_code == 404
