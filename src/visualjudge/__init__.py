@@ -15,7 +15,17 @@ Data flows from top to bottom, one package a step::
     judges       JUDGE        a question or a pair of edited images, and the reply read without guessing
     runs         VERDICTS     one judge over one dataset, journalled and resumable
     analysis     ANALYSE      how right, how biased, how consistent; report
+    frontdoor                 the functions below; the command line is a layer over them
     studio, mmbench, pipelines, demo, cli
+
+In scripts and notebooks::
+
+    import visualjudge as vj
+
+    data = vj.open_data("data")
+    dataset = vj.build(data, "dataset", seed=42)
+    run = vj.judge(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini", swap=True)
+    vj.analyse([run]).report("report.html")
 
 The names below are imported when first used, so that ``import visualjudge`` stays quick.
 """
@@ -26,23 +36,63 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from visualjudge.dataset.folder import Dataset as Dataset
     from visualjudge.dataset.folder import load_dataset as load_dataset
     from visualjudge.encoding import Encoded as Encoded
     from visualjudge.encoding import encode as encode
     from visualjudge.encoding import encodings as encodings
+    from visualjudge.frontdoor.building import build as build
+    from visualjudge.frontdoor.data import Data as Data
+    from visualjudge.frontdoor.data import open_data as open_data
+    from visualjudge.frontdoor.judging import client as client
+    from visualjudge.frontdoor.judging import judge as judge
+    from visualjudge.frontdoor.judging import judge_async as judge_async
+    from visualjudge.frontdoor.run import Run as Run
+    from visualjudge.frontdoor.run import open_run as open_run
+    from visualjudge.frontdoor.studies import Study as Study
+    from visualjudge.frontdoor.studies import analyse as analyse
     from visualjudge.metrics import score as score
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "score": "visualjudge.metrics",
+    "Data": "visualjudge.frontdoor.data",
+    "Dataset": "visualjudge.dataset.folder",
+    "Encoded": "visualjudge.encoding",
+    "Run": "visualjudge.frontdoor.run",
+    "Study": "visualjudge.frontdoor.studies",
+    "analyse": "visualjudge.frontdoor.studies",
+    "build": "visualjudge.frontdoor.building",
+    "client": "visualjudge.frontdoor.judging",
     "encode": "visualjudge.encoding",
     "encodings": "visualjudge.encoding",
-    "Encoded": "visualjudge.encoding",
+    "judge": "visualjudge.frontdoor.judging",
+    "judge_async": "visualjudge.frontdoor.judging",
     "load_dataset": "visualjudge.dataset.folder",
+    "open_data": "visualjudge.frontdoor.data",
+    "open_run": "visualjudge.frontdoor.run",
+    "score": "visualjudge.metrics",
 }
 
-__all__ = ["Encoded", "__version__", "encode", "encodings", "load_dataset", "score"]
+__all__ = [
+    "Data",
+    "Dataset",
+    "Encoded",
+    "Run",
+    "Study",
+    "__version__",
+    "analyse",
+    "build",
+    "client",
+    "encode",
+    "encodings",
+    "judge",
+    "judge_async",
+    "load_dataset",
+    "open_data",
+    "open_run",
+    "score",
+]
 
 
 def __getattr__(name: str) -> Any:

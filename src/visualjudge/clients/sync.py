@@ -10,6 +10,7 @@ import atexit
 import os
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -49,8 +50,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_background.forget)
 
 
-def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of ``work``, waited for. An interrupt cancels it.
+def submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
+    """Start ``work`` beside whatever runs here; the future of its result.
 
     Raises
     ------
@@ -60,7 +61,18 @@ def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
     if _background.is_here():
         work.close()
         raise RuntimeError("a plain call inside asynchronous work would wait for itself: await it")
-    future = asyncio.run_coroutine_threadsafe(work, _background.loop())
+    return asyncio.run_coroutine_threadsafe(work, _background.loop())
+
+
+def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
+    """The result of ``work``, waited for. An interrupt cancels it.
+
+    Raises
+    ------
+    RuntimeError
+        If called from work that runs here already: await it there.
+    """
+    future = submit(work)
     try:
         return future.result()
     except BaseException:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import orjson
 
 from visualjudge.confine import confined_path
+from visualjudge.dataset.choosing import Choice, Condition, View, balanced_sample, chosen, condition, has_value
 from visualjudge.errors import DataError, UsageError
-from visualjudge.records import OptionFeatures, Question, Span, Spans
+from visualjudge.records import OptionFeatures, Question, QuestionType, Span, Spans
+from visualjudge.showing import as_pandas, html_table
 from visualjudge.tasks import task_named
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 VERSION = "2.1"
 QUESTIONS = "questions.json"
@@ -24,7 +31,17 @@ _TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset that has been read.
+    """A dataset that has been read. It can be indexed, sliced and filtered; images stay on disk.
+
+    Examples
+    --------
+    >>> dataset = load_dataset(example.dataset)
+    >>> dataset[0].question_type
+    'pairwise'
+    >>> len(dataset[:3])
+    3
+    >>> hard = dataset.filter("margin<2", question_type="pairwise")
+    >>> few = dataset.sample(5)
 
     Parameters
     ----------
@@ -39,9 +56,89 @@ class Dataset:
     """
 
     root: Path
-    questions: tuple[Question, ...]
+    questions: Sequence[Question]
     meta: Mapping[str, Any]
     digest: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
+
+    @overload
+    def __getitem__(self, index: int) -> Question: ...
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index: int | slice) -> Question | Dataset:
+        if isinstance(index, slice):
+            return self._view(lambda questions: questions[index])
+        return self.questions[index]
+
+    def filter(self, where: str | Sequence[str] | Condition = (), **fields: Any) -> Dataset:
+        """The dataset with only the questions that fit; nothing is looked at before it is needed.
+
+        Parameters
+        ----------
+        where
+            Conditions such as ``"error_type=missed"`` or ``"margin<2"`` (:func:`~.choosing.condition`), or a function
+            of a question.
+        fields
+            Fields of :class:`~visualjudge.records.Question` and the value, or list of values, that they must have;
+            ``type`` and ``margin`` too. A field of several values fits where one of them does.
+
+        Raises
+        ------
+        UsageError
+            If a condition cannot be read or a field does not exist.
+        """
+        conditions = (
+            [where] if callable(where) else [condition(text) for text in ([where] if isinstance(where, str) else where)]
+        )
+        conditions += [has_value(name, value) for name, value in fields.items()]
+        return self._view(lambda questions: (q for q in questions if all(fits(q) for fits in conditions)))
+
+    def sample(self, number: int, *, seed: int = 42) -> Dataset:
+        """The dataset with ``number`` of its questions, balanced over tasks, encodings and question types."""
+        return self._view(lambda questions: balanced_sample(questions, number, seed))
+
+    def choose(self, choice: Choice) -> Dataset:
+        """The dataset with only the questions of ``choice``.
+
+        Raises
+        ------
+        UsageError
+            If a name occurs in no question, a condition cannot be read, or nothing is left.
+        """
+        return replace(self, questions=chosen(self.questions, choice))
+
+    def _view(self, select: Callable[[Sequence[Question]], Iterable[Question]]) -> Dataset:
+        return replace(self, questions=View(self.questions, select))
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a question; answers and scores as the file has them, prompts included."""
+        import polars as pl
+
+        hidden = {"features", "spans"}
+        names = [field.name for field in fields(Question) if field.name not in hidden]
+        rows = [
+            {name: getattr(question, name) for name in names} | {"answer": str(question.answer)} for question in self
+        ]
+        columns = {name: [list(v) if isinstance(v := row[name], tuple) else v for row in rows] for name in names}
+        return pl.DataFrame(columns, strict=False)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As :meth:`to_polars`, for pandas."""
+        return as_pandas(self)
+
+    def _repr_html_(self) -> str:
+        kinds = get_args(QuestionType)
+        cells = Counter((q.task, q.encoding, q.question_type) for q in self)
+        rows = [(*key, *(cells[(*key, kind)] for kind in kinds)) for key in dict.fromkeys(cell[:2] for cell in cells)]
+        return html_table(f"{len(self)} questions in {self.root}", ("task", "encoding", *kinds), rows)
+
+    def __repr__(self) -> str:
+        return f"Dataset({str(self.root)!r}, {len(self)} questions)"
 
     @property
     def checksum(self) -> str | None:
@@ -60,6 +157,10 @@ class Dataset:
         return confined_path(self.root, relative)
 
 
+def _column_value(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
 def load_dataset(path: str | Path) -> Dataset:
     """Read the dataset at ``path``; its checksums are left to :func:`visualjudge.dataset.validate.validate`.
 
@@ -69,6 +170,13 @@ def load_dataset(path: str | Path) -> Dataset:
         If there is no dataset at ``path``.
     DataError
         If a file is not JSON, or a question lacks a field.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> dataset = vj.load_dataset(example.dataset)
+    >>> dataset[0].task
+    'object_detection'
     """
     root = Path(path)
     if not (root / QUESTIONS).is_file() or not (root / META).is_file():

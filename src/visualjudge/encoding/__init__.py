@@ -31,6 +31,12 @@ def encodings(task: str | None = None) -> list[Encoding]:
     ------
     UsageError
         If there is no such task.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> [row.stem for row in vj.encodings("depth_estimation")]
+    ['plasma', 'turbo', 'gray']
     """
     return rows(task)
 
@@ -67,6 +73,19 @@ def encode(
         If there is no such task or stem.
     DataError
         If the prediction or the image cannot be used; the message names the field.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import visualjudge as vj
+    >>> photo = np.zeros((48, 64, 3), dtype=np.uint8)
+    >>> boxes = {"detections": [{"label": "dog", "bbox": [4, 5, 30, 40]}]}
+    >>> vj.encode("object_detection", "pixel_s1_m0", boxes, photo).image.shape
+    (48, 64, 3)
+    >>> print(vj.encode("object_detection", "text_xyxy", boxes, photo).text)
+    [
+    {"label":"dog","bbox":[4,5,30,40]}
+    ]
     """
     row = encoding_named(task, stem)
     pixels = _checked(image)

@@ -40,6 +40,13 @@ def score(task: str, prediction: Payload | Prediction, truth: Payload | Predicti
         If the task is unknown or has no metric, or an option is unknown or has an unknown value.
     DataError
         If a payload is malformed, or sizes differ; the message begins with the field.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> truth = {"detections": [{"label": "dog", "bbox": [0, 0, 10, 10]}]}
+    >>> vj.score("object_detection", {"detections": [{"label": "dog", "bbox": [0, 0, 10, 8]}]}, truth)
+    7.0
     """
     kind = task_named(task).type
     options = _named(options)

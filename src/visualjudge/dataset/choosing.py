@@ -1,0 +1,229 @@
+"""Choosing questions of a dataset: by field, by condition, and as a sample balanced over tasks and encodings."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Any, overload
+
+from visualjudge.errors import UsageError
+from visualjudge.records import Question
+from visualjudge.seeding import rng_for
+
+Condition = Callable[[Question], bool]
+_CONDITION = re.compile(r"\s*([A-Za-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*?)\s*", re.DOTALL)
+_ORDERED: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    "<": operator.lt,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
+_NULL = "null"
+
+
+def margin(question: Question) -> float | None:
+    """The least difference between the scores of two options (0..10); None for a scoring question."""
+    scores = sorted(question.final_scores)
+    return min((high - low for low, high in pairwise(scores)), default=None)
+
+
+_DERIVED: dict[str, Callable[[Question], Any]] = {
+    "margin": margin,
+    "type": lambda question: question.question_type,
+    "n_options": lambda question: len(question.annotation_ids),
+}
+_HIDDEN = {"features", "spans"}
+FIELDS = (*(field.name for field in fields(Question) if field.name not in _HIDDEN), *_DERIVED)
+"""What a condition may name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which questions of a dataset; an empty tuple or None leaves nothing out.
+
+    ``sample`` draws that many, balanced over tasks, then encodings, then question types; ``limit`` keeps the first so
+    many of what is left, in the order of the dataset.
+    """
+
+    tasks: tuple[str, ...] = ()
+    encodings: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    subsets: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    sample: int | None = None
+    limit: int | None = None
+    seed: int = 42
+
+
+class View(Sequence[Question]):
+    """Questions chosen from others, when they are first looked at."""
+
+    def __init__(self, source: Sequence[Question], select: Callable[[Sequence[Question]], Iterable[Question]]) -> None:
+        self._source = source
+        self._select = select
+
+    @cached_property
+    def _chosen(self) -> tuple[Question, ...]:
+        return tuple(self._select(self._source))
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, index: int) -> Question: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Question]: ...
+    def __getitem__(self, index: int | slice) -> Question | Sequence[Question]:
+        return self._chosen[index]
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self._chosen)
+
+
+def chosen(questions: Sequence[Question], choice: Choice) -> tuple[Question, ...]:
+    """The questions of ``choice``, in their order.
+
+    Raises
+    ------
+    UsageError
+        If a name occurs in no question, a condition cannot be read, or nothing is left.
+    """
+    kept: Sequence[Question] = questions
+    for option, field, values in (
+        ("--task", "task", choice.tasks),
+        ("--encoding", "encoding", choice.encodings),
+        ("--type", "question_type", choice.types),
+        ("--subset", "subset", choice.subsets),
+    ):
+        kept = _named(kept, questions, option, field, values)
+    for text in choice.where:
+        kept = tuple(filter(condition(text), kept))
+    if choice.sample is not None:
+        kept = balanced_sample(kept, choice.sample, choice.seed)
+    kept = tuple(islice(kept, choice.limit))
+    if questions and not kept:
+        raise UsageError("no question of the dataset fits all of --task, --encoding, --type, --subset and --where")
+    return kept
+
+
+def _named(
+    kept: Sequence[Question], all_questions: Sequence[Question], option: str, field: str, values: Collection[str]
+) -> Sequence[Question]:
+    if not values:
+        return kept
+    known = dict.fromkeys(name for question in all_questions for name in _as_tuple(getattr(question, field)))
+    for value in values:
+        if value not in known:
+            raise UsageError(f"{option} must be one of {', '.join(map(str, known))}, got {value!r}")
+    return tuple(q for q in kept if not set(values).isdisjoint(_as_tuple(getattr(q, field))))
+
+
+def balanced_sample(questions: Sequence[Question], number: int, seed: int = 42) -> tuple[Question, ...]:
+    """``number`` of the questions, drawn so that tasks have equal shares, and within each its encodings and types.
+
+    A task, encoding or type with too few leaves its share to the others. The same seed draws the same questions, and a
+    larger number draws all those of a smaller one. They come in their order.
+    """
+    shuffled = [questions[k] for k in rng_for(seed, "sample of questions").permutation(len(questions))]
+    names = ("task", "encoding", "question_type")
+    drawn = {question.id for question in islice(_in_turn(shuffled, names), number)}
+    return tuple(question for question in questions if question.id in drawn)
+
+
+def _in_turn(questions: Sequence[Question], names: tuple[str, ...]) -> Iterator[Question]:
+    """One of each group in turn until all are drawn; within a group likewise by the next name."""
+    if not names:
+        yield from questions
+        return
+    groups: dict[str, list[Question]] = defaultdict(list)
+    for question in questions:
+        groups[getattr(question, names[0])].append(question)
+    waiting = [_in_turn(group, names[1:]) for group in groups.values()]
+    while waiting:
+        left = []
+        for group in waiting:
+            for question in islice(group, 1):
+                yield question
+                left.append(group)
+        waiting = left
+
+
+def condition(text: str) -> Condition:
+    """The condition ``FIELD=VALUE``; also ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``~`` (contains).
+
+    A field of several values (``sources``, ``annotation_ids`` …) fits where one of them does, and ``!=`` where none is
+    equal. ``null`` stands for a field that is not set.
+
+    Raises
+    ------
+    UsageError
+        If there is no such field, or a number is compared with something else.
+    """
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--where must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}")
+    field, sign, value = found.groups()
+    if field not in FIELDS:
+        raise UsageError(f"--where must name one of {', '.join(FIELDS)}, got {field!r}")
+    fits = _comparison(text, sign, value)
+    if sign == "!=":
+        return lambda question: all(fits(item) for item in _values(question, field))
+    return lambda question: any(fits(item) for item in _values(question, field))
+
+
+def has_value(field: str, value: Any) -> Condition:
+    """The condition that a field has the value, or one of a list of values.
+
+    Raises
+    ------
+    UsageError
+        If there is no such field.
+    """
+    if field not in FIELDS:
+        raise UsageError(f"filter must name one of {', '.join(FIELDS)}, got {field!r}")
+    wanted = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    return lambda question: any(item in wanted for item in _values(question, field))
+
+
+def _values(question: Question, field: str) -> tuple[Any, ...]:
+    return _as_tuple(_DERIVED[field](question) if field in _DERIVED else getattr(question, field))
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _comparison(text: str, sign: str, value: str) -> Callable[[Any], bool]:
+    if sign in _ORDERED:
+        compare = _ORDERED[sign]
+        number = _as_number(value)
+        if number is None:
+            raise UsageError(f"--where {text}: {sign} must be followed by a number, got {value!r}")
+        return lambda item: (known := _as_number(item)) is not None and compare(known, number)
+    if sign == "~":
+        return lambda item: item is not None and value.lower() in str(item).lower()
+    equal = _equal(value)
+    return equal if sign == "=" else lambda item: not equal(item)
+
+
+def _equal(value: str) -> Callable[[Any], bool]:
+    number = _as_number(value)
+
+    def equal(item: Any) -> bool:
+        if item is None or value == _NULL:
+            return item is None and value == _NULL
+        return str(item) == value or (isinstance(item, int | float) and number is not None and item == number)
+
+    return equal
+
+
+def _as_number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

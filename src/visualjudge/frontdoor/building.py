@@ -1,0 +1,106 @@
+"""Make a judge dataset of a data folder."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.errors import Problem
+from visualjudge.frontdoor.data import Data
+
+if TYPE_CHECKING:
+    from visualjudge.dataset.engines import EngineName
+    from visualjudge.dataset.sampling import Caps
+    from visualjudge.prompts.prompt_set import PromptSet
+
+Progress = Callable[[str, int, int], None]
+_SHOWN = 3
+
+
+def build(
+    data: Data | str | Path,
+    out: str | Path,
+    *,
+    tasks: Sequence[str] | None = None,
+    subsets: Sequence[str] | None = None,
+    seed: int = 42,
+    caps: Caps | None = None,
+    prompts: str | Path | PromptSet | None = None,
+    prompt_version: str | None = None,
+    workers: int = 1,
+    engine: EngineName = "local",
+    skip_invalid: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Build a judge dataset and read it.
+
+    Parameters
+    ----------
+    data
+        A data folder, opened or by its path.
+    out
+        Folder of the dataset; must not exist yet, unless ``force`` is true and it is an older dataset.
+    tasks, subsets
+        Only these; None = all.
+    seed
+        Of every draw. The same data, seed and options give the same bytes.
+    caps
+        How many groups, pairs and annotations are drawn at most.
+    prompts, prompt_version
+        A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the answer), or a folder
+        of prompts of your own and their version.
+    workers
+        Processes; more than 1 needs ``if __name__ == "__main__":`` in a script.
+    skip_invalid
+        Whether to leave out invalid records without a warning.
+    progress
+        Called with a stage, how much of it is done, and how much there is.
+
+    Raises
+    ------
+    UsageError
+        If ``data`` is not a data folder, ``out`` exists, or an option does not fit.
+    DataError
+        If a file as a whole cannot be read, or no question can be asked.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> dataset = vj.build(example.data, example.out / "dataset", seed=42)
+    >>> dataset
+    Dataset(..., ... questions)
+    """
+    from visualjudge.dataset.build import Options
+    from visualjudge.dataset.build import build as build_dataset
+    from visualjudge.dataset.sampling import SUBSETS, Caps
+    from visualjudge.prompts.prompt_set import prompt_set
+
+    options = Options(
+        seed,
+        tuple(subsets or SUBSETS),
+        tuple(tasks) if tasks else None,
+        caps or Caps(),
+        prompts=prompt_set(prompts, prompt_version),
+    )
+    folder = data.path if isinstance(data, Data) else data
+    built = build_dataset(
+        folder,
+        out,
+        options,
+        workers=workers,
+        engine=engine,
+        force=force,
+        progress=progress or (lambda stage, done, total: None),
+    )
+    if built.problems and not skip_invalid:
+        warnings.warn(_left_out(built.problems), stacklevel=2)
+    return load_dataset(out)
+
+
+def _left_out(problems: Sequence[Problem]) -> str:
+    first = "; ".join(map(str, problems[:_SHOWN]))
+    return f"{len(problems)} invalid records were left out: {first}{'; …' if len(problems) > _SHOWN else ''}"

@@ -1,0 +1,260 @@
+"""Put a dataset to a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import wait as wait_for_futures
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+
+from visualjudge.clients.base import Client
+from visualjudge.clients.sync import submit
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.errors import UsageError
+from visualjudge.frontdoor.run import Run
+from visualjudge.judges.asks import Judge
+from visualjudge.judges.question import Mode, QuestionJudge
+from visualjudge.runs.budget import Budget, Limits, Prices
+from visualjudge.runs.judging import Options, check_pictures, run_judge
+from visualjudge.runs.runner import Listener, Stop
+
+if TYPE_CHECKING:
+    from visualjudge.dataset.choosing import Choice
+
+Result = TypeVar("Result")
+_LOOK_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A judge that needs no network: ``random``, ``first``, ``oracle:P[,bias=B][,slope=S]`` or ``sharpness``."""
+
+    model: str
+    seed: int = 42
+
+
+Asked = Client | Judge | Baseline
+
+
+def client(
+    backend: str = "api", *, model: str | None = None, cache: str | Path | bool = True, **fields: Any
+) -> Client | Baseline:
+    """What is asked: a model behind a backend, with retries and a cache of replies.
+
+    Parameters
+    ----------
+    backend
+        ``"api"`` (any server that speaks OpenAI chat completions), ``"vllm"``, ``"google"``, ``"anthropic"``,
+        ``"transformers"``, a registered one, or ``"baseline"`` for a judge that needs no network.
+    model
+        As the server names it; for a baseline such as ``"oracle:0.8"``.
+    cache
+        Whether replies are kept in the user's cache folder, or the folder to keep them in.
+    fields
+        What the backend takes: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``, ``timeout`` (seconds) …;
+        also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels). A key is better left in the environment.
+
+    Raises
+    ------
+    UsageError
+        If the backend or a field is unknown, or the model is missing.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> vj.client("vllm", model="Qwen/Qwen2.5-VL-7B-Instruct", base_url="http://127.0.0.1:8000/v1").model
+    'Qwen/Qwen2.5-VL-7B-Instruct'
+    >>> vj.client("baseline", model="oracle:0.8")
+    Baseline(model='oracle:0.8', seed=42)
+    """
+    if not model:
+        raise UsageError("--model is missing")
+    if backend == "baseline":
+        return Baseline(model, **fields)
+    from visualjudge.clients.cache import default_cache_dir
+    from visualjudge.clients.registry import open_client
+
+    place = default_cache_dir() if cache is True else Path(cache) if cache else None
+    given = {name: value for name, value in fields.items() if value is not None}
+    return open_client({"backend": backend, "model_name": model, **given}, cache_dir=place)
+
+
+class JudgeOptions(TypedDict, total=False):
+    """The options of :func:`judge`; what they mean and their defaults are with :func:`judge_async`."""
+
+    choice: Choice | None
+    swap: bool
+    repeats: int
+    limit: int | None
+    concurrency: int
+    resume: bool
+    retry_errors: bool
+    accept_changes: bool
+    mode: Mode
+    retries: int
+    seed: int | None
+    name: str | None
+    limits: Limits | None
+    prices: Prices | None
+
+
+def judge(
+    dataset: Dataset | str | Path,
+    asked: Asked,
+    out: str | Path,
+    *,
+    progress: bool = True,
+    **options: Unpack[JudgeOptions],
+) -> Run:
+    """Put the questions of a dataset to a judge; each verdict is on disk before the next is reported.
+
+    Works in scripts and in notebooks. An interrupt lets calls in flight finish and gives back what there is;
+    ``resume=True`` goes on. A second interrupt cancels them.
+
+    Parameters
+    ----------
+    dataset
+        A dataset (a slice or sample of one, too), or its folder.
+    asked
+        What :func:`client` gives, or a judge of your own (:class:`~visualjudge.judges.asks.Judge`).
+    out
+        Folder of the run.
+    progress
+        Whether to show how far it is.
+    options
+        As :func:`judge_async`.
+
+    Raises
+    ------
+    UsageError
+        If ``out`` holds a run and ``resume`` is false, or another run.
+    DataError
+        If an image of the dataset is missing.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> dataset = vj.load_dataset(example.dataset)
+    >>> run = vj.judge(dataset, vj.client("baseline", model="oracle:1.0"), example.out / "run", swap=True)
+    >>> run.missing
+    0
+    >>> run.statuses["ok"] == len(run)
+    True
+    """
+    with _display(progress) as listener:
+        return wait(lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options))
+
+
+async def judge_async(
+    dataset: Dataset | str | Path,
+    asked: Asked,
+    out: str | Path,
+    *,
+    choice: Choice | None = None,
+    swap: bool = False,
+    repeats: int = 1,
+    limit: int | None = None,
+    concurrency: int = 16,
+    resume: bool = False,
+    retry_errors: bool = False,
+    accept_changes: bool = False,
+    mode: Mode = "text",
+    retries: int = 0,
+    seed: int | None = None,
+    name: str | None = None,
+    limits: Limits | None = None,
+    prices: Prices | None = None,
+    on_event: Listener | None = None,
+    stop: Stop | None = None,
+) -> Run:
+    """As :func:`judge`, to be awaited.
+
+    Parameters
+    ----------
+    choice
+        Which questions; None = all.
+    swap
+        Ask pairwise questions in both orders.
+    repeats
+        Number of samples per question and order.
+    limit
+        Only the first so many questions.
+    concurrency
+        Most calls in flight at once.
+    resume, retry_errors, accept_changes
+        Go on with the run in ``out``; ask again what ended in an api_error; go on although settings differ.
+    mode
+        How an answer is asked for.
+    retries
+        How often an unreadable reply is asked for again.
+    seed
+        Sent to the server.
+    name
+        The judge's name in reports; None = the model.
+    limits, prices
+        What the run may spend.
+    on_event
+        Called with the state of the run after each verdict.
+
+    Examples
+    --------
+    In a notebook, or any other coroutine::
+
+        run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini", swap=True)
+    """
+    read = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    read = read if choice is None else read.choose(choice)
+    check_pictures(read, read.questions[:limit])
+    options = Options(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
+    chosen = judge_of(asked, read.root, mode, retries, seed)
+    budget = Budget(limits, prices)
+    report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop)
+    return Run(out, read, report)
+
+
+def judge_of(asked: Asked, root: Path, mode: Mode = "text", retries: int = 0, seed: int | None = None) -> Judge:
+    """The judge that asks ``asked`` the questions of the dataset at ``root``."""
+    if isinstance(asked, Baseline):
+        from visualjudge.judges.baseline import baseline_judge
+
+        return baseline_judge(asked.model, root, seed=asked.seed if seed is None else seed)
+    if callable(asked):
+        return asked
+    return QuestionJudge(asked, root, mode, retries, seed)
+
+
+def wait(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
+    """The result of ``work(stop)``, which runs beside a loop that may be running here.
+
+    The first interrupt asks it to stop, the second cancels it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At the second interrupt.
+    """
+    stop = Stop()
+    future = submit(work(stop))
+    while True:
+        try:
+            wait_for_futures([future], timeout=_LOOK_EVERY_S)  # bounded: Windows interrupts no unbounded wait
+            if future.done():
+                return future.result()
+        except KeyboardInterrupt:
+            if stop.reason is not None:
+                future.cancel()
+                raise
+            stop.request("stopped by an interrupt")
+
+
+@contextmanager
+def _display(shown: bool) -> Iterator[Listener | None]:
+    if not shown:
+        yield None
+        return
+    from visualjudge.runs.progress import Display
+
+    with Display() as display:
+        yield display.update

@@ -1,0 +1,125 @@
+"""A run, finished or not, as Python sees it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.tokens import token_counts
+from visualjudge.showing import as_pandas, html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from visualjudge.dataset.folder import Dataset
+    from visualjudge.judges.asks import Key
+    from visualjudge.records import Verdict
+    from visualjudge.runs.judging import RunReport
+
+
+class Run:
+    """The verdicts of one judge on one dataset.
+
+    Parameters
+    ----------
+    path
+        The run's folder.
+    dataset
+        What was asked; None where the run was opened from disk.
+    report
+        How the last invocation ended; None likewise.
+    """
+
+    def __init__(self, path: str | Path, dataset: Dataset | None = None, report: RunReport | None = None) -> None:
+        self.path = Path(path)
+        self.dataset = dataset
+        self.report = report
+        self._folder = RunFolder(path)
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """``run.json``: who was asked what, with which settings."""
+        return self._folder.manifest()
+
+    @cached_property
+    def verdicts(self) -> dict[Key, Verdict]:
+        """Each verdict by the question's id, the order ("AB" or "BA") and the repeat, counted from 0."""
+        return self._folder.verdicts()
+
+    @property
+    def judge(self) -> str:
+        """The judge's name."""
+        return str(self.manifest.get("judge") or self.path.name)
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """Number of verdicts by status."""
+        return Counter(verdict.status for verdict in self.verdicts.values())
+
+    @property
+    def missing(self) -> int:
+        """Verdicts that are not there yet."""
+        asked = self.manifest.get("asked")
+        return max(0, asked - len(self.verdicts)) if isinstance(asked, int) else 0
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a verdict; ``value`` as text, ``score`` as a number where the question asked for one."""
+        import polars as pl
+
+        rows = list(self.verdicts.values())
+        tokens = [token_counts(row.usage) for row in rows]
+        texts = ("id", "order", "status", "cause", "raw_response")
+        columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in texts}
+        columns["value"] = [str(row.value) for row in rows]
+        numbers: dict[str, list[Any]] = {
+            name: [getattr(row, name) for row in rows] for name in ("probability_a", "expected_score", "latency_s")
+        }
+        numbers["score"] = [None if isinstance(row.value, str) else float(row.value) for row in rows]
+        counts = {
+            "repeat": [row.repeat for row in rows],
+            "tokens_in": [pair[0] for pair in tokens],
+            "tokens_out": [pair[1] for pair in tokens],
+        }
+        schema = {**dict.fromkeys(columns, pl.String), **dict.fromkeys(numbers, pl.Float64)}
+        schema |= dict.fromkeys(counts, pl.Int64)
+        return pl.DataFrame({**columns, **numbers, **counts}, schema=schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As :meth:`to_polars`, for pandas."""
+        return as_pandas(self)
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, int]] = [*self.statuses.most_common()]
+        if self.missing:
+            rows.append(("missing", self.missing))
+        return html_table(f"{self.judge}: {len(self)} verdicts in {self.path}", ("status", "verdicts"), rows)
+
+    def __repr__(self) -> str:
+        missing = f", {self.missing} missing" if self.missing else ""
+        return f"Run({str(self.path)!r}, {self.judge}, {len(self)} verdicts{missing})"
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run folder that ``judge`` wrote.
+
+    Raises
+    ------
+    DataError
+        If there is no run at ``path``.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> vj.open_run(example.run).statuses
+    Counter({'ok': ...})
+    """
+    run = Run(path)
+    _ = run.verdicts
+    return run
