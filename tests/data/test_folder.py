@@ -48,8 +48,8 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     (DET, _record(DET, _box(GOOD_BOX), metadata=[]), "metadata", "valid dictionary"),
     (DET, _record(DET, None), "prediction", "valid dictionary"),
     (DET, _record(DET, {}), "prediction.detections", "list of objects"),
-    (DET, _record(DET, _box([1, float("nan"), 5, 5])), "prediction.detections[0].bbox", "not a finite number"),
-    (DET, _record(DET, _box([1, 1, float("inf"), 5])), "prediction.detections[0].bbox", "not a finite number"),
+    (DET, _record(DET, _box([1, float("nan"), 5, 5])), "prediction.detections[0].bbox", "a finite number"),
+    (DET, _record(DET, _box([1, 1, float("inf"), 5])), "prediction.detections[0].bbox", "a finite number"),
     (DET, _record(DET, _box([9, 9, 5, 5])), "prediction.detections[0].bbox", "x2 < x1"),
     (DET, _record(DET, _box([1, 1, 5])), "prediction.detections[0].bbox", "must be [x1, y1, x2, y2]"),
     (DET, _record(DET, _box(GOOD_BOX, label=" ")), "prediction.detections[0].label", "not empty"),
@@ -173,7 +173,7 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
         ({"file": "photo.png", "width": 7}, "width: says 7, the picture photo.png has 64"),
         ({"file": "photo.png", "height": "48"}, "height: input should be a valid integer"),
         ({"file": "photo.png", "mask": "small.png"}, "mask: is 4×4"),
-        ({"file": "cut.txt"}, "not a picture"),
+        ({"file": "cut.txt"}, "not an image"),
         ([], "is an object"),
     ],
 )
@@ -195,17 +195,40 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path
         ('{"a": 1}', "is not a JSON array"),
         ('[{"a": 1}', "is not a JSON array"),
         ('[{"a": {"b": 1}', "cut short"),
+        ('{"a": 1}\n{"b": 1}', "name it .jsonl"),
         ('[{"a": 1} {"b": 2}]', "unexpected text at byte"),
         ("[1, 2]", "not a JSON array of objects"),
         ('[{"a": tru}]', "is not JSON"),
         ("", "is empty"),
     ],
 )
-def test_file_that_is_no_array_is_an_error_that_names_it(folder: Path, text: str, reason: str) -> None:
+def test_file_that_is_no_array_is_a_problem_that_names_it(folder: Path, text: str, reason: str) -> None:
     (folder / "annotations/object_detection_annotations.json").write_text(text)
-    with pytest.raises(DataError, match=r"object_detection_annotations\.json") as raised:
-        open_folder(folder).entries("object_detection")
-    assert reason in str(raised.value)
+    data = open_folder(folder)
+    assert data.entries("object_detection") == []
+    said = " ".join(map(str, data.problems))
+    assert "object_detection_annotations.json" in said
+    assert reason in said
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '{"annotation_id": 1,, "x"}',
+        "garbage",
+        "{}}",
+        '{"final_score": 1' + "0" * 5000 + "}",
+        '{"source": "\\ud800"}',
+        '{"a":' * 2000 + "1" + "}" * 2000,
+    ],
+)
+def test_one_malformed_record_costs_one_record(folder: Path, bad: str) -> None:
+    good = [json.dumps(detection(k, 5.0 + k)) for k in range(4)]
+    text = "[\n" + ",\n".join([good[0], good[1], bad, good[2], good[3]]) + "\n]"
+    (folder / "annotations/object_detection_annotations.json").write_text(text)
+    data = open_folder(folder)
+    assert len(data.entries("object_detection")) == 4
+    assert data.problems
 
 
 def test_brackets_and_quotes_in_strings_are_no_structure(folder: Path) -> None:

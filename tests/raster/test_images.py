@@ -65,7 +65,7 @@ def test_size_of_a_plain_png_is_read_without_decoding_it(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("name", "content", "reason"), [
     ("none.png", None, "no such file"),
-    ("text.png", b"hello", "not a picture"),
+    ("text.png", b"hello", "not an image"),
     ("cut.png", b"cut", "cannot be decoded"),
 ])  # fmt: skip
 def test_unreadable_picture_is_named(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from visualjudge.clients.base import ImagePart
 from visualjudge.clients.download import fetch_image
@@ -23,7 +23,7 @@ from visualjudge.clients.limits import LARGEST_IMAGE_FILE
 from visualjudge.clients.sync import run_sync
 from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
-from visualjudge.raster.images import png_bytes, rgb_of, rgb_of_array
+from visualjudge.raster.images import opened, png_bytes, rgb_of, rgb_of_array
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
@@ -97,14 +97,11 @@ def image_of_bytes(data: bytes, name: str) -> ImagePart:
     """The bytes of an image file as they are if a server reads them rightly, else what they show, as PNG."""
     if _plain_png(data):
         return ImagePart(data)
-    try:
-        with Image.open(io.BytesIO(data)) as picture:
-            upright = picture.getexif().get(_ORIENTATION, 1) == 1
-            if picture.format in _MIMES and picture.mode in _PLAIN_MODES and upright:
-                return ImagePart(data, _MIMES[picture.format])
-            return _of_picture(picture)
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DataError(f"{name}: not a picture: {error}") from None
+    with opened(io.BytesIO(data), name) as picture:
+        upright = picture.getexif().get(_ORIENTATION, 1) == 1
+        if picture.format in _MIMES and picture.mode in _PLAIN_MODES and upright:
+            return ImagePart(data, _MIMES[picture.format])
+        return _of_picture(picture)
 
 
 def _plain_png(data: bytes) -> bool:

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import cv2
 import numpy as np
-from PIL import Image
 
 from visualjudge.clients.base import Client, Identity, ImagePart, Part, Reply, Request
 from visualjudge.clients.wrapping import Wrapping
-from visualjudge.raster.images import png_bytes, rgb_of
+from visualjudge.errors import DataError, TransportError
+from visualjudge.raster.images import opened, png_bytes, rgb_of
 
 _KEPT = 256
 
 
 def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
     """``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG), and what was done."""
-    with Image.open(io.BytesIO(part.data)) as picture:
+    with opened(io.BytesIO(part.data), "image") as picture:
         width, height = picture.size
         scale = longest_side / max(width, height)
         if scale >= 1:
@@ -53,15 +53,19 @@ class Shrinking(Wrapping):
         for part in request.parts:
             if isinstance(part, ImagePart):
                 number += 1
-                part, note = self._small(part)
+                part, note = self._small(part, number)
                 notes += [f"image {number} {note}"] if note else []
             parts.append(part)
         reply = await self.inner.ask(replace(request, parts=tuple(parts)), attempt=attempt)
         return replace(reply, notes=(*reply.notes, *notes))
 
-    def _small(self, part: ImagePart) -> tuple[ImagePart, str | None]:
+    def _small(self, part: ImagePart, number: int) -> tuple[ImagePart, str | None]:
         if part.sha256 not in self._done:
             if len(self._done) >= _KEPT:
                 self._done.pop(next(iter(self._done)))
-            self._done[part.sha256] = shrink(part, self.longest_side)
+            try:
+                self._done[part.sha256] = shrink(part, self.longest_side)
+            except DataError as error:
+                said = f"image {number} cannot be resized: {error}"
+                raise TransportError(said, cause="unreadable image", retryable=False) from None
         return self._done[part.sha256]

@@ -21,7 +21,7 @@ from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePa
 from visualjudge.clients.openai_protocol import schema_notes
 from visualjudge.clients.parameters import Sampling
 from visualjudge.errors import TransportError, UsageError
-from visualjudge.raster.images import rgb_of
+from visualjudge.raster.images import opened, rgb_of
 
 DEFAULT_MAX_TOKENS = 512
 NO_SCHEMA = "this backend does not enforce a schema; asked without"
@@ -259,5 +259,5 @@ def _messages(request: Request) -> list[Mapping[str, Any]]:
 
 
 def _picture(part: ImagePart) -> Image.Image:
-    with Image.open(io.BytesIO(part.data)) as picture:
+    with opened(io.BytesIO(part.data), "image") as picture:
         return Image.fromarray(rgb_of(picture))

@@ -8,6 +8,7 @@ where its prediction lies; :func:`check_entry` and :meth:`Entry.load` look into 
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from visualjudge.records import Annotation, ImageRecord, Size
 from visualjudge.tasks import TASKS, task_named
 
 SUFFIX = "_annotations"
+_CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +113,22 @@ class DataFolder:
     def entries(self, task: str) -> list[Entry]:
         """All annotations of ``task`` that hold together by themselves, sorted by ``annotation_id``.
 
-        What is wrong with the others is added to ``problems``. An ``annotation_id`` that occurs twice takes out every
-        record that bears it: which one was meant cannot be told.
+        What is wrong with the others, or with the file as a whole, is added to ``problems``. An ``annotation_id``
+        that occurs twice takes out every record that bears it: which one was meant cannot be told.
 
         Raises
         ------
         DataError
-            If the file as a whole cannot be read.
+            If there is no file of the task.
         """
         task_named(task)
         if task not in self.files:
             raise DataError(f"{self.root}: has no annotations/{task}{SUFFIX}.json (.jsonl, .parquet)")
-        read = list(self._read(task))
+        try:
+            read = list(self._read(task))
+        except DataError as error:
+            self.problems.append(self._file_problem(task, error))
+            read = []
         times = Counter(entry.annotation.annotation_id for entry in read)
         for name, count in times.items():
             if count > 1:
@@ -141,6 +147,10 @@ class DataFolder:
             else:
                 self.problems.append(checked.problem)
 
+    def _file_problem(self, task: str, error: DataError) -> Problem:
+        name = self.files[task].name
+        return Problem(name, "the file", "records", str(error).removeprefix(f"{name}: "))
+
     def _read(self, task: str) -> Iterator[Entry]:
         path = self.files[task]
         source = path
@@ -150,6 +160,9 @@ class DataFolder:
         images = self._images(task)
         for position, (span, raw) in enumerate(spans(source)):
             try:
+                if isinstance(raw, DataError):
+                    reason = str(raw).removeprefix(f"{path.name}: ")
+                    raise InvalidRecord(Problem(path.name, f"record {position + 1}", "record", reason))
                 annotation = annotation_from_wire(raw, file=path.name, task=task, position=position)
                 self._check_image(annotation, images, path.name)
             except InvalidRecord as error:
@@ -235,6 +248,9 @@ def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
         return Checked(labels=_checked(prediction.labels))
     except DataError as error:
         return Checked(_as_problem(error, entry, root))
+    except Exception as error:  # the seam to foreign records: what no check foresaw costs this record, not the build
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return Checked(_as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root))
 
 
 def image_size(record: ImageRecord, root: Path) -> Size:
@@ -273,8 +289,8 @@ def _field(name: str, read: Any) -> Any:
 
 def _checked(labels: tuple[str, ...]) -> tuple[str, ...]:
     for label in labels:
-        if IMAGE_MARK in label or label.splitlines() != [label]:
-            raise DataError(f"label: {label!r} is not one line of text without {IMAGE_MARK!r}")
+        if IMAGE_MARK in label or label.splitlines() != [label] or _CONTROL.search(label):
+            raise DataError(f"label: {label!r} is not one line of text without {IMAGE_MARK!r} and control characters")
     return labels
 
 

@@ -19,7 +19,12 @@ import orjson
 
 from visualjudge.errors import DataError
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
+"""A string or a brace. A string that is never closed goes to the end, so that no byte is looked at twice."""
+_BLANK = re.compile(rb"\s*+")
+_COMMA = re.compile(rb"\s*+,\s*+")
+_END = re.compile(rb"\s*+\]\s*+")
+_BOM = b"\xef\xbb\xbf"
 _PARQUET_BATCH = 256
 FORMATS = (".json", ".jsonl", ".parquet")
 
@@ -46,23 +51,36 @@ class Span:
 
 
 def parsed(text: bytes, file: str) -> Any:
-    """``text`` as JSON: quickly, and once more by the lenient parser where the quick one refuses (NaN)."""
+    """``text`` as JSON: quickly, and once more by the lenient parser where the quick one refuses (NaN).
+
+    Raises
+    ------
+    DataError
+        If it is not JSON, is nested too deeply, or holds a number or text that JSON cannot hold again: an integer of
+        more than 64 bits, half of a surrogate pair.
+    """
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{file}: is not JSON: {error}") from None
+        pass
+    try:
+        value = json.loads(text)
+        orjson.dumps(value)
+    except (ValueError, RecursionError, TypeError) as error:
+        raise DataError(f"{file}: is not JSON: {' '.join(str(error).split())[:200]}") from None
+    return value
 
 
 def spans(path: Path) -> Iterator[tuple[Span, Any]]:
     """Each record of a ``.json`` or ``.jsonl`` file with its span, in the file's order.
 
+    What is no record comes as a :class:`DataError` that says why, in its place: a record that is not JSON by itself,
+    text between two records, a last record that is cut short.
+
     Raises
     ------
     DataError
-        If the file is not a JSON array, or a line of it is not JSON.
+        If the file is empty or does not begin as a JSON array.
     """
     scan = _lines if path.suffix == ".jsonl" else _array
     with path.open("rb") as file:
@@ -71,56 +89,67 @@ def spans(path: Path) -> Iterator[tuple[Span, Any]]:
                 return
             raise DataError(f"{path.name}: is empty, and should be a JSON array")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            for start, stop in scan(content, path.name):
-                yield Span(str(path), start, stop), parsed(content[start:stop], path.name)
+            for start, stop, flaw in scan(content, path.name):
+                found = _tried(content[start:stop], path.name) if flaw is None else DataError(flaw)
+                yield Span(str(path), start, stop), found
 
 
-def _lines(content: mmap.mmap, name: str) -> Iterator[tuple[int, int]]:
-    start, end = 0, len(content)
+def _tried(text: bytes, file: str) -> Any:
+    try:
+        return parsed(text, file)
+    except DataError as error:
+        return error
+
+
+Place = tuple[int, int, str | None]
+"""Where a record begins and ends, and why it is none, if it is none."""
+
+
+def _lines(content: mmap.mmap, name: str) -> Iterator[Place]:
+    start, end = 3 if content[:3] == _BOM else 0, len(content)
     while start < end:
         newline = content.find(b"\n", start)
         stop = end if newline < 0 else newline
-        if content[start:stop].strip():
-            yield start, stop
+        if not _BLANK.fullmatch(content, start, stop):
+            yield start, stop, None
         start = stop + 1
 
 
-def _array(content: mmap.mmap, name: str) -> Iterator[tuple[int, int]]:
+def _array(content: mmap.mmap, name: str) -> Iterator[Place]:
     """Objects at depth 1 of an array: strings are skipped whole, so that only real braces are counted."""
     place = _opening(content, name)
-    depth, start, first = 0, place, True
+    depth, start, gap = 0, place, _BLANK
     for token in _TOKEN.finditer(content, place):
         mark = content[token.start() : token.start() + 1]
         if mark == b"{":
             if depth == 0:
-                _check_gap(content[place : token.start()], name, place, first)
-                start, first = token.start(), False
+                start = token.start()
+                if not gap.fullmatch(content, place, start):
+                    yield place, start, _unexpected(name, place)
+                gap = _COMMA
             depth += 1
-        elif mark == b"}":
+        elif mark == b"}" and depth:
             depth -= 1
             if depth == 0:
                 place = token.end()
-                yield start, place
-            if depth < 0:
-                break
-    if depth != 0:
-        raise DataError(f"{name}: is not JSON: cut short, or a brace too many")
-    if content[place:].strip() != b"]":
-        raise DataError(f"{name}: is not a JSON array of objects: unexpected text at byte {place}")
+                yield start, place, None
+    if depth:
+        yield start, len(content), f"{name}: is not JSON: cut short at the end of the file"
+    elif not _END.fullmatch(content, place):
+        yield place, len(content), _unexpected(name, place)
+
+
+def _unexpected(name: str, place: int) -> str:
+    return f"{name}: is not a JSON array of objects: unexpected text at byte {place}"
 
 
 def _opening(content: mmap.mmap, name: str) -> int:
-    place = 3 if content[:3] == b"\xef\xbb\xbf" else 0
-    while content[place : place + 1].isspace():
-        place += 1
+    place = 3 if content[:3] == _BOM else 0
+    place = _BLANK.match(content, place).end()  # type: ignore[union-attr]
     if content[place : place + 1] != b"[":
-        raise DataError(f"{name}: is not a JSON array (it begins with {content[place : place + 12]!r})")
+        hint = "; name it .jsonl if it has one record a line" if content[place : place + 1] == b"{" else ""
+        raise DataError(f"{name}: is not a JSON array (it begins with {content[place : place + 12]!r}){hint}")
     return place + 1
-
-
-def _check_gap(gap: bytes, name: str, place: int, first: bool) -> None:
-    if gap.strip() != (b"" if first else b","):
-        raise DataError(f"{name}: is not a JSON array of objects: unexpected text at byte {place}")
 
 
 def spool_parquet(path: Path) -> Path:

@@ -6,6 +6,7 @@ is repaired behind the owner's back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -17,6 +18,9 @@ from visualjudge.tasks import TASKS
 
 IMAGE_MARK = "<image>"
 """What stands for a picture in a prompt; no text of the data may hold it."""
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+LONGEST_TEXT = 20_000
+"""Characters of a text of a record: a prompt, an id, a source."""
 LONGEST_NAME = 180
 """Bytes of an image_id: it becomes part of a file name, and file systems stop at 255."""
 
@@ -33,8 +37,15 @@ def _short(text: str) -> str:
     return text
 
 
-Name = Annotated[str, StringConstraints(min_length=1), AfterValidator(_without_mark), AfterValidator(_short)]
-Line = Annotated[str, StringConstraints(min_length=1), AfterValidator(_without_mark)]
+def _writable(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("must not hold control characters or halves of surrogate pairs")
+    return text
+
+
+Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)]
+Name = Annotated[Text, StringConstraints(min_length=1), AfterValidator(_without_mark), AfterValidator(_short)]
+Line = Annotated[Text, StringConstraints(min_length=1), AfterValidator(_without_mark)]
 Pixels = Annotated[int, Field(gt=0)]
 Wire = TypeVar("Wire", bound=BaseModel)
 
@@ -52,7 +63,7 @@ class AnnotationWire(BaseModel):
     prompt: Line | None = None
     prediction: dict[str, Any]
     final_score: Annotated[float, Field(ge=0, le=10)]
-    source: str | None = None
+    source: Text | None = None
     metadata: dict[str, Any] | None = None
 
 

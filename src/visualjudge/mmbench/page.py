@@ -19,7 +19,7 @@ from visualjudge.mmbench.pictures import image_part
 from visualjudge.mmbench.records import ScoredRow
 from visualjudge.mmbench.summary import Model, column_names, lines, percent
 from visualjudge.mmbench.table import Table
-from visualjudge.raster.images import rgb_of
+from visualjudge.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 MEASURES = {"accuracy": "vanilla", "circular_accuracy": "circular"}
@@ -90,11 +90,8 @@ def _thumbnail(table: Table, line: ScoredRow) -> str:
     if "image" not in table.columns:
         raise DataError("the table has no column image")
     part = image_part(table, line.row)
-    try:
-        with Image.open(io.BytesIO(part.data)) as picture:
-            small = Image.fromarray(rgb_of(picture))
-    except (OSError, ValueError, SyntaxError) as error:
-        raise DataError(f"it cannot be decoded: {error}") from None
+    with opened(io.BytesIO(part.data), "image") as picture:
+        small = Image.fromarray(rgb_of(picture))
     small.thumbnail((PICTURE_SIDE, PICTURE_SIDE))
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=85)

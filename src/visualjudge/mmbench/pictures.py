@@ -8,13 +8,11 @@ import io
 import re
 from collections.abc import Callable, Sequence
 
-from PIL import Image, UnidentifiedImageError
-
 from visualjudge.clients.base import ImagePart
-from visualjudge.errors import InvalidRecord, Problem
+from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.mmbench.records import Row
 from visualjudge.mmbench.table import Table
-from visualjudge.raster.images import png_bytes, rgb_of
+from visualjudge.raster.images import opened, png_bytes, rgb_of
 
 SENT_AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _DATA_URL = re.compile(r"data:[^,]{0,100};base64,")
@@ -32,10 +30,10 @@ def image_part(table: Table, row: Row) -> ImagePart:
     if kind in SENT_AS_THEY_ARE:
         return ImagePart(data, SENT_AS_THEY_ARE[kind])
     try:
-        with Image.open(io.BytesIO(data)) as picture:
+        with opened(io.BytesIO(data), "image") as picture:
             return ImagePart(png_bytes(rgb_of(picture)), "image/png")
-    except (OSError, ValueError, SyntaxError) as error:
-        raise table.invalid(row, "image", f"the picture cannot be decoded: {error}") from None
+    except DataError as error:
+        raise table.invalid(row, "image", str(error)) from None
 
 
 def picture_problems(
@@ -67,7 +65,7 @@ def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
         reason = f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
         raise table.invalid(row, "image", reason) from None
     try:
-        with Image.open(io.BytesIO(data)) as picture:
+        with opened(io.BytesIO(data), "the decoded bytes") as picture:
             return data, str(picture.format)
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        raise table.invalid(row, "image", "the decoded bytes are not a picture") from None
+    except DataError as error:
+        raise table.invalid(row, "image", str(error)) from None

@@ -46,7 +46,7 @@ def _read(payload: Payload, _reading: Reading) -> Detections:
     for k, item in enumerate(fields.objects(payload, "detections")):
         where = f"detections[{k}]"
         box = fields.box(item.get("bbox"), f"{where}.bbox")
-        items.append(Detection(fields.label(item, where), box, fields.score(item), fields.crowd(item)))
+        items.append(Detection(fields.label(item, where), box, fields.score(item, where), fields.crowd(item)))
     return Detections(tuple(items))
 
 

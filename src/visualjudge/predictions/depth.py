@@ -50,10 +50,10 @@ def _read(payload: Payload, reading: Reading) -> DepthMap:
 
 
 def _scale(stated: Any) -> float:
-    scale = 1.0 if stated is None else stated
-    if not isinstance(scale, int | float) or not np.isfinite(scale) or scale <= 0:
-        raise DataError(f"scale: must be a number above 0, got {scale!r}")
-    return float(scale)
+    scale = 1.0 if stated is None else fields.number(stated, "scale")
+    if scale <= 0:
+        raise DataError(f"scale: must be a number above 0, got {scale:g}")
+    return scale
 
 
 def _write(prediction: DepthMap, writing: Writing) -> dict[str, Any]:

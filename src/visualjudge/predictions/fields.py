@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.predictions.base import Payload
+from visualjudge.raster.limits import LARGEST_COORDINATE
 from visualjudge.records import Size, Xyxy
+
+LONGEST_LABEL = 500
+LARGEST_NUMBER = 1e15
 
 
 def objects(payload: Payload, field: str) -> list[Payload]:
@@ -26,13 +31,24 @@ def label(item: Payload, where: str) -> str:
     text = item.get("label")
     if not isinstance(text, str) or not text.strip():
         raise DataError(f"{where}.label: must be text that is not empty")
+    if len(text) > LONGEST_LABEL:
+        raise DataError(f"{where}.label: must be at most {LONGEST_LABEL} characters long, got {len(text)}")
     return text
 
 
-def score(item: Payload) -> float | None:
+def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
+    """A finite number of bounded size; text, booleans, lists and objects are none."""
+    plain = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+    if not plain or not abs(value) <= largest:  # NaN compares false; an int of any length compares
+        shown = f"{value!r}"[:40] if plain and not isinstance(value, int) else type(value).__name__
+        raise DataError(f"{field}: must be a finite number of at most {largest:g}, got {shown}")
+    return float(value)
+
+
+def score(item: Payload, where: str = "") -> float | None:
     """The confidence of an item, or None."""
     value = item.get("score")
-    return None if value is None else float(value)
+    return None if value is None else number(value, f"{where}.score" if where else "score")
 
 
 def crowd(item: Payload) -> bool:
@@ -44,9 +60,7 @@ def box(value: Any, field: str) -> Xyxy:
     """[x1, y1, x2, y2] in pixels."""
     if not isinstance(value, list | tuple | np.ndarray) or len(value) != 4:
         raise DataError(f"{field}: must be [x1, y1, x2, y2]")
-    if not all(isinstance(v, int | float | np.number) and np.isfinite(v) for v in value):
-        raise DataError(f"{field}: contains a value that is not a finite number")
-    x1, y1, x2, y2 = (float(v) for v in value)
+    x1, y1, x2, y2 = (number(v, field, largest=LARGEST_COORDINATE) for v in value)
     if x2 < x1 or y2 < y1:
         raise DataError(f"{field}: must be [x1, y1, x2, y2], got x2 < x1 or y2 < y1 (is it [x, y, width, height]?)")
     return x1, y1, x2, y2
@@ -64,7 +78,9 @@ def path(stored: Any, root: Path | None) -> Path:
     """A path of the payload, below ``root`` where that is given."""
     if not isinstance(stored, str | Path):
         raise DataError(f"must be a path, got {type(stored).__name__}")
-    return root / stored if root else Path(stored)
+    if root is None:
+        return Path(stored)
+    return confined_path(root, stored, of="the data folder") if isinstance(stored, str) else root / stored
 
 
 def named_file(field: str) -> Callable[[Payload], Iterator[tuple[str, str]]]:

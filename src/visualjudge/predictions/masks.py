@@ -118,7 +118,7 @@ def _read_items(items: Sequence[Payload], name: str, reading: Reading) -> Masks:
             sizes = fields.height_width(mask.size), fields.height_width(size)
             raise DataError(f"{field}: mask is {sizes[0]}, the image {sizes[1]} (height×width)")
         size = mask.size
-        read.append(Instance(fields.label(item, where), mask, fields.score(item), fields.crowd(item)))
+        read.append(Instance(fields.label(item, where), mask, fields.score(item, where), fields.crowd(item)))
     return Masks(size or (0, 0), tuple(read))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from visualjudge.errors import DataError
 from visualjudge.predictions import fields
 from visualjudge.predictions.base import Payload, Prediction, PredictionType, Reading, Writing
+from visualjudge.raster.limits import LARGEST_COORDINATE
 from visualjudge.records import BoolArray, FloatArray, Xyxy
 
 KEYPOINT_NUMBERS = 51
@@ -54,20 +55,22 @@ def _read(payload: Payload, _reading: Reading) -> People:
     for k, item in enumerate(fields.objects(payload, "persons")):
         points = _keypoints(item.get("keypoints"), f"persons[{k}].keypoints")
         bbox = fields.box(item["bbox"], f"persons[{k}].bbox") if item.get("bbox") is not None else None
-        area = None if item.get("area") is None else float(item["area"])
-        people.append(Person(points, bbox, area, fields.crowd(item), fields.score(item)))
+        area = None if item.get("area") is None else fields.number(item["area"], f"persons[{k}].area")
+        people.append(Person(points, bbox, area, fields.crowd(item), fields.score(item, f"persons[{k}]")))
     return People(tuple(people))
 
 
 def _keypoints(numbers: Any, field: str) -> FloatArray:
     if not isinstance(numbers, list | tuple | np.ndarray) or np.size(numbers) != KEYPOINT_NUMBERS:
         raise DataError(f"{field}: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
+    if isinstance(numbers, list | tuple) and not all(isinstance(v, int | float) for v in numbers):
+        raise DataError(f"{field}: contains a value that is not a number")
     try:
         points = np.asarray(numbers, dtype=np.float64).reshape(17, 3)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{field}: contains a value that is not a number") from None
-    if not np.isfinite(points).all():
-        raise DataError(f"{field}: contains a value that is not a finite number")
+    if not (np.abs(points) <= LARGEST_COORDINATE).all():  # NaN compares false
+        raise DataError(f"{field}: contains a value that is not a finite number of at most {LARGEST_COORDINATE:g}")
     return points
 
 

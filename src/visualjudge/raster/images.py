@@ -1,12 +1,13 @@
-"""Pictures and depth maps: reading with everything applied that a viewer applies, and fast PNG writing."""
+"""Images and depth maps: reading with everything applied that a viewer applies, and fast PNG writing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import cv2
 import numpy as np
@@ -15,6 +16,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from visualjudge.atomic import write_bytes
 from visualjudge.errors import DataError
+from visualjudge.raster.arrays import read_npy, read_npz, read_pfm
+from visualjudge.raster.limits import MOST_CHUNKS, check_pixels
 from visualjudge.records import FloatArray, Pixels, Size
 
 try:
@@ -22,6 +25,8 @@ try:
 except ImportError:  # no wheel for this platform: OpenCV writes PNG too, some ten times slower
     fpng = None
 
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
+"""Formats that are read. Others of Pillow's run programs (PostScript) or are no images of a data set."""
 _ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
 _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
@@ -36,18 +41,18 @@ def read_rgb(path: str | Path) -> Pixels:
         If the file is missing, is no picture, or is cut short.
     """
     with opened(path) as picture:
-        try:
-            return rgb_of(picture)
-        except (OSError, ValueError, SyntaxError) as error:
-            raise DataError(f"{path}: picture cannot be decoded: {error}") from None
+        return rgb_of(picture)
 
 
 def rgb_of(picture: Image.Image) -> Pixels:
     """A PIL picture as H×W×3 uint8 RGB, by the same rules as :func:`read_rgb`."""
+    check_pixels("an image", picture.size[::-1])
+    if picture.mode == "F":
+        raise DataError("an image must have integer samples, got floating point; convert it to 8 or 16 bits")
     upright = ImageOps.exif_transpose(picture) if _ORIENTED.get() else picture
     if upright.mode in _SIXTEEN_BIT_MODES:
-        deep = np.asarray(upright, dtype=np.float64)
-        gray = np.clip(np.rint(deep / 257.0), 0, 255).astype(np.uint8)
+        deep = np.clip(np.asarray(upright), 0, 65535).astype(np.uint32)
+        gray = ((deep + 128) // 257).astype(np.uint8)  # rounds to nearest: 257 is odd, so there are no ties
         return np.repeat(gray[:, :, None], 3, axis=2)
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         rgba = upright.convert("RGBA")
@@ -78,10 +83,7 @@ def read_gray(path: str | Path) -> NDArray[Any]:
     A picture of several channels gives its largest channel, so that a mask saved as RGB still reads.
     """
     with opened(path) as picture:
-        try:
-            values = np.asarray(picture)
-        except (OSError, ValueError, SyntaxError) as error:
-            raise DataError(f"{path}: picture cannot be decoded: {error}") from None
+        values = np.asarray(picture)
     if values.ndim == 3:
         channels = values[:, :, :3] if values.shape[2] >= 3 else values[:, :, :1]
         return np.asarray(channels.max(axis=2))
@@ -128,11 +130,8 @@ def check_picture(path: str | Path) -> None:
         If it is not an image, is cut short or is damaged.
     """
     with opened(path) as picture:
-        try:
-            picture.draft("L", (1, 1))
-            picture.load()
-        except (OSError, ValueError, SyntaxError, EOFError) as error:
-            raise DataError(f"{path}: image cannot be decoded: {error}") from None
+        picture.draft("L", (1, 1))
+        picture.load()
 
 
 def read_depth(path: str | Path) -> FloatArray:
@@ -140,17 +139,12 @@ def read_depth(path: str | Path) -> FloatArray:
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
-    try:
-        if file.suffix.lower() in (".npy", ".npz"):
-            stored = np.load(file, allow_pickle=False)
-            values = stored[stored.files[0]] if file.suffix.lower() == ".npz" else stored
-        elif file.suffix.lower() == ".pfm":
-            values = read_pfm(file)
-        else:
-            _check_one_channel(file)
-            values = read_gray(file)
-    except (OSError, ValueError, EOFError, IndexError) as error:
-        raise DataError(f"{file}: depth map cannot be read: {error}") from None
+    read = _ARRAYS.get(file.suffix.lower())
+    if read is None:
+        _check_one_channel(file)
+        values = read_gray(file)
+    else:
+        values = _map_of(file, read)
     if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
         values = values[0] if values.shape[0] == 1 else values[:, :, 0]
     if values.ndim != 2:
@@ -175,16 +169,14 @@ def _check_one_channel(file: Path) -> None:
         )
 
 
-def read_pfm(path: str | Path) -> FloatArray:
-    """A portable float map (Debevec's PFM): one channel, rows stored bottom to top, sign of scale = byte order."""
-    with Path(path).open("rb") as file:
-        if file.readline().strip() != b"Pf":
-            raise ValueError("not a single-channel PFM")
-        width, height = (int(v) for v in file.readline().split())
-        order = "<f4" if float(file.readline()) < 0 else ">f4"
-        values = np.frombuffer(file.read(width * height * 4), dtype=order)
-    rows: FloatArray = values.reshape(height, width)[::-1].astype(np.float64)
-    return rows
+_ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {".npy": read_npy, ".npz": read_npz, ".pfm": read_pfm}
+
+
+def _map_of(file: Path, read: Callable[[Path], NDArray[Any]]) -> NDArray[Any]:
+    try:
+        return read(file)
+    except Exception as error:  # a header of foreign bytes goes through NumPy's and Python's own parsers
+        raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
 
 
 def png_bytes(pixels: Pixels) -> bytes:
@@ -205,26 +197,48 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
 
 def _png_chunks(path: str | Path) -> set[bytes]:
     """Types of a PNG's chunks, found by seeking: Pillow decodes the whole picture to see those behind the pixels."""
-    found = set()
+    found: set[bytes] = set()
     with Path(path).open("rb") as file:
         file.seek(8)
-        while len(header := file.read(8)) == 8:
+        for _ in range(MOST_CHUNKS):
+            header = file.read(8)
+            if len(header) < 8:
+                return found
             found.add(header[4:])
             file.seek(int.from_bytes(header[:4], "big") + 4, 1)
-    return found
+    return _MAY_TELL_ORIENTATION
 
 
-def opened(path: str | Path) -> Image.Image:
-    """An image file, its header read.
+@contextmanager
+def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
+    """An image file whose header was read and whose size is within bounds; pixels are decoded when asked for.
+
+    The seam to image decoders: whatever they raise, in here or in the block, is a DataError that names the file, or
+    ``name`` where that is given.
 
     Raises
     ------
     DataError
-        If the file is missing or is not an image.
+        If it is missing, of a format that is not read, too large, cut short or damaged.
     """
+    name = name or (str(path) if isinstance(path, str | Path) else "the bytes")
     try:
-        return Image.open(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # check_pixels decides
+            picture = Image.open(path, formats=FORMATS)
+        with picture:
+            check_pixels("an image", picture.size[::-1])
+            yield picture
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError) as error:
-        raise DataError(f"{path}: not a picture: {error}") from None
+        raise DataError(f"{name}: no such file") from None
+    except UnidentifiedImageError:
+        raise DataError(f"{name}: not an image of a format that is read ({', '.join(FORMATS)})") from None
+    except DataError as error:
+        named = str(error).startswith(name)
+        raise (error if named else DataError(f"{name}: {error}")) from None
+    except Exception as error:
+        raise DataError(f"{name}: image cannot be decoded: {_said(error)}") from None
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

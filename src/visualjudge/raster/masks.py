@@ -11,13 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pycocotools import mask as coco_mask
 
+from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.raster.images import opened, read_gray
+from visualjudge.raster.limits import LARGEST_VERTEX, LONGEST_OUTLINE, MOST_POINTS, check_pixels
 from visualjudge.records import Mask, Size
 
 Runs = NDArray[np.int64]
 MOST_BETWEEN = 0.2
 """Share of the pixels of a mask file that may be neither black nor white."""
+_NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
+_LONGEST_RUN = 2**40
+_MOST_DIGITS = 7
+"""Digits of a number in compressed counts beyond its first: 8 of 5 bits are far above any run."""
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 
 
@@ -47,7 +53,10 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
         If ``size`` or ``counts`` is missing or malformed, or the counts do not fill the size.
     """
     size = _rle_size(rle)
+    check_pixels("a mask", size)
     runs = _runs(rle.get("counts"))
+    if len(runs) and runs.max() > size[0] * size[1]:
+        raise DataError(f"RLE counts hold a run of {int(runs.max())}, longer than {size[0]}×{size[1]}")
     if int(runs.sum()) != size[0] * size[1]:
         raise DataError(f"RLE counts add up to {int(runs.sum())}, not to {size[0]}×{size[1]}")
     return _mask_from_runs(runs, size)
@@ -55,16 +64,37 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
 
 def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
     """The union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as pycocotools does."""
-    rings = []
-    for ring in polygons:
-        if len(ring) < 6 or len(ring) % 2:
-            raise DataError("a polygon is a flat list of at least 3 points: x, y, x, y, x, y")
-        if not all(isinstance(v, int | float) and np.isfinite(v) for v in ring):
-            raise DataError("a polygon's coordinates are finite numbers")
-        rings.append([float(v) for v in ring])
+    check_pixels("a mask", size)
+    if sum(map(len, polygons)) > 2 * MOST_POINTS:
+        raise DataError(f"the polygons of a mask must have at most {MOST_POINTS} points")
+    rings = [_ring(ring) for ring in polygons]
+    if sum(map(_outline, rings)) > LONGEST_OUTLINE:
+        raise DataError(f"the outline of a mask must be at most {LONGEST_OUTLINE} pixels long")
     if not rings:
         return empty_mask(size)
-    return _mask_from_coco(coco_mask.merge(coco_mask.frPyObjects(rings, *size)))
+    return _mask_from_coco(coco_mask.merge(coco_mask.frPyObjects([ring.tolist() for ring in rings], *size)))
+
+
+def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
+    """A polygon that native code can take, as x, y, x, y, …"""
+    if len(ring) < 6 or len(ring) % 2:
+        raise DataError("a polygon is a flat list of at least 3 points: x, y, x, y, x, y")
+    if not set(map(type, ring)) <= _NUMBERS:
+        raise DataError("a polygon's coordinates must be numbers")
+    try:
+        values = np.array(ring, dtype=np.float64)
+    except OverflowError:
+        values = np.array([np.inf])
+    if not (np.abs(values) <= LARGEST_VERTEX).all():  # NaN compares false
+        raise DataError(f"a polygon's coordinates must be finite and at most {LARGEST_VERTEX:g}")
+    return values
+
+
+def _outline(ring: NDArray[np.float64]) -> int:
+    """Pixels along a polygon, at least one for each point."""
+    points = ring.reshape(-1, 2)
+    steps = np.abs(np.roll(points, -1, axis=0) - points).max(axis=1)
+    return int(steps.sum()) + len(points)
 
 
 def mask_from_png(path: str | Path) -> Mask:
@@ -131,7 +161,7 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
         case {"size": _, "counts": _}:
             return mask_from_rle(segmentation)
         case str() | Path():
-            return mask_from_png(root / segmentation if root else segmentation)
+            return mask_from_png(_file(segmentation, root))
         case list() | tuple():
             if size is None:
                 raise DataError("polygons alone do not tell the image size: give size=(height, width)")
@@ -145,6 +175,12 @@ def resized_mask(mask: Mask, size: Size) -> Mask:
     if mask.size == size:
         return mask
     return mask_from_array(cv2.resize(mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST))
+
+
+def _file(stated: str | Path, root: Path | None) -> Path:
+    if root is None or isinstance(stated, Path):
+        return (root or Path()) / stated
+    return confined_path(root, stated, of="the data folder")
 
 
 def rle_of(mask: Mask) -> dict[str, Any]:
@@ -185,8 +221,8 @@ def _mask_from_runs(runs: Runs, size: Size) -> Mask:
 
 def _runs(counts: Any) -> Runs:
     if isinstance(counts, list):
-        if not all(isinstance(run, int) and not isinstance(run, bool) and run >= 0 for run in counts):
-            raise DataError("RLE counts are whole numbers of 0 and above")
+        if not set(map(type, counts)) <= {int} or (counts and not 0 <= min(counts) <= max(counts) < _LONGEST_RUN):
+            raise DataError("RLE counts must be whole numbers of 0 and above")
         return np.array(counts, dtype=np.int64)
     if not isinstance(counts, str | bytes):
         raise DataError("an RLE's counts are a string or a list of numbers")
@@ -208,7 +244,7 @@ def _compressed_runs(counts: bytes) -> Runs:
         raise DataError("RLE counts are cut short")
     ends = np.flatnonzero(closing)
     starts = np.concatenate([[0], ends[:-1] + 1])
-    if (ends - starts).max() > 8:
+    if (ends - starts).max() > _MOST_DIGITS:
         raise DataError("RLE counts hold a number that is too long")
     shifts = 5 * (np.arange(len(codes)) - np.repeat(starts, ends - starts + 1))
     values = np.add.reduceat((codes & 0x1F) << shifts, starts)

@@ -1,0 +1,57 @@
+"""Bounds on foreign images, masks and arrays, checked before anything is decoded. docs/security.md lists them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from visualjudge.errors import DataError, UsageError
+
+PIXELS_VARIABLE = "VISUALJUDGE_MAX_PIXELS"
+MOST_PIXELS = 50_000_000
+"""Pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` says otherwise."""
+MOST_POINTS = 100_000
+"""Points of the polygons of one mask."""
+LONGEST_OUTLINE = 4_000_000
+"""Pixels along the polygons of one mask: the native rasteriser needs memory for each."""
+LARGEST_COORDINATE = 1e15
+"""Pixels from the origin, of boxes and keypoints: products of four stay finite."""
+LARGEST_VERTEX = 1e7
+"""Pixels from the origin, of polygons: the native rasteriser crashes above 1e9."""
+MOST_CHUNKS = 1_000
+"""Chunks of a PNG that are looked at for an orientation."""
+
+
+def most_pixels() -> int:
+    """The bound in force.
+
+    Raises
+    ------
+    UsageError
+        If the environment variable is not a number of pixels.
+    """
+    stated = os.environ.get(PIXELS_VARIABLE)
+    if stated is None:
+        return MOST_PIXELS
+    if not (stated.isascii() and stated.isdigit() and int(stated[:18]) > 0):
+        raise UsageError(f"{PIXELS_VARIABLE} must be a number of pixels above 0, got {stated[:40]!r}")
+    return int(stated[:18])
+
+
+def check_pixels(what: str, shape: Sequence[int]) -> None:
+    """Refuse an array of ``shape`` (height, width, and further axes) before it is made.
+
+    Raises
+    ------
+    DataError
+        If an axis is negative, or height × width is above the bound.
+    """
+    if len(shape) < 2 or any(side < 0 for side in shape):
+        raise DataError(f"{what} must be H×W, got shape {tuple(shape)}"[:200])
+    number = 1
+    for side in shape:
+        number *= side
+    bound = most_pixels()
+    if number > bound * (4 if len(shape) > 2 else 1):
+        size = "×".join(map(str, shape))[:100]
+        raise DataError(f"{what} must have at most {bound} pixels, got {size}; {PIXELS_VARIABLE} sets the bound")
