@@ -43,9 +43,10 @@ def _writable(text: str) -> str:
     return text
 
 
+_Filled = StringConstraints(min_length=1, max_length=LONGEST_TEXT)
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)]
-Name = Annotated[Text, StringConstraints(min_length=1), AfterValidator(_without_mark), AfterValidator(_short)]
-Line = Annotated[Text, StringConstraints(min_length=1), AfterValidator(_without_mark)]
+Line = Annotated[str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark)]
+Name = Annotated[str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark), AfterValidator(_short)]
 Pixels = Annotated[int, Field(gt=0)]
 Wire = TypeVar("Wire", bound=BaseModel)
 
