@@ -82,3 +82,18 @@ def test_unknown_error_type_lists_those_there_are(coco: Path) -> None:
     result = perturb(coco, "--error-type", "blur")
     assert isinstance(result.exception, UsageError)
     assert "localization" in str(result.exception)
+
+
+def test_with_truth_puts_the_clean_truth_into_each_group(coco: Path) -> None:
+    assert perturb(coco, "--per-image", "3", "--with-truth", "--id-prefix", "set-").exit_code == 0
+    with open_folder(coco / "data") as folder:
+        notes = list(folder.annotations("object_detection"))
+    groups: dict[Any, list[Any]] = {}
+    for note in notes:
+        groups.setdefault((note.image_id, note.error_type), []).append(note)
+    assert {image_id for image_id, _ in groups} == {"set-1", "set-2"}
+    for members in groups.values():
+        (truth,) = [note for note in members if note.source == "truth"]
+        assert (truth.final_score, truth.metadata["severity"]) == (10.0, 0.0)
+        assert len(members) > 1
+        assert max(note.final_score for note in members if note is not truth) < 10

@@ -45,20 +45,38 @@ def perturb(
     gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, as 0.001 or 1/256.")] = "1",
     gt_inverse: Annotated[bool, typer.Option(help="The depth truth is a disparity.")] = False,
     boxes: Annotated[bool, typer.Option("--boxes", help="Referring: a box stands in for a mask.")] = False,
+    with_truth: Annotated[bool, typer.Option("--with-truth", help="Put the clean truth into each group.")] = False,
+    id_prefix: Annotated[str, typer.Option(help="Put before each image_id.")] = "",
+    id_from: Annotated[
+        str, typer.Option(help="image_id is the file name without suffix (name), or folder_name (folder).")
+    ] = "name",
     replace: Annotated[bool, typer.Option("--replace", help="Take the place of older records of these ids.")] = False,
     skip_invalid: Annotated[bool, typer.Option("--skip-invalid", help="Exit with 0 although records are bad.")] = False,
 ) -> None:
     """Put one named type of error at a time into ground truth, at rising severity, and score each result."""
     from visualjudge.cli.progress import stages
+    from visualjudge.data.importers.ids import Ids, renamed
     from visualjudge.data.writer import FolderWriter
     from visualjudge.perturb.samples import Made, perturb_samples, surroundings
 
-    read = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
+    from_files = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
+    ids = Ids(id_prefix, id_from)
+
+    def read() -> Found:
+        return renamed(from_files(), ids)
+
     writer, done = FolderWriter(out, task, replace=replace), Made()
     with stages() as progress:
         around = surroundings(read())
         made = perturb_samples(
-            writer, read(), around, levels=per_image, seed=seed, wanted=error_type, file=Path(gt).name
+            writer,
+            read(),
+            around,
+            levels=per_image,
+            seed=seed,
+            wanted=error_type,
+            with_truth=with_truth,
+            file=Path(gt).name,
         )
         for number, state in enumerate(made, 1):
             done = state

@@ -16,6 +16,7 @@ from visualjudge.demo.photographs import Photograph, photographs, smaller, stere
 from visualjudge.perturb.catalogue import error_types
 from visualjudge.perturb.groups import graded, labels_shown
 from visualjudge.perturb.levels import Scene
+from visualjudge.perturb.samples import TRUTH
 from visualjudge.predictions import (
     DepthMap,
     Detection,
@@ -98,7 +99,7 @@ def _grade(
     image_id = image_id or photo.name
     scene = Scene(photo.size, labels, LEVELS, degraded, others)
     for error_type in errors or error_types(pages.task):
-        group = graded(pages.task, error_type, truth, scene, seed=seed, key=f"{image_id} {prompt}")
+        group = graded(pages.task, error_type, truth, scene, seed=seed, key=f"{image_id} {prompt}", with_truth=True)
         shown = labels_shown(truth, group) if classed else None
         for item in group:
             pages.add(
@@ -108,7 +109,7 @@ def _grade(
                 error_type=error_type,
                 prompt=prompt,
                 final_score=item.final_score,
-                source=f"{error_type} {item.severity:.2f}",
+                source=f"{error_type} {item.severity:.2f}" if item.severity else TRUTH,
                 metadata={"severity": item.severity},
             )
 

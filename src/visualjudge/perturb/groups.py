@@ -14,7 +14,7 @@ from visualjudge.seeding import Key
 
 @dataclass(frozen=True, eq=False)
 class Graded:
-    """One prediction with a known error: its severity in (0, 1] and its score in 0..10."""
+    """One prediction with a known error: its severity in (0, 1] and its score in 0..10; severity 0 is no error."""
 
     error_type: str
     severity: float
@@ -31,6 +31,7 @@ def graded(
     seed: int,
     key: Key,
     base: Prediction | None = None,
+    with_truth: bool = False,
     **options: Any,
 ) -> list[Graded]:
     """A group of predictions of one truth with one type of error, severity rising and score falling.
@@ -44,6 +45,8 @@ def graded(
         Names the truth (image, class of interest): the same key draws the same errors.
     base
         What the errors are put into, where that is not the truth itself: the truth without its crowd regions.
+    with_truth
+        Begin the group with the prediction that has no error, at severity 0: "right against slightly wrong".
     options
         Go to :func:`visualjudge.metrics.score`.
     """
@@ -51,11 +54,13 @@ def graded(
     if not applies(task, error_type, start, scene):
         return []
     kept: list[Graded] = []
+    if with_truth:
+        kept.append(Graded(error_type, 0.0, start, score(task, start, truth, **options)))
     for severity, prediction in perturbed(task, error_type, start, scene, seed=seed, key=key):
         value = score(task, prediction, truth, **options)
         if not kept or value < kept[-1].final_score:
             kept.append(Graded(error_type, severity, prediction, value))
-    return kept
+    return kept if len(kept) > with_truth else []
 
 
 def labels_shown(truth: Prediction, group: list[Graded]) -> tuple[str, ...] | None:

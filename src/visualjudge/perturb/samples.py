@@ -17,6 +17,9 @@ from visualjudge.raster.images import picture_size, read_rgb
 from visualjudge.records import Annotation, Mask
 from visualjudge.tasks import TASKS, Task
 
+TRUTH = "truth"
+"""Source of the prediction without an error."""
+
 
 @dataclass(eq=False)
 class Surroundings:
@@ -56,6 +59,7 @@ def perturb_samples(
     levels: int,
     seed: int,
     wanted: Sequence[str] | None = None,
+    with_truth: bool = False,
     file: str = "",
     **options: Any,
 ) -> Iterator[Made]:
@@ -67,6 +71,8 @@ def perturb_samples(
         Severities a group, at most: those that do not lower the score are left out.
     wanted
         Error types to make; all of the task's by default.
+    with_truth
+        Put the clean truth into each group, at severity 0.
     options
         Go to :func:`visualjudge.metrics.score`.
 
@@ -83,7 +89,8 @@ def perturb_samples(
             done.problems.append(sample)
         else:
             try:
-                _add(writer, sample, task, _scene(sample, task, around, levels), names, seed, done, options)
+                scene = _scene(sample, task, around, levels)
+                _add(writer, sample, task, scene, names, seed, done, {"with_truth": with_truth, **options})
             except DataError as error:
                 where, colon, reason = str(error).partition(": ")
                 done.problems.append(Problem(file, sample.image_id, where if colon else "truth", reason or where))
@@ -137,7 +144,7 @@ def _add(
 
 
 def _annotation(writer: FolderWriter, sample: Sample, item: Graded, shown: tuple[str, ...] | None) -> Annotation:
-    source = f"{item.error_type} {item.severity:.2f}"
+    source = f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
     name = ":".join(part for part in (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key) if part)
     return Annotation(
         annotation_id=name,
