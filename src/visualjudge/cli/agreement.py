@@ -26,6 +26,9 @@ def agreement(
     ] = None,
     level: Annotated[str, typer.Option(help="Krippendorff's alpha: nominal, ordinal or interval.")] = "ordinal",
     json: Annotated[Path | None, typer.Option("--json", help="Where the figures go as JSON.")] = None,
+    as_published: Annotated[
+        str | None, typer.Option(help="Also the table as others computed it (viescore), beside the right one.")
+    ] = None,
 ) -> None:
     """How far does a judge agree with people, and people with each other (the ceiling)?
 
@@ -50,9 +53,12 @@ def agreement(
         tables.append(table)
         problems += found
     tables += [_run_table(folder) for folder in run or []]
+    every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
-        result = plain(figures(pl.concat(tables, how="diagonal"), judge or (), level=level))  # type: ignore[arg-type]
+        result = plain(figures(every, judge or (), level=level))  # type: ignore[arg-type]
     _show(result, Console())
+    if as_published is not None:
+        result = {**result, "as_published": _published(every, judge or [], as_published)}
     if json is not None:
         write_json(json, result)
     for problem in problems:
@@ -60,6 +66,17 @@ def agreement(
     if problems:
         typer.echo(f"visualjudge: {len(problems)} ratings left out", err=True)
         raise typer.Exit(1)
+
+
+def _published(ratings: Any, judges: list[str], scheme: str) -> Any:
+    """Print the cells as published beside Fisher's means; as JSON."""
+    from visualjudge.analysis.decisions.pages import published_table
+    from visualjudge.analysis.decisions.published import as_published
+    from visualjudge.analysis.decisions.shapes import published_json
+
+    cells = as_published(ratings, judges, scheme=scheme)
+    typer.echo(published_table(cells, scheme).text())
+    return published_json(cells, scheme)
 
 
 def _run_table(folder: Path) -> Any:

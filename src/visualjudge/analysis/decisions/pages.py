@@ -8,7 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.cascade import Cascade
     from visualjudge.analysis.decisions.correct import Leaderboard
+    from visualjudge.analysis.decisions.published import PublishedCell
 
 Interval = tuple[float, float]
 
@@ -99,6 +101,28 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     return tuple(out)
 
 
-def join_notes(parts: Sequence[str]) -> str:
-    """Sentences in one paragraph."""
-    return " ".join(part.rstrip(".") + "." for part in parts)
+def cascade_table(found: Cascade) -> Table:
+    """What the cascade does, beside each judge alone."""
+    rows = (
+        (found.cheap, number(found.cheap_accuracy.value), span(found.cheap_accuracy.interval), "0 %"),
+        (found.expensive, number(found.expensive_accuracy.value), span(found.expensive_accuracy.interval), "100 %"),
+        ("cascade", number(found.accuracy.value), span(found.accuracy.interval), f"{1 - found.saved:.0%}"),
+    )
+    kept = found.threshold
+    notes = [found.answer, f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}."]
+    if found.tokens_saved is not None:
+        notes.append(f"Tokens saved: {found.tokens_saved:.0%} of the expensive judge's.")
+    return Table(("Judge", "Right", "95 %", "Asks the expensive judge"), rows, tuple(notes))
+
+
+def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
+    """Cells as published beside the right figure."""
+    rows = tuple(
+        (cell.dimension, cell.rater, number(cell.published, 4), number(cell.fisher, 4), str(len(cell.by_source)))
+        for cell in cells
+    )
+    note = (
+        f"As published ({scheme}): tanh of the mean of Spearman's ρ over sources. Right: Fisher's mean, "
+        "tanh of the mean of arctanh ρ."
+    )
+    return Table(("Dimension", "Rater", "As published", "Right", "Sources"), rows, (note,))

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.card import Card, JudgeCard
+    from visualjudge.analysis.decisions.cascade import Accuracy, Cascade
+    from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
+    from visualjudge.analysis.decisions.published import PublishedCell
+    from visualjudge.analysis.decisions.system import KindOfSystem
+    from visualjudge.analysis.statistics import Calibration
+    from visualjudge.analysis.statistics.systems import Favour
+    from visualjudge.judges.cascade import CascadeRule
 
 Json = dict[str, Any]
 Interval = tuple[float, float]
@@ -53,3 +62,151 @@ def _row(row: CorrectedRow) -> Json:
         "lee": lee,
         "bradley_terry": strength,
     }
+
+
+# ---------------------------------------------------------------- the card
+
+
+def card_json(card: Card) -> Json:
+    """``{"judges": [{"judge", "checks": [...], "system": {...}}]}``."""
+    return {"judges": [_judge(found) for found in card.judges], "least_images": card.thresholds.least_images}
+
+
+def _judge(found: JudgeCard) -> Json:
+    radius = found.score_radius
+    return {
+        "judge": found.judge,
+        "simulated": found.simulated,
+        "state": found.state,
+        "answer": found.answer,
+        "checks": [_check(line) for line in found.checks],
+        "system": _system(found),
+        "probabilities": None if found.probabilities is None else _calibration(found.probabilities),
+        "score_radius": None
+        if radius is None
+        else {"value": radius.value, "alpha": radius.alpha, "n": radius.n, "images": radius.images},
+    }
+
+
+def _check(line: Check) -> Json:
+    return {
+        "name": line.name,
+        "value": line.value,
+        "ci95": _pair(line.interval),
+        "threshold": line.threshold.value,
+        "direction": line.threshold.direction,
+        "state": line.state,
+        "images": line.images,
+        "why": line.why,
+    }
+
+
+def _system(found: JudgeCard) -> Json:
+    """The figures of the main kind of question, and beside them those of every kind."""
+    main = found.system.main
+    names = ("kind", "tau_b", "ci95", "pair_order", "pair_order_ci95", "spa", "spa_ci95", "smallest_gap", "images")
+    empty: Json = {**dict.fromkeys(names), "sources": []}
+    top = empty if main is None else _kind(main)
+    return {**top, "by_kind": {kind.kind: _kind(kind) for kind in found.system.kinds}}
+
+
+def _kind(kind: KindOfSystem) -> Json:
+    found = kind.found
+    return {
+        "kind": kind.kind,
+        "measure": kind.measure,
+        "tau_b": found.tau_b.value,
+        "ci95": _pair(found.tau_b.interval),
+        "pair_order": found.pair_order.value,
+        "pair_order_ci95": _pair(found.pair_order.interval),
+        "spa": found.spa.value,
+        "spa_ci95": _pair(found.spa.interval),
+        "smallest_gap": found.smallest_gap,
+        "effective_labels_per_label": kind.worth,
+        "self_preference": None if kind.self_preference is None else _favour(kind.self_preference),
+        "images": found.images,
+        "sources": [
+            {
+                "source": name,
+                "judged": float(found.judged[s]),
+                "true": float(found.true[s]),
+                "rank_set": _pair(found.ranks[s]),
+                "bias": _favour(found.favours[s]),
+            }
+            for s, name in enumerate(kind.names)
+        ],
+    }
+
+
+def _favour(found: Favour) -> Json:
+    return {"value": found.value, "ci95": _pair(found.interval), "p": found.p}
+
+
+def _calibration(found: Calibration) -> Json:
+    return {
+        "brier": found.brier.value,
+        "brier_ci95": _pair(found.brier.interval),
+        "ece": found.ece.value,
+        "ece_ci95": _pair(found.ece.interval),
+        "n": found.n,
+        "images": found.images,
+        "bins": [{"stated": b.stated, "observed": b.observed, "n": b.n} for b in found.bins],
+    }
+
+
+# ---------------------------------------------------------------- the cascade, and tables as published
+
+
+def cascade_json(found: Cascade) -> Json:
+    """The rule, what it promises, and what it would have done."""
+    kept = found.threshold
+
+    def accuracy(measured: Accuracy) -> Json:
+        return {"value": measured.value, "ci95": _pair(measured.interval)}
+
+    return {
+        "cheap": found.cheap,
+        "expensive": found.expensive,
+        "rule": {
+            "threshold": found.rule.threshold,
+            "by": found.rule.by,
+            "asks": [list(ask) for ask in found.rule.asks],
+        },
+        "risk": kept.alpha,
+        "delta": kept.delta,
+        "kept": found.saved,
+        "errors_kept": kept.errors,
+        "errors_bound": kept.bound,
+        "saved": found.saved,
+        "tokens_saved": found.tokens_saved,
+        "accuracy": {
+            "cheap": accuracy(found.cheap_accuracy),
+            "expensive": accuracy(found.expensive_accuracy),
+            "cascade": accuracy(found.accuracy),
+        },
+        "questions": found.questions,
+        "images": found.images,
+        "answer": found.answer,
+    }
+
+
+def rule_json(rule: CascadeRule) -> Json:
+    """The rule as ``visualjudge judge --cascade`` reads it."""
+    return {"threshold": rule.threshold, "by": rule.by, "asks": [list(ask) for ask in rule.asks]}
+
+
+def published_json(cells: Sequence[PublishedCell], scheme: str) -> Json:
+    """Cells as published beside Fisher's means."""
+    rows = [
+        {
+            "rater": cell.rater,
+            "kind": cell.kind,
+            "dimension": cell.dimension,
+            "published": cell.published,
+            "spearman": cell.fisher,
+            "by_source": dict(cell.by_source),
+            "items": cell.items,
+        }
+        for cell in cells
+    ]
+    return {"scheme": scheme, "rows": rows}

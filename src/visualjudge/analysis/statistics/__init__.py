@@ -13,6 +13,9 @@ Every result has ``.value`` and, where one can be given, ``.interval`` (low, hig
     cascade                the threshold at which a risk is kept               Jung et al. 2024
     sampling               draws of known, unequal probability                 Madow 1949
     ranks                  which ranks each system may have                    Mogstad et al. 2024
+    systems                the order of systems by a judge and by the truth    Kocmi et al. 2021
+    shares, jackknife      shares of verdicts that come in images
+    correlation, alpha, paired, bias, strengths
 """
 
 from __future__ import annotations

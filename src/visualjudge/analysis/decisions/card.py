@@ -1,0 +1,242 @@
+"""The card of a judge on one page: may I rank my models with it, and what it has shown of itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.analyse import Analysis, analyse
+from visualjudge.analysis.decisions.checks import (
+    NOT_ASKED,
+    Check,
+    Evidence,
+    State,
+    Thresholds,
+    check,
+    read_thresholds,
+)
+from visualjudge.analysis.decisions.people import omega
+from visualjudge.analysis.decisions.system import System, system
+from visualjudge.analysis.figures import Ends, Estimate, JudgeResult
+from visualjudge.analysis.join import Study, clusters_of
+from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
+from visualjudge.analysis.statistics.shares import one_share
+
+Interval = tuple[float, float]
+
+RADIUS_ALPHA = 0.1
+SURER = 3.29 / 1.96
+"""From a 95 % interval to a 99.9 % one: skill is not to be shown by chance."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeCard:
+    """One judge: its checks, its system card, and how far its probabilities and scores can be taken at their word."""
+
+    judge: str
+    simulated: bool
+    checks: tuple[Check, ...]
+    system: System
+    probabilities: Calibration | None
+    score_radius: ConformalRadius | None
+
+    @property
+    def answer(self) -> str:
+        """May the sources be ranked with this judge? One sentence."""
+        return answer(self)
+
+    @property
+    def state(self) -> State:
+        """fail if any check fails; pass if the order of sources and every check that was asked pass."""
+        states = {line.name: line.state for line in self.checks}
+        if "fail" in states.values():
+            return "fail"
+        asked = [line.state for line in self.checks if line.value is not None]
+        return "pass" if states["order_of_sources"] == "pass" and set(asked) == {"pass"} else "not_shown"
+
+
+@dataclass(frozen=True, eq=False)
+class Card:
+    """The cards of all judges, and the thresholds that they were held to."""
+
+    judges: tuple[JudgeCard, ...]
+    thresholds: Thresholds
+
+    def _repr_html_(self) -> str:
+        from visualjudge.analysis.decisions.card_page import body
+
+        return body(self)
+
+    def __str__(self) -> str:
+        from visualjudge.analysis.decisions.card_page import text
+
+        return text(self)
+
+
+def card(
+    runs: Sequence[str | Path],
+    *,
+    dataset: str | Path | None = None,
+    thresholds: str | Path | None = None,
+    people: Sequence[str | Path] = (),
+    epsilon: float = 0.2,
+    seed: int = 0,
+) -> Card:
+    """The card of every judge in ``runs``.
+
+    Parameters
+    ----------
+    thresholds
+        YAML with checks, least_images and families; None: the thresholds that ship with the package.
+    people
+        Ratings by people of the items that the runs scored (``item, source, rater, dimension, score``; item = image,
+        dimension = task, scores 0..10), for ω, with ``epsilon`` for the cost of a person's answer.
+
+    Raises
+    ------
+    DataError
+        If a run, the thresholds or the ratings cannot be read.
+    """
+    rules = read_thresholds(thresholds)
+    return card_of(analyse(runs, dataset=dataset, seed=seed), rules, people=people, epsilon=epsilon)
+
+
+def card_of(
+    analysis: Analysis, rules: Thresholds | None = None, *, people: Sequence[str | Path] = (), epsilon: float = 0.2
+) -> Card:
+    """The card from an analysis that is there already."""
+    held = rules or read_thresholds()
+    study = analysis.study
+    found = tuple(_judge(study, i, result, held, people, epsilon) for i, result in enumerate(analysis.results.judges))
+    return Card(found, held)
+
+
+def _judge(
+    study: Study, run: int, result: JudgeResult, rules: Thresholds, people: Sequence[str | Path], epsilon: float
+) -> JudgeCard:
+    ordered = system(study, run, rules.families)
+    skilled = better_than_chance(result)
+    evidence = {
+        **_evidence(result),
+        "failed": _failed(study, run),
+        "order_of_sources": _order(ordered),
+        "omega": omega(study, run, people, epsilon) if people else NOT_ASKED,
+    }
+    return JudgeCard(
+        result.name,
+        result.simulated,
+        tuple(check(name, evidence[name], rules, skilled=skilled) for name in rules.checks),
+        ordered,
+        _probabilities(study, run),
+        _radius(study, run),
+    )
+
+
+# ---------------------------------------------------------------- what a run shows
+
+
+def _measured(found: Estimate) -> Evidence:
+    if found.value is None or not found.n:
+        return NOT_ASKED
+    return Evidence(found.value, _closed(found.interval), found.images, found.why)
+
+
+def _evidence(result: JudgeResult) -> Mapping[str, Evidence]:
+    place = next((row.estimate for row in result.bias if row.feature == "position"), None)
+    pairwise = result.pairwise
+    return {
+        "macro_accuracy": _measured(pairwise.macro) if pairwise.questions else NOT_ASKED,
+        "right_in_both_orders": _measured(pairwise.swap.right_in_both),
+        "lean": NOT_ASKED if place is None or not pairwise.questions else _measured(place),
+    }
+
+
+def _closed(ends: Ends | None) -> Interval | None:
+    """An interval with two ends, or none."""
+    if ends is None or ends[0] is None or ends[1] is None:
+        return None
+    return ends[0], ends[1]
+
+
+def _failed(study: Study, run: int) -> Evidence:
+    """The share of replies that could not be used, of all kinds of questions."""
+    table = study.joined[run]
+    if table.is_empty():
+        return NOT_ASKED
+    image, failed = clusters_of(table), (~table["parsed"]).cast(pl.Float64).to_numpy()
+    top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
+    found = one_share(top, np.bincount(image).astype(float))
+    return Evidence(float(failed.mean()), found.interval(0), int(found.images[0]), found.why(0))
+
+
+def _order(found: System) -> Evidence:
+    main = found.main
+    if main is None:
+        return Evidence(None, None, 0, "the questions compare no two named sources")
+    tau = main.found.tau_b
+    return Evidence(tau.value, tau.interval, main.found.images)
+
+
+def better_than_chance(result: JudgeResult) -> bool:
+    """Whether the first kind that was asked (pairwise, ranking, scoring) shows skill at 99.9 %."""
+    if result.pairwise.questions:
+        return _surely_above(result.pairwise.macro.value, _closed(result.pairwise.macro.interval), 0.5)
+    for tau in (result.ranking.tau, result.scoring.within):
+        if tau.value is not None:
+            ends = _closed(tau.interval)
+            scaled = None if ends is None else ((1 + ends[0]) / 2, (1 + ends[1]) / 2)
+            return _surely_above((1 + tau.value) / 2, scaled, 0.5)
+    return False
+
+
+def _surely_above(share: float | None, interval: tuple[float, float] | None, chance: float) -> bool:
+    """Whether a share's interval, widened to 99.9 % on the logit scale, lies above ``chance``."""
+    if share is None or interval is None or not 0 < interval[0] < 1:
+        return False
+    if share >= 1 - 1e-9:
+        return bool(interval[0] ** (math.log(0.001) / math.log(0.025)) > chance)
+    low, centre = (math.log(x / (1 - x)) for x in (interval[0], min(max(share, 1e-9), 1 - 1e-9)))
+    return bool(centre - SURER * (centre - low) > math.log(chance / (1 - chance)))
+
+
+def _probabilities(study: Study, run: int) -> Calibration | None:
+    """Of the answers given with a probability: does the option's probability come true?"""
+    told = study.kind(run, "pairwise").filter(pl.col("probability_a").is_between(0, 1))
+    if told.is_empty():
+        return None
+    happened = (told["answer"] == "A").cast(pl.Float64).to_numpy()
+    return calibration(told["probability_a"].to_numpy(), happened, told["cluster"].to_numpy(), seed=study.seed)
+
+
+def _radius(study: Study, run: int) -> ConformalRadius | None:
+    """How far a score of a new image lies from the truth, in nine of ten."""
+    scored = study.kind(run, "scoring").filter(pl.col("parsed"))
+    if scored.is_empty():
+        return None
+    residuals = np.asarray((scored["number"] - scored["truth"]).to_numpy(), dtype=float)
+    return conformal_radius(residuals, RADIUS_ALPHA, scored["cluster"].to_numpy())
+
+
+# ---------------------------------------------------------------- the answer
+
+
+def answer(found: JudgeCard) -> str:
+    """May the sources be ranked with this judge? One sentence, the report's first."""
+    line = next(item for item in found.checks if item.name == "order_of_sources")
+    main = found.system.main
+    if main is None or line.value is None:
+        return f"{found.judge}: not shown whether models may be ranked with it: {line.why}."
+    ends = "" if line.interval is None else f", 95 % {line.interval[0]:.2f} to {line.interval[1]:.2f}"
+    facts = f"τ-b {line.value:.2f}{ends}; {len(main.names)} sources, {line.images} images"
+    if line.state == "pass":
+        return f"{found.judge}: yes, it puts the sources in the order of the truth ({facts})."
+    if line.state == "fail":
+        return (
+            f"{found.judge}: no, do not rank models with it: it does not order the sources as the truth does ({facts})."
+        )
+    return f"{found.judge}: not shown whether models may be ranked with it ({facts}): {line.why}."

@@ -1,0 +1,180 @@
+"""The card as text, Markdown, one HTML page, and a badge (SVG). All names are escaped; nothing is loaded."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from visualjudge.analysis.decisions.pages import Table, number, ranks, span
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.card import Card, JudgeCard
+    from visualjudge.analysis.decisions.checks import Check
+    from visualjudge.analysis.decisions.system import KindOfSystem
+
+LABELS = {
+    "macro_accuracy": "Right, mean over tasks",
+    "right_in_both_orders": "Right in both orders",
+    "lean": "Lean towards the option shown first",
+    "failed": "Replies that cannot be used",
+    "order_of_sources": "Order of sources (τ-b)",
+    "omega": "Could replace people (ω)",
+}
+STATES = {"pass": "pass", "fail": "fail", "not_shown": "not shown"}
+COLOURS = {"pass": "#2e7d32", "fail": "#c62828", "not_shown": "#6b7280"}
+SIGNS = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
+STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1f2937}
+table{border-collapse:collapse;margin:.5rem 0 1rem}th,td{text-align:left;padding:.25rem .75rem .25rem 0;
+border-bottom:1px solid #e5e7eb;vertical-align:top}.pass{color:#2e7d32}.fail{color:#c62828}.not_shown{color:#6b7280}
+h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem}"""
+
+
+def checks_table(found: JudgeCard) -> Table:
+    """The checks of one judge."""
+    rows = tuple(_check_row(line) for line in found.checks)
+    return Table(("Check", "State", "Value", "95 %", "Asked for", "Images", "Why"), rows)
+
+
+def _check_row(line: Check) -> tuple[str, ...]:
+    asked = f"{SIGNS[line.threshold.direction]} {line.threshold.value:g}"
+    measured = (number(line.value), span(line.interval))
+    return LABELS[line.name], STATES[line.state], *measured, asked, str(line.images), line.why or ""
+
+
+def system_table(found: JudgeCard) -> Table:
+    """The agreement of the sources' order with the truth, by kind of question."""
+    rows = []
+    for kind in found.system.kinds:
+        tau, order, spa = kind.found.tau_b, kind.found.pair_order, kind.found.spa
+        gap = kind.found.smallest_gap
+        cells = [kind.measure, number(tau.value), span(tau.interval), number(order.value), span(order.interval)]
+        cells += [number(spa.value), span(spa.interval), "–" if gap is None else f"{gap:.3g}", number(kind.worth, 1)]
+        rows.append((*cells, str(kind.found.images)))
+    columns = (
+        "By",
+        "τ-b",
+        "95 %",
+        "Pairs in order",
+        "95 %",
+        "Soft pairwise accuracy",
+        "95 %",
+        "Smallest gap",
+        "n_eff/n",
+    )
+    return Table((*columns, "Images"), tuple(rows))
+
+
+def sources_table(kind: KindOfSystem) -> Table:
+    """Each source by the judge and by the truth, the ranks it may have, and who is favoured."""
+    found = kind.found
+    rows = []
+    for s in sorted(range(len(kind.names)), key=lambda s: -float(found.judged[s])):
+        favour = found.favours[s]
+        sure = favour.p is not None and favour.p < 0.05
+        said = "favoured" if sure and favour.value > 0 else "disfavoured" if sure else ""
+        means = (number(float(found.judged[s])), number(float(found.true[s])), ranks(found.ranks[s]))
+        rows.append((kind.names[s], *means, f"{favour.value:+.3f}", span(favour.interval), said))
+    notes: tuple[str, ...] = ()
+    if kind.self_preference is not None:
+        own = kind.self_preference
+        notes = (f"Self-preference: {own.value:+.3f}, 95 % {span(own.interval)}, over all other sources.",)
+    columns = ("Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge", "Difference", "95 %", "")
+    return Table(columns, tuple(rows), notes)
+
+
+def _extras(found: JudgeCard) -> list[str]:
+    out = []
+    if found.probabilities is not None:
+        brier, ece = found.probabilities.brier, found.probabilities.ece
+        out.append(
+            f"Its probabilities: Brier score {brier.value:.3f} ({span(brier.interval)}), expected calibration error "
+            f"{ece.value:.3f} ({span(ece.interval)}), {found.probabilities.n} answers."
+        )
+    radius = found.score_radius
+    if radius is not None:
+        told = f"± {radius.value:.2f}" if radius.value < float("inf") else "not bounded by so few images"
+        out.append(f"A score of a new image lies near the truth in 90 %: {told} ({radius.images} images).")
+    return out
+
+
+def _tables(found: JudgeCard) -> list[Table]:
+    main = found.system.main
+    return [checks_table(found), *([system_table(found), sources_table(main)] if main else [])]
+
+
+def diagram_table(found: JudgeCard) -> Table | None:
+    """The reliability diagram as a table."""
+    if found.probabilities is None:
+        return None
+    rows = tuple((f"{b.stated:.2f}", f"{b.observed:.2f}", str(b.n)) for b in found.probabilities.bins)
+    return Table(("Stated", "Came true", "Answers"), rows, title="Reliability")
+
+
+def text(card: Card) -> str:
+    """For a terminal."""
+    parts = []
+    for found in card.judges:
+        parts += [found.answer, "", *(table.text() + "\n" for table in _tables(found)), *_extras(found), ""]
+    return "\n".join(parts).rstrip()
+
+
+def markdown(card: Card) -> str:
+    """One Markdown page."""
+    parts = ["# Judge card", ""]
+    for found in card.judges:
+        parts += [f"## {_plain(found.judge)}{_simulated(found)}", "", _plain(found.answer), ""]
+        diagram = diagram_table(found)
+        tables = [*_tables(found), *([diagram] if diagram else [])]
+        parts += [*(table.markdown() + "\n" for table in tables), *(line + "\n" for line in _extras(found))]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _plain(words: str) -> str:
+    return words.replace("<", "&lt;").replace("|", "\\|")
+
+
+def _simulated(found: JudgeCard) -> str:
+    return " (simulated)" if found.simulated else ""
+
+
+def body(card: Card) -> str:
+    """What stands in the page, and in a notebook."""
+    parts = []
+    for found in card.judges:
+        diagram = diagram_table(found)
+        tables = [*_tables(found), *([diagram] if diagram else [])]
+        parts.append(f"<h2>{escape(found.judge)}{_simulated(found)}</h2>")
+        parts.append(f'<p class="{found.state}"><strong>{escape(found.answer)}</strong></p>')
+        parts += [_coloured(table.html()) for table in tables]
+        parts += [f"<p>{escape(line)}</p>" for line in _extras(found)]
+    return "".join(parts)
+
+
+def _coloured(table: str) -> str:
+    for state, words in STATES.items():
+        table = table.replace(f"<td>{words}</td>", f'<td class="{state}">{words}</td>')
+    return table
+
+
+def html(card: Card) -> str:
+    """One self-contained page."""
+    title = "Judge card: may I rank my models with this judge?"
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body><h1>{title}</h1>{body(card)}</body></html>\n'
+
+
+def badge(found: JudgeCard) -> str:
+    """An SVG badge: the judge's state in its colour."""
+    left, right = "judge", STATES[found.state]
+    width = (52, 18 + 7 * len(right))
+    total = sum(width)
+    label = escape(f"{found.judge}: {right}", quote=True)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{label}">'
+        f"<title>{label}</title>"
+        f'<rect width="{total}" height="20" rx="3" fill="#444"/>'
+        f'<rect x="{width[0]}" width="{width[1]}" height="20" rx="3" fill="{COLOURS[found.state]}"/>'
+        f'<g fill="#fff" font-family="Verdana,sans-serif" font-size="11" text-anchor="middle">'
+        f'<text x="{width[0] / 2}" y="14">{left}</text>'
+        f'<text x="{width[0] + width[1] / 2}" y="14">{right}</text></g></svg>\n'
+    )

@@ -1,0 +1,158 @@
+"""When to ask the better judge: the confidence at which a cheap judge keeps its risk, and what that saves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.join import Study
+from visualjudge.analysis.load import load_study
+from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
+from visualjudge.analysis.statistics.shares import one_share
+from visualjudge.errors import DataError
+from visualjudge.judges.cascade import By, CascadeRule, decide
+from visualjudge.records import BoolArray, FloatArray, IntArray
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The share of the common questions answered rightly, with its 95 % interval."""
+
+    value: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """The rule, what it promises, and what it would have done on the questions that both judges answered.
+
+    ``saved``: the share of the questions that the expensive judge need not be asked. ``tokens_saved``: the share of
+    its tokens less those of the cheap judge; None where tokens are not known.
+    """
+
+    cheap: str
+    expensive: str
+    rule: CascadeRule
+    threshold: RiskThreshold
+    cheap_accuracy: Accuracy
+    expensive_accuracy: Accuracy
+    accuracy: Accuracy
+    saved: float
+    tokens_saved: float | None
+    questions: int
+    images: int
+
+    @property
+    def answer(self) -> str:
+        """What to do, in one sentence."""
+        if not self.saved:
+            return (
+                f"{self.cheap} keeps a risk of {self.threshold.alpha:g} at no threshold shown by {self.questions} "
+                f"questions on {self.images} images: ask {self.expensive}."
+            )
+        return (
+            f"Let {self.cheap} answer where its confidence ({self.rule.by}) is at least {self.rule.threshold:.3f}: "
+            f"{self.saved:.0%} of the questions, at most {self.threshold.alpha:.0%} of them wrong; ask "
+            f"{self.expensive} the others."
+        )
+
+    def __str__(self) -> str:
+        from visualjudge.analysis.decisions.pages import cascade_table
+
+        return cascade_table(self).text()
+
+    def _repr_html_(self) -> str:
+        from visualjudge.analysis.decisions.pages import cascade_table
+
+        return cascade_table(self).html()
+
+
+def cascade(
+    cheap: str | Path,
+    expensive: str | Path,
+    *,
+    risk: float = 0.1,
+    delta: float = 0.1,
+    dataset: str | Path | None = None,
+) -> Cascade:
+    """The cascade of two runs over one dataset, by its true answers.
+
+    Parameters
+    ----------
+    risk
+        Largest share of errors among the cheap judge's answers that stand.
+    delta
+        With probability 1 − ``delta``, over the questions that the threshold is chosen on, the risk is kept.
+
+    Raises
+    ------
+    DataError
+        If a run cannot be read, or the two have no pairwise question in common.
+    """
+    return cascade_study(load_study([cheap, expensive], dataset=dataset), risk=risk, delta=delta)
+
+
+def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cascade:
+    """:func:`cascade` of the first two runs of ``study``."""
+    tables = [_questions(study.kind(run, "pairwise")) for run in (0, 1)]
+    both = tables[0].join(tables[1].select("id", later="texts", later_tokens="tokens"), on="id").sort("id")
+    if both.is_empty():
+        raise DataError("the two runs have no pairwise question in common")
+    by: By = "probability" if both["stated"].all() else "agreement"
+    first = [decide(v, p, by) for v, p in zip(both["texts"].to_list(), both["probabilities"].to_list(), strict=True)]
+    second = [decide(v, [], "agreement")[0] for v in both["later"].to_list()]
+    truth = both["answer"].to_list()
+    right = np.array([answer == true for (answer, _), true in zip(first, truth, strict=True)])
+    later = np.array([answer == true for answer, true in zip(second, truth, strict=True)])
+    image = np.asarray(both["cluster"].to_numpy(), dtype=np.int64)
+    sure = np.array([confidence if answer else 0.0 for answer, confidence in first])
+    found = risk_threshold(sure, (~right).astype(float), risk, delta=delta, clusters=image)
+    kept = (sure >= found.value) & (sure > 0)
+    asks = tuple(sorted({(row["order"], row["repeat"]) for row in _asks(study).iter_rows(named=True)}))
+    return Cascade(
+        study.runs[0].name,
+        study.runs[1].name,
+        CascadeRule(min(found.value, 2.0), by, asks),
+        found,
+        _accuracy(right, image),
+        _accuracy(later, image),
+        _accuracy(np.where(kept, right, later), image),
+        float(kept.mean()),
+        _tokens_saved(both, kept),
+        both.height,
+        int(np.unique(image).size),
+    )
+
+
+def _questions(pairs: pl.DataFrame) -> pl.DataFrame:
+    """One row a question: every usable answer (else None), every probability of A, tokens."""
+    return pairs.group_by("id", maintain_order=True).agg(
+        pl.col("answer", "cluster").first(),
+        texts=pl.when(pl.col("parsed")).then(pl.col("text")),
+        probabilities=pl.when(pl.col("parsed")).then(pl.col("probability_a")),
+        stated=(pl.col("probability_a").is_not_null() | ~pl.col("parsed")).all()
+        & pl.col("probability_a").is_not_null().any(),
+        tokens=(pl.col("tokens_in") + pl.col("tokens_out")).sum(),
+    )
+
+
+def _asks(study: Study) -> pl.DataFrame:
+    return study.kind(0, "pairwise").select("order", "repeat").unique()
+
+
+def _accuracy(right: BoolArray, image: IntArray) -> Accuracy:
+    found = one_share(np.bincount(image, weights=right.astype(float)).astype(float), np.bincount(image).astype(float))
+    return Accuracy(float(right.mean()), found.interval(0))
+
+
+def _tokens_saved(both: pl.DataFrame, kept: BoolArray) -> float | None:
+    first: FloatArray = both["tokens"].cast(pl.Float64).to_numpy()
+    second: FloatArray = both["later_tokens"].cast(pl.Float64).to_numpy()
+    if not second.sum() > 0 or not first.sum() > 0:
+        return None
+    return float((second[kept].sum() - first.sum()) / second.sum())

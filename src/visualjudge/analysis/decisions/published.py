@@ -1,0 +1,138 @@
+"""Agreement tables as others printed them, beside the right figure, so that numbers can be compared.
+
+``viescore``: Ku et al. 2024. A cell is the hyperbolic tangent of the *mean* of Spearman's ρ over sources. A Fisher mean
+takes the tangent of the mean of arctanh ρ; without the arctanh, every printed correlation is too small. A judge's list
+of scores counts by the least, each cut to a whole number; items count where the judge gave both SC and PQ; a person's
+score is the mean over people; O is √(SC · PQ), for people of each person, then averaged. A constant judge has no cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from visualjudge.errors import UsageError
+from visualjudge.records import FloatArray
+
+LEAST_ITEMS = 3
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One rater in one dimension: ρ of every source, the mean as published, and Fisher's mean.
+
+    None where some source has no ρ (the published mean is NaN there), or no source has one.
+    """
+
+    rater: str
+    dimension: str
+    kind: str
+    published: float | None
+    fisher: float | None
+    by_source: Mapping[str, float | None]
+    items: int
+
+
+def as_published(
+    table: pl.DataFrame, judges: Sequence[str] = (), *, scheme: str = "viescore"
+) -> tuple[PublishedCell, ...]:
+    """The cells of a long table of ratings (``item, source, rater, dimension, score``, optional ``kind``).
+
+    Raises
+    ------
+    UsageError
+        If the scheme is unknown, or no rater is a judge.
+    """
+    if scheme not in SCHEMES:
+        raise UsageError(f"--as-published must be one of {', '.join(SCHEMES)}, got {scheme}")
+    judged = pl.col("rater").is_in(list(judges))
+    if "kind" in table.columns:
+        judged = judged | (pl.col("kind") == "judge").fill_null(False)
+    if table.filter(judged).is_empty():
+        raise UsageError("--as-published needs a judge; name one with --judge")
+    return SCHEMES[scheme](table.filter(judged), table.filter(~judged))
+
+
+def _viescore(judged: pl.DataFrame, people: pl.DataFrame) -> tuple[PublishedCell, ...]:
+    human = people.group_by("item", "source", "dimension").agg(human=pl.col("score").mean())
+    both = _cut(judged).join(human, on=["item", "source", "dimension"], how="inner")
+    cells = [
+        _cell(str(rater), str(dimension), "judge", part.select("source", "item", a="score", b="human"))
+        for (rater, dimension), part in sorted(
+            both.group_by(["rater", "dimension"]), key=lambda pair: str(pair[0][::-1])
+        )
+    ]
+    asked = judged.select("dimension", "source").unique()
+    return (*cells, *_persons(people.join(asked, on=["dimension", "source"], how="semi")))
+
+
+def _cut(judged: pl.DataFrame) -> pl.DataFrame:
+    """Scores cut to whole numbers, items with both parts only, and O from the cut parts."""
+    split = judged.with_columns(
+        task=pl.col("dimension").str.replace(r"/[^/]*$", ""), part=pl.col("dimension").str.extract(r"([^/]*)$")
+    )
+    parts = split.filter(pl.col("part").is_in(["SC", "PQ"])).with_columns(
+        pl.col("score").cast(pl.Int64).cast(pl.Float64)
+    )
+    if parts.is_empty():
+        return judged
+    keys = ["item", "source", "rater", "task"]
+    wide = parts.group_by(keys).agg(
+        SC=pl.col("score").filter(pl.col("part") == "SC").first(),
+        PQ=pl.col("score").filter(pl.col("part") == "PQ").first(),
+    )
+    whole = wide.drop_nulls(["SC", "PQ"]).with_columns(O=(pl.col("SC") / 10 * (pl.col("PQ") / 10)).sqrt())
+    long = whole.unpivot(["SC", "PQ", "O"], index=keys, variable_name="part", value_name="score")
+    return long.with_columns(dimension=pl.col("task") + "/" + pl.col("part"))
+
+
+def _persons(people: pl.DataFrame) -> list[PublishedCell]:
+    """Each person against the mean of the others, then the mean over people in the same way, a source a figure."""
+    keys = ["item", "source", "dimension"]
+    total = people.group_by(keys).agg(total=pl.col("score").sum(), raters=pl.len())
+    others = people.join(total, on=keys).filter(pl.col("raters") > 1)
+    held = others.with_columns(b=(pl.col("total") - pl.col("score")) / (pl.col("raters") - 1))
+    cells = []
+    for (dimension,), part in sorted(held.group_by(["dimension"])):
+        found: dict[str, list[float]] = {}
+        for (source, _), ratings in sorted(part.group_by(["source", "rater"])):
+            rho = _rho(ratings["score"].to_numpy(), ratings["b"].round(9).to_numpy())
+            found.setdefault(str(source), []).append(float("nan") if rho is None else rho)
+        by_source = {source: _number(np.tanh(np.mean(values))) for source, values in found.items()}
+        every = [value for values in found.values() for value in values]
+        means = (_number(np.tanh(np.mean(every))), _fisher(every))
+        cells.append(PublishedCell("people", str(dimension), "people", *means, by_source, part["item"].n_unique()))
+    return cells
+
+
+def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> PublishedCell:
+    by_source = {
+        str(source): _rho(ratings["a"].to_numpy(), ratings["b"].to_numpy())
+        for (source,), ratings in sorted(part.sort("item").group_by(["source"], maintain_order=True))
+    }
+    values = [float("nan") if value is None else value for value in by_source.values()]
+    published = _number(np.tanh(np.mean(values))) if values else None
+    return PublishedCell(rater, dimension, kind, published, _fisher(values), by_source, part["item"].n_unique())
+
+
+def _rho(a: FloatArray, b: FloatArray) -> float | None:
+    if a.size < LEAST_ITEMS or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return None
+    return float(stats.spearmanr(a, b)[0])
+
+
+def _fisher(values: Sequence[float]) -> float | None:
+    known = np.array([value for value in values if np.isfinite(value)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _number(np.tanh(np.mean(np.arctanh(known)))) if known.size else None
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+SCHEMES: Mapping[str, Callable[[pl.DataFrame, pl.DataFrame], tuple[PublishedCell, ...]]] = {"viescore": _viescore}

@@ -1,0 +1,242 @@
+"""Does a judge put systems in the order in which the truth puts them?
+
+From sums over images: τ-b between the systems' means by judge and by truth, the share of pairs of systems in the right
+order, soft pairwise accuracy, who is favoured, and the smallest true gap that is ordered rightly. Intervals resample
+images, for judge and truth together; where nothing varied, each image counts as one case (Clopper & Pearson).
+
+Sources: Kendall 1945; Kocmi et al. 2021, "To ship or not to ship" (pairwise accuracy of systems); Thompson et al. 2024;
+Hesterberg 2015 (widened quantiles); Holm 1979.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from visualjudge.analysis.statistics.ranks import RankSet, rank_sets
+from visualjudge.records import FloatArray, IntArray
+from visualjudge.seeding import rng_for
+
+Interval = tuple[float, float]
+DRAWS = 1000
+CELLS = 60_000_000
+PART = 2_000_000
+LEAST_IMAGES = 5
+ORDERED = 0.95
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure and its 95 % interval (None with fewer than 5 images)."""
+
+    value: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Favour:
+    """How far the judge's mean of one system lies above the true one; ``p`` adjusted by Holm over systems."""
+
+    value: float
+    interval: Interval | None
+    p: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class SystemAgreement:
+    """``judged`` and ``true`` means (S,), the agreement of their orders, rank sets by the judge.
+
+    ``smallest_gap``: every pair of systems whose true means differ by at least this much is put in the right order in
+    95 % of resamples; None where even the widest pair is not.
+    """
+
+    judged: FloatArray
+    true: FloatArray
+    tau_b: Measured
+    pair_order: Measured
+    spa: Measured
+    ranks: tuple[RankSet | None, ...]
+    favours: tuple[Favour, ...]
+    smallest_gap: float | None
+    images: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over each image's items of each system: by the judge, by the truth, and how many; images × systems."""
+
+    judged: FloatArray
+    true: FloatArray
+    count: FloatArray
+
+
+def image_sums(judged: FloatArray, true: FloatArray, system: IntArray, image: IntArray, systems: int) -> Sums:
+    """Sums of (R,) items; an item without a judge's value takes no part in either."""
+    kept = np.isfinite(judged) & np.isfinite(true)
+    names, where = np.unique(image[kept], return_inverse=True)
+    cells, size = where * systems + system[kept], names.size * systems
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(cells, weights=values, minlength=size).reshape(names.size, systems), dtype=float)
+
+    return Sums(total(judged[kept]), total(true[kept]), total(np.ones(int(kept.sum()))))
+
+
+def system_agreement(sums: Sums, *, seed: int = 0) -> SystemAgreement | None:
+    """All figures; None with fewer than two systems or one image."""
+    images, systems = sums.count.shape
+    if systems < 2 or images < 2 or (sums.count.sum(0) == 0).any():
+        return None
+    weights = _weights(images, systems, seed)
+    judged, true = _means(sums.judged, sums.count, weights), _means(sums.true, sums.count, weights)
+    tau, order = _tau(judged, true), _order(judged, true)
+    spa = np.concatenate([_spa(sums, *part) for part in _parts(judged, true, weights)])
+    influence = _influence(sums.judged, sums.count, judged[0])
+    covariance = influence.T @ influence * images / (images - 1)
+    return SystemAgreement(
+        judged[0],
+        true[0],
+        _measured(tau, images, -1.0),
+        _measured(order, images, 0.0),
+        _measured(spa, images, 0.0),
+        rank_sets(judged[0], covariance, images - 1),
+        _favours(sums, judged[0], true[0]),
+        _smallest_gap(judged, true),
+        images,
+    )
+
+
+def _weights(images: int, systems: int, seed: int) -> FloatArray:
+    """How often each image is taken; the first row takes each once."""
+    draws = int(min(DRAWS, max(200, CELLS // (images * systems * systems))))
+    drawn = rng_for(seed, "systems", images).multinomial(images, np.full(images, 1 / images), size=draws)
+    return np.vstack([np.ones((1, images)), drawn])
+
+
+def _means(sums: FloatArray, counts: FloatArray, weights: FloatArray) -> FloatArray:
+    below = weights @ counts
+    return np.asarray(np.divide(weights @ sums, below, out=np.full(below.shape, np.nan), where=below > 0))
+
+
+def _pairs(means: FloatArray) -> FloatArray:
+    """Differences of every two systems, draws × pairs; rounding is no difference."""
+    first, second = np.triu_indices(means.shape[1], 1)
+    return np.asarray(np.round(means[:, first] - means[:, second], 12))
+
+
+def _tau(judged: FloatArray, true: FloatArray) -> FloatArray:
+    a, b = np.sign(_pairs(judged)), np.sign(_pairs(true))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        below = np.sqrt(np.nansum(np.abs(a), 1) * np.nansum(np.abs(b), 1))
+        return np.asarray(np.where(below > 0, np.nansum(a * b, 1) / below, np.where(_flat(a, b), 0.0, np.nan)))
+
+
+def _flat(a: FloatArray, b: FloatArray) -> FloatArray:
+    """A judge that ties all systems orders none of them."""
+    return np.asarray((np.nansum(np.abs(a), 1) == 0) & (np.nansum(np.abs(b), 1) > 0))
+
+
+def _order(judged: FloatArray, true: FloatArray) -> FloatArray:
+    a, b = _pairs(judged), _pairs(true)
+    told = np.isfinite(a) & np.isfinite(b) & (b != 0)
+    right = np.where(a == 0, 0.5, (np.sign(a) == np.sign(b)).astype(float))
+    count = told.sum(1)
+    return np.asarray(np.divide((right * told).sum(1), count, out=np.full(count.shape, np.nan), where=count > 0))
+
+
+def _influence(sums: FloatArray, counts: FloatArray, means: FloatArray) -> FloatArray:
+    """What each image adds to each mean, images × systems."""
+    return np.asarray((sums - counts * means) / np.maximum(counts.sum(0), 1))
+
+
+def _spa(sums: Sums, judged: FloatArray, true: FloatArray, weights: FloatArray) -> FloatArray:
+    """Of D draws: p that the first of two systems is better, by judge and by truth, from clustered errors."""
+    first, second = np.triu_indices(judged.shape[1], 1)
+    below = np.maximum(weights @ sums.count, 1e-9)
+    p = []
+    for table, means in ((sums.judged, judged), (sums.true, true)):
+        influence = (table - sums.count * means[:, None, :]) / below[:, None, :]
+        covariance = np.einsum("dg,dgs,dgt->dst", weights, influence, influence, optimize=True)
+        spread = np.diagonal(covariance, axis1=1, axis2=2)
+        error = np.sqrt(np.maximum(spread[:, first] + spread[:, second] - 2 * covariance[:, first, second], 0.0))
+        gap = means[:, first] - means[:, second]
+        certain = np.where(gap == 0, 0.0, np.sign(gap) * 40.0)
+        p.append(stats.norm.sf(np.divide(gap, error, out=certain, where=error > 1e-12)))
+    return np.asarray(1 - np.nanmean(np.abs(p[0] - p[1]), axis=1))
+
+
+def _parts(judged: FloatArray, true: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, ...]]:
+    """Draws in parts whose tables fit in memory."""
+    step = max(1, PART // (weights.shape[1] * judged.shape[1]))
+    for start in range(0, weights.shape[0], step):
+        yield judged[start : start + step], true[start : start + step], weights[start : start + step]
+
+
+def _measured(draws: FloatArray, images: int, floor: float) -> Measured:
+    """The first draw is the sample's own; ``floor`` is the least value there is, 1 the largest."""
+    value, seen = float(draws[0]), draws[1:][np.isfinite(draws[1:])]
+    if images < LEAST_IMAGES or seen.size < 100 or not np.isfinite(value):
+        return Measured(value, None)
+    reach = float(stats.t.isf(0.025, images - 1)) * np.sqrt(images / (images - 1))
+    tail = float(stats.norm.sf(reach))
+    low, high = (float(x) for x in np.quantile(seen, [tail, 1 - tail]))
+    edge = 1 - 0.025 ** (1 / images)
+    if value >= 1 - 1e-12:
+        low = min(low, 1 - (1 - floor) * edge)
+    if value <= floor + 1e-12:
+        high = max(high, floor + (1 - floor) * edge)
+    return Measured(value, (min(low, value), max(high, value)))
+
+
+def _favours(sums: Sums, judged: FloatArray, true: FloatArray) -> tuple[Favour, ...]:
+    gap = judged - true
+    images = sums.count.shape[0]
+    influence = _influence(sums.judged - sums.true, sums.count, gap)
+    error = np.sqrt((influence**2).sum(0) * images / (images - 1))
+    known = error > 1e-12
+    p = np.where(known, 2 * stats.t.sf(np.abs(gap) / np.where(known, error, 1), images - 1), 1.0)
+    reach = float(stats.t.isf(0.025, images - 1)) * error
+    adjusted = _holm(p)
+    enough = images >= LEAST_IMAGES
+    return tuple(
+        Favour(
+            float(gap[s]),
+            (float(gap[s] - reach[s]), float(gap[s] + reach[s])) if known[s] and enough else None,
+            float(adjusted[s]) if enough else None,
+        )
+        for s in range(gap.size)
+    )
+
+
+def _holm(p: FloatArray) -> FloatArray:
+    order = np.argsort(p, kind="stable")
+    out = np.empty(p.size)
+    out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)))
+    return out
+
+
+def _smallest_gap(judged: FloatArray, true: FloatArray) -> float | None:
+    gaps = np.abs(_pairs(true)[0])
+    right = (np.sign(_pairs(judged)[1:]) == np.sign(_pairs(true)[0])).mean(0)
+    wrong = gaps[(right < ORDERED) & (gaps > 0)]
+    above = gaps[gaps > (wrong.max() if wrong.size else 0.0)]
+    return float(above.min()) if above.size else None
+
+
+def contrast(sums: Sums) -> Favour | None:
+    """How much more the judge favours the second of two systems than the first."""
+    images = sums.count.shape[0]
+    if images < LEAST_IMAGES or (sums.count.sum(0) == 0).any():
+        return None
+    gap = (sums.judged - sums.true).sum(0) / sums.count.sum(0)
+    influence = _influence(sums.judged - sums.true, sums.count, gap)
+    own = influence[:, 1] - influence[:, 0]
+    error = float(np.sqrt((own @ own) * images / (images - 1)))
+    value = float(gap[1] - gap[0])
+    if error < 1e-12:
+        return Favour(value, None, None)
+    reach = float(stats.t.isf(0.025, images - 1)) * error
+    return Favour(value, (value - reach, value + reach), float(2 * stats.t.sf(abs(value) / error, images - 1)))

@@ -1,0 +1,56 @@
+"""``visualjudge card``: may I rank my models with this judge? One page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.card import Card
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def card(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders that `visualjudge judge` wrote.", show_default=False)],
+    json: Annotated[Path | None, typer.Option("--json", help="Where the card goes as JSON.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the page goes: .html or .md.")] = None,
+    badge: Annotated[Path | None, typer.Option(help="Where an SVG badge goes (one run).")] = None,
+    thresholds: Annotated[Path | None, typer.Option(help="YAML with thresholds and families of your own.")] = None,
+    people: Annotated[
+        list[Path] | None, typer.Option(help="People's ratings of the scored items, 0 to 10; asks for omega.")
+    ] = None,
+    epsilon: Annotated[float, typer.Option(min=0, max=1, help="What a person's answer costs more, for omega.")] = 0.2,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Hold a judge against thresholds: each check passes, fails, or is not shown.
+
+    Example: visualjudge card runs/gpt --json card.json --out card.html --badge badge.svg
+    """
+    from visualjudge.analysis.decisions.card import card as figures
+    from visualjudge.errors import UsageError
+
+    if out is not None and out.suffix.lower() not in (".html", ".md"):
+        raise UsageError(f"--out {out}: must end in .html or .md")
+    if badge is not None and len(runs) > 1:
+        raise UsageError(f"--badge: must be used with one run, got {len(runs)}")
+    found = figures(runs, dataset=dataset, thresholds=thresholds, people=people or (), epsilon=epsilon, seed=seed)
+    typer.echo(str(found))
+    _write(found, json, out, badge)
+
+
+def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:
+    from visualjudge.analysis.decisions import card_page
+    from visualjudge.analysis.decisions.shapes import card_json
+    from visualjudge.atomic import write_json, write_text
+
+    if json is not None:
+        write_json(json, card_json(card))
+    if out is not None:
+        write_text(out, card_page.html(card) if out.suffix.lower() == ".html" else card_page.markdown(card))
+    if badge is not None:
+        write_text(badge, card_page.badge(card.judges[0]))

@@ -1,0 +1,126 @@
+"""Two judges: the cheap one answers where it is sure enough, the expensive one is asked where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from visualjudge.judges.asks import Ask, Judge, Judged, Key, failed
+from visualjudge.records import Answer, Order, Verdict
+
+By = Literal["probability", "agreement"]
+
+
+@dataclass(frozen=True)
+class CascadeRule:
+    """When the cheap judge's answer to a pairwise question stands.
+
+    ``threshold``: least confidence, 0.5 to 1; above 1, no answer stands. ``by``: "probability" is the larger
+    probability of the two options, "agreement" the share of the cheap judge's verdicts (orders, repeats) for the
+    answer. ``asks``: in which order and for the n-th time the cheap judge is asked.
+    """
+
+    threshold: float
+    by: By
+    asks: tuple[tuple[Order, int], ...] = (("AB", 0),)
+
+
+def decide(values: Sequence[Answer | None], probabilities: Sequence[float | None], by: By) -> tuple[str | None, float]:
+    """The cheap judge's answer to one question, A or B or None, and its confidence, 0..1.
+
+    Parameters
+    ----------
+    values
+        A, B, or anything else for a reply that could not be used; in the letters of the question as stored.
+    probabilities
+        The probability of A of each verdict, None where there is none.
+    """
+    if by == "probability":
+        known = [p for p in probabilities if p is not None]
+        if not known:
+            return None, 0.0
+        mean = sum(known) / len(known)
+        return (None, 0.5) if mean == 0.5 else ("A", mean) if mean > 0.5 else ("B", 1 - mean)
+    votes = {letter: sum(value == letter for value in values) for letter in "AB"}
+    if not values or votes["A"] == votes["B"]:
+        return None, 0.0
+    first = max(votes, key=lambda letter: votes[letter])
+    return first, votes[first] / len(values)
+
+
+@dataclass
+class RecordedJudge:
+    """Repeats the verdicts of a run that is done; asks nobody."""
+
+    name: str
+    verdicts: Mapping[Key, Verdict]
+    simulated: bool = False
+
+    async def __call__(self, ask: Ask) -> Judged:
+        """The recorded verdict; a question that was not asked is an api_error."""
+        found = self.verdicts.get(ask.key)
+        return Judged(found or failed(ask, f"the run {self.name} holds no verdict on it"), calls=0)
+
+    def describe(self) -> Mapping[str, Any]:
+        """The run."""
+        return {"backend": "recorded", "base_url": None, "model": self.name, "parameters": {}}
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+@dataclass
+class CascadeJudge:
+    """Asks ``cheap`` first, and ``expensive`` where the rule does not let the answer stand.
+
+    Questions other than pairwise go to the expensive judge: the rule promises nothing for them.
+    """
+
+    cheap: Judge
+    expensive: Judge
+    rule: CascadeRule
+    _decided: dict[str, tuple[str | None, float, int]] = field(default_factory=dict)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether one of the two is simulated."""
+        return self.cheap.simulated or self.expensive.simulated
+
+    async def __call__(self, ask: Ask) -> Judged:
+        """The verdict of the judge that decided; ``extra`` says which, and how sure the cheap one was."""
+        if ask.question.question_type != "pairwise":
+            return await self.expensive(ask)
+        answer, confidence, calls = await self._first(ask)
+        if answer is None or confidence < self.rule.threshold:
+            found = await self.expensive(ask)
+            extra = {**found.verdict.extra, "decided_by": "expensive", "confidence": confidence}
+            return replace(found, verdict=replace(found.verdict, extra=extra), calls=found.calls + calls)
+        extra = {"decided_by": "cheap", "confidence": confidence}
+        said = f"the cheap judge says {answer} with confidence {confidence:.3f}"
+        verdict = Verdict(ask.question.id, ask.order, answer, "ok", said, latency_s=0.0, repeat=ask.repeat, extra=extra)
+        return Judged(verdict, calls=calls)
+
+    async def _first(self, ask: Ask) -> tuple[str | None, float, int]:
+        """The cheap judge's answer, confidence and calls; a question that was decided costs nothing more."""
+        known = self._decided.get(ask.question.id)
+        if known is not None:
+            return known[0], known[1], 0
+        judged = [await self.cheap(Ask(ask.question, order, repeat)) for order, repeat in self.rule.asks]
+        values = [one.verdict.value for one in judged]
+        answer, confidence = decide(values, [one.verdict.probability_a for one in judged], self.rule.by)
+        calls = sum(one.calls for one in judged)
+        self._decided[ask.question.id] = (answer, confidence, calls)
+        return answer, confidence, calls
+
+    def describe(self) -> Mapping[str, Any]:
+        """Both judges and the rule."""
+        names = [str(judge.describe().get("model")) for judge in (self.cheap, self.expensive)]
+        rule = {"threshold": self.rule.threshold, "by": self.rule.by, "asks": [list(ask) for ask in self.rule.asks]}
+        parameters = {"cheap": names[0], "expensive": names[1], "rule": rule}
+        return {"backend": "cascade", "base_url": None, "model": " then ".join(names), "parameters": parameters}
+
+    async def aclose(self) -> None:
+        """Close both."""
+        await self.cheap.aclose()
+        await self.expensive.aclose()

@@ -1,0 +1,159 @@
+"""The card: what passes, what fails, what is not shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decided import World, choices_of, scores_of
+from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.decisions import card_page
+from visualjudge.analysis.decisions.card import Card, card_of
+from visualjudge.analysis.decisions.checks import read_thresholds
+from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.analysis.statistics.systems import image_sums, system_agreement
+from visualjudge.errors import DataError
+from visualjudge.records import Verdict
+
+
+def _card(world: World, right: float, seed: int = 0, **judge: object) -> Card:
+    questions = world.pair_questions()
+    verdicts = choices_of(questions, right, seed, swap=True, **judge)  # type: ignore[arg-type]
+    return card_of(analyse_study(study_of(questions, {"judge": verdicts})))
+
+
+def _states(card: Card) -> dict[str, str]:
+    return {line.name: line.state for line in card.judges[0].checks}
+
+
+def test_a_good_judge_on_many_images_passes() -> None:
+    card = _card(World.of(80, 4, gap=0.8), 0.97)
+    states = _states(card)
+    assert states.pop("omega") == "not_shown"
+    assert set(states.values()) == {"pass"}
+    assert card.judges[0].state == "pass" and ": yes" in card.judges[0].answer
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_judge_that_guesses_gets_no_green(seed: int) -> None:
+    for images, sources in ((12, 2), (40, 4)):
+        card = _card(World.of(images, sources, seed), 0.5, seed)
+        assert "pass" not in _states(card).values()
+        assert card.judges[0].state != "pass"
+
+
+def test_a_judge_that_guesses_scores_gets_no_green() -> None:
+    questions = World.of(30, 4).scoring_questions()
+    rng = np.random.default_rng(0)
+    verdicts = [Verdict(q.id, "AB", float(rng.integers(0, 11)), "ok", "") for q in questions]
+    card = card_of(analyse_study(study_of(questions, {"judge": verdicts})))
+    assert "pass" not in _states(card).values()
+
+
+def test_an_oracle_on_three_images_is_not_shown() -> None:
+    card = _card(World.of(3, 5), 1.0)
+    assert set(_states(card).values()) == {"not_shown"}
+    assert card.judges[0].state == "not_shown"
+
+
+def test_what_was_not_asked_is_never_green() -> None:
+    questions = World.of(60, 4, gap=1.2).scoring_questions()
+    card = card_of(analyse_study(study_of(questions, {"judge": scores_of(questions, 0.3)})))
+    lines = {line.name: line for line in card.judges[0].checks}
+    for name in ("macro_accuracy", "right_in_both_orders", "lean", "omega"):
+        assert (lines[name].value, lines[name].state) == (None, "not_shown")
+    assert lines["order_of_sources"].state == "pass"
+
+
+def test_a_judge_that_turns_the_order_round_fails() -> None:
+    card = _card(World.of(60, 4, gap=0.8), 0.02)
+    assert _states(card)["order_of_sources"] == "fail" and ": no" in card.judges[0].answer
+
+
+def test_the_favoured_source_is_named() -> None:
+    card = _card(World.of(60, 4), 0.9, favoured="model 3")
+    kind = card.judges[0].system.main
+    assert kind is not None
+    favours = dict(zip(kind.names, kind.found.favours, strict=True))
+    assert favours["model 3"].value > 0.1 and (favours["model 3"].p or 1) < 0.001
+    assert "favoured" in card_page.text(card)
+
+
+def test_self_preference_is_of_the_declared_family(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("families: {judge: [model 3]}\nchecks: {failed: {at_most: 0.2}}\n")
+    rules = read_thresholds(tmp_path / "own.yaml")
+    questions = World.of(60, 4).pair_questions()
+    study = study_of(questions, {"a judge of ours": choices_of(questions, 0.9, favoured="model 3")})
+    main = card_of(analyse_study(study), rules).judges[0].system.main
+    assert main is not None and main.self_preference is not None
+    assert main.self_preference.interval is not None and main.self_preference.interval[0] > 0.05
+    assert rules.checks["failed"].value == 0.2 and rules.checks["macro_accuracy"].value == 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("checks: {macro: {at_least: 1}}", "checks: macro is unknown"),
+        ("checks: {failed: 0.1}", "failed must be one of at_least, at_most, within and a number"),
+        ("least_images: 0", "least_images must be a whole number"),
+        ("- 1", "must hold checks"),
+        ("{", "is no YAML"),
+    ],
+)
+def test_bad_thresholds_are_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "own.yaml").write_text(text)
+    with pytest.raises(DataError, match=said):
+        read_thresholds(tmp_path / "own.yaml")
+
+
+def test_json_has_the_promised_shape() -> None:
+    found = card_json(_card(World.of(20, 3), 0.9))
+    judge = found["judges"][0]
+    assert {"judge", "checks", "system"} <= set(judge)
+    for line in judge["checks"]:
+        assert {"name", "value", "ci95", "threshold", "state", "images"} <= set(line)
+        assert line["state"] in ("pass", "fail", "not_shown")
+    assert {"tau_b", "ci95", "pair_order", "spa"} <= set(judge["system"])
+
+
+def test_pages_escape_names_and_load_nothing() -> None:
+    world = World.of(20, 3)
+    hostile = World(world.truth, ("<script>alert(1)</script>", "b|c", "d"))
+    card = _card(hostile, 0.9)
+    page = card_page.html(card)
+    assert "<script" not in page and "&lt;script" in page and "http://" not in page.replace("http://www.w3.org", "")
+    assert "b\\|c" in card_page.markdown(card)
+    assert card_page.badge(card.judges[0]).startswith("<svg")
+
+
+def test_system_figures_equal_their_definitions() -> None:
+    from scipy import stats
+
+    world = World.of(25, 5, seed=3, gap=0.2)
+    rng = np.random.default_rng(1)
+    judged = world.truth + rng.normal(0, 2, world.truth.shape)
+    rows = np.indices(world.truth.shape)
+    sums = image_sums(judged.ravel(), world.truth.ravel(), rows[1].ravel(), rows[0].ravel(), 5)
+    found = system_agreement(sums)
+    assert found is not None
+    means = judged.mean(0), world.truth.mean(0)
+    assert found.tau_b.value == pytest.approx(stats.kendalltau(*means)[0])
+    first, second = np.triu_indices(5, 1)
+    same = np.sign(means[0][first] - means[0][second]) == np.sign(means[1][first] - means[1][second])
+    assert found.pair_order.value == pytest.approx(same.mean())
+    p = []
+    for table in (judged, world.truth):
+        gap = table[:, first] - table[:, second]
+        error = np.sqrt(((gap - gap.mean(0)) ** 2).sum(0)) / 25
+        p.append(stats.norm.sf(gap.mean(0) / error))
+    assert found.spa.value == pytest.approx(1 - np.abs(p[0] - p[1]).mean())
+    assert found.tau_b.interval is not None and found.tau_b.interval[0] < found.tau_b.value
+
+
+def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
+    truth = World.of(20, 4).truth
+    rows = np.indices(truth.shape)
+    found = system_agreement(image_sums(np.full(80, 5.0), truth.ravel(), rows[1].ravel(), rows[0].ravel(), 4))
+    assert found is not None and (found.tau_b.value, found.pair_order.value) == (0.0, 0.5)

@@ -1,0 +1,103 @@
+"""The cascade: its promise, what it saves, and the judge that runs it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from decided import World, choices_of
+from visualjudge.analysis import study_of
+from visualjudge.analysis.decisions.cascade import cascade_study
+from visualjudge.analysis.decisions.shapes import cascade_json
+from visualjudge.errors import DataError
+from visualjudge.judges.asks import Ask
+from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge, decide
+from visualjudge.records import Question, Verdict
+
+
+def _calibrated(questions: list[Question], seed: int = 0) -> list[Verdict]:
+    """A judge whose probability is right: it errs in 1 − p of the questions that it answers with p."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for question in questions:
+        sure = rng.uniform(0.5, 1)
+        right = rng.random() < sure
+        answer = str(question.answer) if right else "AB"[question.answer == "A"]
+        probability = sure if answer == "A" else 1 - sure
+        out.append(Verdict(question.id, "AB", answer, "ok", answer, probability_a=probability))
+    return out
+
+
+def _recorded(verdicts: list[Verdict]) -> RecordedJudge:
+    return RecordedJudge("run", {(v.id, v.order, v.repeat): v for v in verdicts})
+
+
+@pytest.fixture(scope="module")
+def questions() -> list[Question]:
+    return World.of(150, 4).pair_questions()
+
+
+def test_the_sure_answers_stand_and_the_others_are_asked_again(questions: list[Question]) -> None:
+    judged = {"cheap": _calibrated(questions), "dear": choices_of(questions, 0.95, 1)}
+    found = cascade_study(study_of(questions, judged), risk=0.1)
+    assert found.rule.by == "probability" and 0.6 < found.rule.threshold < 0.95
+    assert 0.2 < found.saved < 0.8 and found.threshold.errors <= 0.1
+    assert found.cheap_accuracy.value < found.accuracy.value
+    assert set(cascade_json(found)) >= {"rule", "risk", "saved", "accuracy"}
+
+
+def test_a_judge_without_probabilities_is_as_sure_as_its_orders_agree(questions: list[Question]) -> None:
+    judged = {"cheap": choices_of(questions, 0.85, swap=True), "dear": choices_of(questions, 0.95, 1)}
+    found = cascade_study(study_of(questions, judged), risk=0.1)
+    assert (found.rule.by, found.rule.asks) == ("agreement", (("AB", 0), ("BA", 0)))
+    assert found.rule.threshold == 1.0 and 0.6 < found.saved < 0.85
+
+
+def test_a_judge_that_guesses_saves_nothing(questions: list[Question]) -> None:
+    judged = {"cheap": choices_of(questions, 0.5), "dear": choices_of(questions, 0.95, 1)}
+    found = cascade_study(study_of(questions, judged), risk=0.1)
+    assert (found.saved, found.accuracy) == (0.0, found.expensive_accuracy)
+    assert found.rule.threshold > 1 and "ask dear" in found.answer
+
+
+def test_runs_without_a_common_pair_are_refused() -> None:
+    questions = World.of(3, 2).pair_questions()
+    half = {"a": choices_of(questions[:1], 1), "b": choices_of(questions[1:], 1)}
+    with pytest.raises(DataError, match="no pairwise question in common"):
+        cascade_study(study_of(questions, half))
+
+
+def test_the_judge_does_what_the_rule_says(questions: list[Question]) -> None:
+    cheap, dear = _calibrated(questions), choices_of(questions, 0.95, 1)
+    study = study_of(questions, {"cheap": cheap, "dear": dear})
+    found = cascade_study(study, risk=0.1)
+    members = [
+        RecordedJudge(name, {(v.id, v.order, v.repeat): v for v in said}) for name, said in (("c", cheap), ("d", dear))
+    ]
+    judge = CascadeJudge(*members, found.rule)
+
+    async def ask_all() -> list[Verdict]:
+        return [(await judge(Ask(question))).verdict for question in questions]
+
+    verdicts = asyncio.run(ask_all())
+    kept = np.mean([v.extra["decided_by"] == "cheap" for v in verdicts])
+    right = np.mean([v.value == q.answer for v, q in zip(verdicts, questions, strict=True)])
+    assert (kept, right) == pytest.approx((found.saved, found.accuracy.value))
+
+
+def test_no_majority_is_no_answer() -> None:
+    assert decide(["A", "B"], [], "agreement") == (None, 0.0)
+    assert decide(["A", "Failed"], [], "agreement") == ("A", 0.5)
+    assert decide(["A"], [None], "probability") == (None, 0.0)
+    assert decide(["A", "B"], [0.9, 0.6], "probability") == ("A", 0.75)
+
+
+def test_questions_that_are_no_pairs_go_to_the_expensive_judge() -> None:
+    question = World.of(1, 1).scoring_questions()[0]
+    said = Verdict(question.id, "AB", 7.0, "ok", "7")
+    judge = CascadeJudge(
+        RecordedJudge("c", {}), RecordedJudge("d", {(said.id, "AB", 0): said}), CascadeRule(0.5, "agreement")
+    )
+    assert asyncio.run(judge(Ask(question))).verdict == said
