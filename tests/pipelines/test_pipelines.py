@@ -270,7 +270,7 @@ def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:
     (tmp_path / "out.jsonl").mkdir()
     result = command(tmp_path)
     assert isinstance(result.exception, UsageError)
-    assert str(result.exception) == f"--out: {tmp_path / 'out.jsonl'} is a folder; name a file"
+    assert str(result.exception) == f"--out must be a file, got the folder {tmp_path / 'out.jsonl'}"
     assert not started.raw
 
 

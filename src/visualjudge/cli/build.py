@@ -18,7 +18,8 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 EPILOG = (
     "Examples:\n\n"
     "visualjudge build data --out dataset\n\n"
-    "visualjudge build data --out dataset --task keypoint --subset encoding_analysis --workers 4"
+    "visualjudge build data --out dataset --task keypoint --subset encoding_analysis --workers 4\n\n"
+    "visualjudge build data --out dataset --prompts v2"
 )
 
 
@@ -33,6 +34,12 @@ def build(
     seed: Annotated[int, typer.Option("--seed", help="Seed of every draw")] = 42,
     workers: Annotated[int | None, typer.Option("--workers", help="Processes [one for each core]")] = None,
     engine: Annotated[str, typer.Option("--engine", help="local, or ray (needs the extra 'ray')")] = "local",
+    prompts: Annotated[
+        str | None, typer.Option(help="v1, v2 (names the form of the answer), or a folder of your prompts [v1]")
+    ] = None,
+    prompt_version: Annotated[
+        str | None, typer.Option(help="Version of the prompts, such as v2; with a folder, the version in it [v1]")
+    ] = None,
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Exit with 0 although records were left out")
     ] = False,
@@ -56,6 +63,7 @@ def build(
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
     from visualjudge.errors import summarized
+    from visualjudge.prompts.prompt_set import prompt_set
 
     caps = Caps(
         encoding_groups,
@@ -67,7 +75,9 @@ def build(
         per_group,
         min_margin,
     )
-    options = Options(seed, tuple(subset or SUBSETS), tuple(task) if task else None, caps)
+    options = Options(
+        seed, tuple(subset or SUBSETS), tuple(task) if task else None, caps, prompt_set(prompts, prompt_version)
+    )
     with stages() as progress:
         built = build_dataset(
             data,

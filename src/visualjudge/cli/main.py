@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
+from visualjudge.cli.help import plain
 from visualjudge.errors import UsageError, VisualJudgeError
 
 COMMANDS = {
@@ -46,7 +47,8 @@ class LazyCommands(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+        text = COMMANDS.get(cmd_name)
+        return None if text is None else TyperCommand(cmd_name, help=text, short_help=text)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
@@ -54,6 +56,7 @@ class LazyCommands(TyperGroup):
         module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
         command = typer.main.get_command(module.app)
         command.name = name
+        plain(command)
         return name, command, rest
 
 
@@ -62,6 +65,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # Rich takes longer to import than most commands take to run
     help="Build judge questions from vision predictions, put them to a VLM, and measure how far it can be trusted.",
 )
 

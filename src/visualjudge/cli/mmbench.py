@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visualjudge.cli.options import (
+    MODEL,
+    BudgetOptions,
+    CacheOptions,
+    ClientOptions,
+    RunOptions,
+    key_of,
+    open_asked,
+    with_groups,
+)
 from visualjudge.errors import DataError, RunError, UsageError
 
 if TYPE_CHECKING:
+    from visualjudge.clients.base import Client
     from visualjudge.mmbench.evaluate import Evaluation
     from visualjudge.mmbench.infer import InferReport, Places
     from visualjudge.mmbench.records import Row
     from visualjudge.mmbench.table import Table
+    from visualjudge.runs.budget import Budget
     from visualjudge.runs.runner import Stop
 
 EXAMPLES = """Examples:
@@ -56,28 +68,34 @@ MatcherUrl = Annotated[str | None, typer.Option(help="Server of the LLM matcher.
 MatcherKey = Annotated[str | None, typer.Option(help="Environment variable with the matcher's API key.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class InferClientOptions(ClientOptions):
+    """As for a judge, but that the likeliest reply is asked for."""
+
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="0 = the likeliest reply.", rich_help_panel=MODEL)
+    ] = 0.0
+    server_temperature: Annotated[
+        bool,
+        typer.Option("--server-temperature", help="Send none, since some models refuse it.", rich_help_panel=MODEL),
+    ] = False
+
+    def config(self) -> dict[str, Any]:
+        """The fields that a client is made of."""
+        hidden = "temperature" if self.server_temperature else ""
+        return {name: value for name, value in super().config().items() if name != hidden}
+
+
 @app.command(epilog=EXAMPLES.split("\n\n")[1])
+@with_groups
 def infer(
     data: Data,
     out: Annotated[Path, typer.Option(help="Results, .xlsx; the .jsonl beside it is written first.")],
-    model: Annotated[str, typer.Option(help="As the server names it.")],
-    backend: Annotated[str, typer.Option(help="api, google, vllm, anthropic or transformers.")] = "api",
-    base_url: Annotated[str | None, typer.Option(help="Server, with /v1 for api and vllm.")] = None,
-    api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None,
+    client: InferClientOptions,
+    run: RunOptions,
+    budget: BudgetOptions,
+    cache: CacheOptions,
     template: Annotated[str, typer.Option(help="reference, vlmevalkit, or a YAML file of yours.")] = "reference",
-    concurrency: Annotated[int, typer.Option(min=1, help="Most calls under way at once.")] = 16,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Ask only what has no reply yet.")] = False,
-    temperature: Annotated[float, typer.Option(min=0, help="0 = the likeliest reply.")] = 0.0,
-    server_temperature: Annotated[
-        bool, typer.Option("--server-temperature", help="Send no temperature (some models refuse it).")
-    ] = False,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
-    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds for one call.")] = None,
-    attempts: Annotated[int | None, typer.Option(min=1, help="Calls in all where a server fails.")] = None,
-    max_image_side: Annotated[int | None, typer.Option(min=16, help="Shrink larger pictures.")] = None,
-    cache_dir: Annotated[Path | None, typer.Option(help="Where replies are kept (default: user's cache).")] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies, use none.")] = False,
     skip_invalid: Skip = False,
 ) -> None:
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's server)."""
@@ -85,25 +103,15 @@ def infer(
     from visualjudge.mmbench.prompt import choice_template
 
     if out.suffix.lower() != ".xlsx":
-        raise UsageError(f"--out {out}: the results are an .xlsx file (the .jsonl is written beside it)")
+        raise UsageError(f"--out must end in .xlsx, got {out}; the .jsonl is written beside it")
     _keep_inputs([data], {"--out": out, "--out (its .jsonl)": Places(out).journal})
-    fields = {
-        "backend": backend,
-        "model_name": model,
-        "base_url": base_url,
-        "api_key": _key(api_key_env),
-        "temperature": None if server_temperature else temperature,
-        "max_tokens": max_tokens,
-        "timeout": timeout,
-        "attempts": attempts,
-        "max_image_side": max_image_side,
-    }
+    config = client.config()
     asset = choice_template(template)
     table = _table(data, skip_invalid, column="image")
-    rows = _askable(table, table.rows[:limit], skip_invalid)
-    client = _client(fields, cache_dir, no_cache, concurrency)
+    rows = _askable(table, table.rows[: run.limit], skip_invalid)
+    asked = open_asked(config, cache, run.concurrency)
     places = Places(out)
-    _finish(_ask(table, rows, client, asset, places, resume, concurrency), places)
+    _finish(_ask(table, rows, asked, asset, places, run, budget.budget), places)
 
 
 @app.command("eval", epilog=EXAMPLES.split("\n\n")[2])
@@ -127,7 +135,7 @@ def evaluate(
     found = _evaluation(table, predictions, rules)
     if matcher_model:
         fields = {"backend": matcher_backend, "model_name": matcher_model, "base_url": matcher_base_url}
-        fields["api_key"] = _key(matcher_api_key_env)
+        fields["api_key"] = key_of(matcher_api_key_env, "--matcher-api-key-env")
         place = (json or predictions).with_suffix(".matcher.jsonl")
         found = _matched(table, predictions, rules, found, fields, place)
     numbers = scores(found)
@@ -241,24 +249,6 @@ def _left_out(lines: list[str], what: str, skip_invalid: bool) -> None:
         raise DataError(f"{what} cannot be used (named above); mend them, or leave them out with --skip-invalid")
 
 
-def _key(variable: str | None) -> str | None:
-    if variable is None:
-        return None
-    key = os.environ.get(variable)
-    if not key:
-        raise UsageError(f"the environment variable {variable} is not set; it should hold the API key")
-    return key
-
-
-def _client(fields: dict[str, Any], cache_dir: Path | None, no_cache: bool, concurrency: int) -> Any:
-    from visualjudge.clients.cache import default_cache_dir
-    from visualjudge.clients.registry import open_client
-
-    place = None if no_cache else cache_dir or default_cache_dir()
-    config = {name: value for name, value in fields.items() if value is not None}
-    return open_client(config, cache_dir=place, concurrency=concurrency)
-
-
 def _shown_run(title: str, start: Callable[[Stop, Any], Any]) -> Any:
     """Run ``start(stop, listener)`` with a progress bar; Ctrl-C lets calls in flight finish."""
     from visualjudge.runs.progress import Display
@@ -275,13 +265,23 @@ def _shown_run(title: str, start: Callable[[Stop, Any], Any]) -> Any:
 
 
 def _ask(
-    table: Table, rows: list[Row], client: Any, asset: Any, places: Places, resume: bool, concurrency: int
+    table: Table, rows: list[Row], client: Client, asset: Any, places: Places, options: RunOptions, budget: Budget
 ) -> InferReport:
     from visualjudge.mmbench.infer import infer as ask_all
 
     def start(stop: Stop, listener: Any) -> Any:
-        options = {"resume": resume, "concurrency": concurrency, "on_event": listener, "stop": stop}
-        return ask_all(table, rows, client, asset, places, **options)
+        return ask_all(
+            table,
+            rows,
+            client,
+            asset,
+            places,
+            resume=options.resume,
+            concurrency=options.concurrency,
+            budget=budget,
+            on_event=listener,
+            stop=stop,
+        )
 
     result: InferReport = _shown_run("asking", start)
     return result
@@ -321,7 +321,7 @@ def _matched(
 ) -> Evaluation:
     from visualjudge.mmbench.matcher import match, unread
 
-    client = _client(fields, None, False, 16)
+    client = open_asked({name: value for name, value in fields.items() if value is not None}, CacheOptions(), 16)
     letters, progress = _shown_run(
         "matching", lambda stop, listener: match(unread(before), client, place, on_event=listener, stop=stop)
     )

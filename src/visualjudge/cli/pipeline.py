@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, with_groups
 from visualjudge.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from visualjudge.errors import Problem
     from visualjudge.judges.pipe import ClientPipe
     from visualjudge.pipelines import PipelineReport, Row
-    from visualjudge.runs.budget import Limits
+    from visualjudge.runs.budget import Budget
 
 app = typer.Typer(add_completion=False)
 
@@ -28,40 +29,35 @@ _MOST_LINES = 20
 
 
 @app.command(epilog=EPILOG)
+@with_groups
 def pipeline(
     config: Annotated[Path, typer.Argument(help="YAML with metric_configs.", show_default=False)],
     rows: Annotated[
         Path, typer.Option("--input", help="JSONL: key, instruction, input_image, edited_images.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(help="JSONL: one line a row.", show_default=False)],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with --out; rows with an error are redone.")] = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="Most rows, and most calls a metric, at once.")] = 16,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    run: RunOptions,
+    budget: BudgetOptions,
+    cache: CacheOptions,
     prompts: Annotated[list[Path] | None, typer.Option(help="Folder with prompt assets of your own.")] = None,
-    max_calls: Annotated[int | None, typer.Option(min=1, help="Stop after so many calls.")] = None,
-    max_tokens_total: Annotated[int | None, typer.Option(min=1, help="Stop before more tokens are used.")] = None,
-    cache_dir: Annotated[Path | None, typer.Option(help="Where replies are kept (default: user's cache).")] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies, use none.")] = False,
     allow_private_urls: Annotated[
         bool, typer.Option("--allow-private-urls", help="Fetch images also from loopback and private addresses.")
     ] = False,
 ) -> None:
-    """Judge edited images row by row. Each row is on disk before the next is reported; --resume goes on."""
-    from visualjudge.clients.cache import default_cache_dir
+    """Judge edited images row by row. Each row is on disk before the next is reported; --resume goes on.
+
+    A resumed run judges rows with an error again. --concurrency bounds the rows, and the calls of each metric.
+    """
     from visualjudge.pipelines import build_pipes, read_config, read_rows
     from visualjudge.prompts.store import PromptAssetStore
-    from visualjudge.runs.budget import Limits
 
     if out.is_dir():
-        raise UsageError(f"--out: {out} is a folder; name a file")
+        raise UsageError(f"--out must be a file, got the folder {out}")
     metrics = read_config(config)
-    place = None if no_cache else cache_dir or default_cache_dir()
     store = PromptAssetStore(*(prompts or ()))
-    pipes = build_pipes(metrics, cache_dir=place, concurrency=concurrency, store=store)
+    pipes = build_pipes(metrics, cache_dir=cache.folder, concurrency=run.concurrency, store=store)
     good, problems = read_rows(rows)
-    report = _judge(
-        pipes, good[:limit], out, resume, concurrency, Limits(max_calls, max_tokens_total), allow_private_urls
-    )
+    report = _judge(pipes, good[: run.limit], out, run, budget.budget, allow_private_urls)
     _finish(report, problems, out)
 
 
@@ -69,13 +65,11 @@ def _judge(
     pipes: dict[str, ClientPipe],
     rows: list[Row],
     out: Path,
-    resume: bool,
-    concurrency: int,
-    limits: Limits,
+    options: RunOptions,
+    budget: Budget,
     private_urls: bool,
 ) -> PipelineReport:
     from visualjudge.pipelines import run_pipeline
-    from visualjudge.runs.budget import Budget
     from visualjudge.runs.progress import Display
     from visualjudge.runs.runner import Stop, run_until_stopped
 
@@ -85,9 +79,9 @@ def _judge(
                 pipes,
                 rows,
                 out,
-                resume=resume,
-                concurrency=concurrency,
-                budget=Budget(limits),
+                resume=options.resume,
+                concurrency=options.concurrency,
+                budget=budget,
                 on_event=display.update,
                 stop=stop,
                 private_urls=private_urls,

@@ -27,6 +27,7 @@ from visualjudge.mmbench.results import replies
 from visualjudge.mmbench.table import Table
 from visualjudge.mmbench.workbook import write_workbook
 from visualjudge.prompts.template import PromptTemplate
+from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 
@@ -122,6 +123,7 @@ async def infer(
     *,
     resume: bool = False,
     concurrency: int = 16,
+    budget: Budget | None = None,
     on_event: Listener | None = None,
     stop: Stop | None = None,
 ) -> InferReport:
@@ -145,7 +147,14 @@ async def infer(
             todo = [row for row in rows if row.index not in done]
             asker = Asker(table, client, template)
             progress = await run(
-                todo, asker.ask, journal, concurrency=concurrency, total=len(todo), on_event=on_event, stop=stop
+                todo,
+                asker.ask,
+                journal,
+                concurrency=concurrency,
+                total=len(todo),
+                budget=budget,
+                on_event=on_event,
+                stop=stop,
             )
     finally:
         await client.aclose()

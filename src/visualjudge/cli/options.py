@@ -1,0 +1,263 @@
+"""Options that several commands share, each group defined once as a dataclass.
+
+A command takes a group as one parameter and is decorated with :func:`with_groups`, which shows Typer the fields of the
+group as options of their own, under the group's heading in ``--help``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from visualjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from visualjudge.clients.base import Client
+    from visualjudge.dataset.choosing import Choice
+    from visualjudge.runs.budget import Budget, Limits, Prices
+
+MODEL, CACHE, RUN, BUDGET, QUESTIONS = "Model", "Cache", "Run", "Budget", "Questions"
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with each parameter that is a group in the place of that group's options."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
+
+    @functools.wraps(command)
+    def called(**values: Any) -> None:
+        made = {name: group(**{f.name: values.pop(f.name) for f in fields(group)}) for name, group in groups.items()}
+        command(**values, **made)
+
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        own = [parameter.replace(annotation=hints[name])]
+        parameters += _options(groups[name]) if name in groups else own
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    called.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
+    return called
+
+
+def _options(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
+    """The API key in an environment variable.
+
+    Raises
+    ------
+    UsageError
+        If the variable is named and not set.
+    """
+    if variable is None:
+        return None
+    key = os.environ.get(variable)
+    if not key:
+        raise UsageError(f"{option}: the environment variable {variable} is not set; it should hold the API key")
+    return key
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientOptions:
+    """Which model is asked, and how."""
+
+    backend: Annotated[
+        str,
+        typer.Option(help="api, google, vllm, anthropic, transformers, or baseline (judge).", rich_help_panel=MODEL),
+    ] = "api"
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="As the server names it; a baseline: random, first, oracle:P[,bias=B][,slope=S], sharpness.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None
+    base_url: Annotated[str | None, typer.Option(help="Server, with /v1 for api and vllm.", rich_help_panel=MODEL)] = (
+        None
+    )
+    api_key_env: Annotated[
+        str | None, typer.Option(help="Environment variable that holds the API key.", rich_help_panel=MODEL)
+    ] = None
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="Randomness of replies; default: the server's.", rich_help_panel=MODEL)
+    ] = None
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.", rich_help_panel=MODEL)] = (
+        None
+    )
+    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds for one call.", rich_help_panel=MODEL)] = (
+        None
+    )
+    attempts: Annotated[
+        int | None, typer.Option(min=1, help="Calls in all where a server fails.", rich_help_panel=MODEL)
+    ] = None
+    max_image_side: Annotated[
+        int | None, typer.Option(min=16, help="Shrink larger images (recorded).", rich_help_panel=MODEL)
+    ] = None
+
+    def config(self) -> dict[str, Any]:
+        """The fields that a client is made of; unset ones are left out.
+
+        Raises
+        ------
+        UsageError
+            If no model is named, or the variable of the API key is not set.
+        """
+        if not self.model:
+            raise UsageError("--model is missing")
+        named = {"backend": self.backend, "model_name": self.model, "base_url": self.base_url}
+        own = ("temperature", "max_tokens", "timeout", "attempts", "max_image_side")
+        given = {**named, "api_key": key_of(self.api_key_env), **{name: getattr(self, name) for name in own}}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheOptions:
+    """Where replies are kept."""
+
+    cache_dir: Annotated[
+        Path | None, typer.Option(help="Where replies are kept; default: the user's cache.", rich_help_panel=CACHE)
+    ] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies, use none.", rich_help_panel=CACHE)] = (
+        False
+    )
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder, or None for no cache."""
+        from visualjudge.clients.cache import default_cache_dir
+
+        return None if self.no_cache else self.cache_dir or default_cache_dir()
+
+
+def open_asked(config: Mapping[str, Any], cache: CacheOptions, concurrency: int) -> Client:
+    """The client of a configuration."""
+    from visualjudge.clients.registry import open_client
+
+    return open_client(config, cache_dir=cache.folder, concurrency=concurrency)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a run goes, and how it goes on."""
+
+    concurrency: Annotated[int, typer.Option(min=1, help="Most calls in flight at once.", rich_help_panel=RUN)] = 16
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N", rich_help_panel=RUN)
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.", rich_help_panel=RUN)] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetOptions:
+    """What a run may spend; it stops before it would spend more."""
+
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Stop after N calls.", rich_help_panel=BUDGET)] = None
+    max_tokens_total: Annotated[
+        int | None, typer.Option(min=1, help="Stop before more tokens are used.", rich_help_panel=BUDGET)
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Stop before more is spent (needs prices).", rich_help_panel=BUDGET)
+    ] = None
+    price_in: Annotated[
+        float, typer.Option(min=0, help="Price of a million prompt tokens.", rich_help_panel=BUDGET)
+    ] = 0.0
+    price_out: Annotated[
+        float, typer.Option(min=0, help="Price of a million reply tokens.", rich_help_panel=BUDGET)
+    ] = 0.0
+
+    @property
+    def limits(self) -> Limits:
+        """The limits.
+
+        Raises
+        ------
+        UsageError
+            If cost is limited and no price is given.
+        """
+        from visualjudge.runs.budget import Limits
+
+        if self.max_cost is not None and not (self.price_in or self.price_out):
+            raise UsageError("--max-cost needs --price-in and --price-out")
+        return Limits(self.max_calls, self.max_tokens_total, self.max_cost)
+
+    @property
+    def prices(self) -> Prices:
+        """The prices."""
+        from visualjudge.runs.budget import Prices
+
+        return Prices(self.price_in, self.price_out)
+
+    @property
+    def budget(self) -> Budget:
+        """An account of both."""
+        from visualjudge.runs.budget import Budget
+
+        return Budget(self.limits, self.prices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """Which questions of a dataset are asked."""
+
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task; may be repeated.", rich_help_panel=QUESTIONS)
+    ] = None
+    encoding: Annotated[
+        list[str] | None, typer.Option(help="Only this encoding; may be repeated.", rich_help_panel=QUESTIONS)
+    ] = None
+    type: Annotated[
+        list[str] | None,
+        typer.Option(help="Only pairwise, ranking or scoring; may be repeated.", rich_help_panel=QUESTIONS),
+    ] = None
+    subset: Annotated[
+        list[str] | None, typer.Option(help="Only this subset; may be repeated.", rich_help_panel=QUESTIONS)
+    ] = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only where FIELD=VALUE holds; also !=, <, <=, >, >= and ~ (contains), such as 'margin<2', "
+            "'error_type=missed', 'sources~sam'; all of several must hold.",
+            metavar="FIELD=VALUE",
+            rich_help_panel=QUESTIONS,
+        ),
+    ] = None
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Draw N questions, balanced over tasks and encodings.", metavar="N", rich_help_panel=QUESTIONS
+        ),
+    ] = None
+    sample_seed: Annotated[int, typer.Option(help="Seed of --sample.", rich_help_panel=QUESTIONS)] = 42
+
+    @property
+    def choice(self) -> Choice:
+        """The choice."""
+        from visualjudge.dataset.choosing import Choice
+
+        return Choice(
+            tasks=tuple(self.task or ()),
+            encodings=tuple(self.encoding or ()),
+            types=tuple(self.type or ()),
+            subsets=tuple(self.subset or ()),
+            where=tuple(self.where or ()),
+            sample=self.sample,
+            seed=self.sample_seed,
+        )

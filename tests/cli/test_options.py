@@ -1,0 +1,153 @@
+"""Options that commands share: one definition each, shown under its heading, and the choice of questions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from frontdoor_example import write_data
+from judged_records import pair, ranking, scoring
+from visualjudge.cli import main
+from visualjudge.dataset.choosing import Choice, balanced_sample, chosen, condition, margin
+from visualjudge.errors import UsageError
+from visualjudge.records import Question
+
+
+def _run(*args: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["visualjudge", *map(str, args)])
+    status = 0
+    try:
+        main.run()
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+@pytest.mark.parametrize("command", [["judge"], ["mmbench", "infer"], ["pipeline"]])
+def test_commands_show_the_same_options_under_their_headings(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, out, _ = _run(*command, "--help", capsys=capsys, monkeypatch=monkeypatch)
+    assert status == 0
+    budget = out.partition("Budget:\n")[2].partition("\n\n")[0]
+    for option in ("--max-calls", "--max-tokens-total", "--max-cost", "--price-in", "--price-out"):
+        assert option in budget
+    assert "--cache-dir" in out.partition("Cache:\n")[2]
+    assert "--concurrency" in out.partition("Run:\n")[2].partition("\n\n")[0]
+
+
+def test_examples_in_help_are_not_wrapped(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    _, out, _ = _run("judge", "--help", capsys=capsys, monkeypatch=monkeypatch)
+    example = "visualjudge judge DATASET --backend api --model gpt-4o-mini --api-key-env OPENAI_API_KEY --out RUN"
+    assert f"  {example}\n" in out
+
+
+def test_help_imports_neither_rich_nor_numpy() -> None:
+    heavy = "[name for name in ('rich.console', 'numpy', 'polars', 'aiohttp') if name in sys.modules]"
+    code = f"""
+import sys
+sys.argv = ["visualjudge", *sys.argv[1:]]
+from visualjudge.cli.main import run
+try:
+    run()
+except SystemExit:
+    print({heavy}, file=sys.stderr)
+"""
+    for args in (["--help"], ["judge", "--help"]):
+        done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)
+        assert done.stderr.strip() == "[]"
+
+
+def _questions() -> list[Question]:
+    """Two tasks, one of them with 10 times as many questions, in two encodings."""
+    many = [pair(k, (1.0, 3.0), encoding=("text_xyxy", "0305")[k % 2]) for k in range(60)]
+    few = [pair(100 + k, (1.0, 9.0), task="keypoint", encoding="pixel_s0_c1_m0") for k in range(6)]
+    return [*many, *few, ranking(200, (1.0, 5.0, 4.0)), scoring(300, 4.0)]
+
+
+def test_a_sample_is_balanced_over_tasks_and_encodings() -> None:
+    drawn = balanced_sample(_questions(), 12)
+    assert len(drawn) == 12
+    assert Counter(question.task for question in drawn) == {"object_detection": 6, "keypoint": 6}
+    assert Counter(q.encoding for q in drawn if q.task == "object_detection") == {"text_xyxy": 3, "0305": 3}
+    places = [_questions().index(question) for question in drawn]
+    assert places == sorted(places)
+
+
+def test_a_larger_sample_holds_the_smaller_one_and_what_lacks_is_made_up_by_others() -> None:
+    small, large = (balanced_sample(_questions(), number) for number in (10, 40))
+    assert {q.id for q in small} <= {q.id for q in large}
+    assert len(large) == 40
+    assert sum(q.task == "keypoint" for q in large) == 6
+    assert balanced_sample(_questions(), 10, seed=1) != small
+    assert len(balanced_sample(_questions(), 1000)) == len(_questions())
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("task=keypoint", ["q100", "q101", "q102", "q103", "q104", "q105"]),
+        ("margin>=8", ["q100", "q101", "q102", "q103", "q104", "q105"]),
+        ("type!=pairwise", ["r200", "s300"]),
+        ("question_type=ranking", ["r200"]),
+        ("margin=null", ["s300"]),
+        ("n_options=3", ["r200"]),
+        ("id~Q10", ["q10", "q100", "q101", "q102", "q103", "q104", "q105"]),
+        ("annotation_ids=a7", ["q7"]),
+        ("answer=4", ["s300"]),
+        ("class_of_interest!=null", []),
+    ],
+)
+def test_conditions_on_any_field(text: str, ids: list[str]) -> None:
+    assert [question.id for question in _questions() if condition(text)(question)] == ids
+
+
+def test_margin_is_the_least_difference() -> None:
+    assert margin(ranking(1, (1.0, 5.0, 4.0))) == 1.0
+    assert margin(scoring(1, 4.0)) is None
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        (Choice(where=("size=3",)), "--where must name one of id, task, .*, got 'size'"),
+        (Choice(where=("task",)), "--where must be FIELD=VALUE"),
+        (Choice(where=("margin<x",)), "< must be followed by a number, got 'x'"),
+        (Choice(encodings=("0305", "nope")), "--encoding must be one of text_xyxy, 0305, .*, got 'nope'"),
+        (Choice(types=("multiple",)), "--type must be one of pairwise, ranking, scoring, got 'multiple'"),
+        (Choice(tasks=("keypoint",), encodings=("0305",)), "no question of the dataset fits"),
+    ],
+)
+def test_a_choice_that_cannot_be_meant_is_refused(choice: Choice, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        chosen(_questions(), choice)
+
+
+def test_judge_asks_the_chosen_and_build_takes_prompts_in_both_spellings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from visualjudge.dataset.folder import load_dataset
+    from visualjudge.frontdoor.run import open_run
+
+    write_data(tmp_path / "data")
+
+    def command(*args: object) -> tuple[int, str, str]:
+        return _run(*args, capsys=capsys, monkeypatch=monkeypatch)
+
+    for name, spelling in (("one", ["--prompts", "v2"]), ("two", ["--prompt-version", "v2"])):
+        assert command("build", tmp_path / "data", "--out", tmp_path / name, "--workers", 1, *spelling)[0] == 0
+    questions = (tmp_path / "one" / "questions.json").read_bytes()
+    assert questions == (tmp_path / "two" / "questions.json").read_bytes()
+    assert b"End with: Answer: A or Answer: B" in questions
+    asked = ["--backend", "baseline", "--model", "oracle:1", "--type", "pairwise", "--where", "margin>4"]
+    status, out, _ = command("judge", tmp_path / "one", "--out", tmp_path / "run", "--sample", 7, *asked)
+    assert (status, "7 verdicts: ok 7" in out) == (0, True)
+    known = {question.id: question for question in load_dataset(tmp_path / "one")}
+    given = [known[identity] for identity, _, _ in open_run(tmp_path / "run").verdicts]
+    assert all(q.question_type == "pairwise" and (margin(q) or 0) > 4 for q in given)
+    assert len({question.encoding for question in given}) >= 6
