@@ -93,7 +93,7 @@ class Mask:
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Answer = str | float
 Order = Literal["AB", "BA"]
-Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error"]
+Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell"]
 FAILED = "Failed"
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from visualjudge.errors import RunError
+
+if TYPE_CHECKING:
+    from visualjudge.studio.people.plan import Settings
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -19,12 +22,46 @@ def studio(
         typer.Argument(help="Datasets, runs, or folders that hold them. Default: this folder.", show_default=False),
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8421,
+    people: Annotated[
+        Path | None, typer.Option(help="Let people judge: the folder of their run.", show_default=False)
+    ] = None,
+    rater: Annotated[
+        list[str] | None, typer.Option(help="With --people: a rater, who gets a link. May be repeated.")
+    ] = None,
+    overlap: Annotated[
+        float, typer.Option(min=0, max=1, help="With --people: share of the questions that several raters get.")
+    ] = 1.0,
+    raters_per_question: Annotated[
+        int, typer.Option(min=1, help="With --people: number of raters for each of those questions.")
+    ] = 2,
+    repeats: Annotated[int, typer.Option(min=0, help="With --people: questions that each rater is asked twice.")] = 0,
+    known: Annotated[
+        int, typer.Option(min=0, help="With --people: easiest questions for every rater, to find careless ones.")
+    ] = 0,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="With --people: number of questions to draw. Default: all.")
+    ] = None,
+    filter_: Annotated[str, typer.Option("--filter", help="With --people: the part after ? of a grid's address.")] = "",
+    seed: Annotated[int, typer.Option(help="With --people: seed of every draw.")] = 42,
 ) -> None:
-    """Browse datasets and runs in the browser. Only this machine can reach the pages.
+    """Browse datasets and runs, compare predictions and let people judge. Only this machine can reach the pages.
 
-    Example: visualjudge studio dataset runs --port 8421
+    Example: visualjudge studio dataset runs
+
+    Example: visualjudge studio dataset --people runs/people --rater anna --rater ben --sample 200
     """
-    serve(folders or [Path()], port)
+    if people is None:
+        serve(folders or [Path()], port)
+        return
+    from visualjudge.studio.people.plan import Settings
+
+    serve_people(
+        folders or [Path()],
+        people,
+        rater or [],
+        Settings(seed, overlap, raters_per_question, repeats, known, sample, filter_),
+        port,
+    )
 
 
 def serve(folders: list[Path], port: int) -> None:
@@ -35,16 +72,38 @@ def serve(folders: list[Path], port: int) -> None:
 
     site = Site(find_places(folders))
     app = create_app(site)
-    import uvicorn  # after create_app, whose error names the extra to install
-
     check_free(port)
     for place in site.places.datasets:
         site.shelf(place.slug, lambda place: typer.echo(f"opening {place.root}", err=True))
     typer.echo(f"http://127.0.0.1:{port}  (Ctrl-C stops it)")
-    _run(uvicorn, app, port)
+    _run(app, port)
 
 
-def _run(uvicorn: Any, app: Any, port: int) -> None:
+def serve_people(folders: list[Path], people: Path, raters: list[str], settings: Settings, port: int) -> None:
+    """Serve the questions of one dataset to named raters until Ctrl-C."""
+    from visualjudge.errors import UsageError
+    from visualjudge.studio.people.opening import people_app, people_pages
+    from visualjudge.studio.people.tokens import ADMIN
+    from visualjudge.studio.places import find_places
+    from visualjudge.studio.site import Site
+
+    site = Site(find_places(folders))
+    check_free(port)
+    pages = people_pages(site, people, settings, raters)
+    if not pages.desk.raters:
+        raise UsageError("--people needs at least one --rater")
+    for name in (ADMIN, *pages.desk.raters):
+        typer.echo(f"{'progress' if name == ADMIN else name}: http://127.0.0.1:{port}{pages.link(name)}")
+    typer.echo("(Ctrl-C stops it)")
+    try:
+        _run(people_app(pages), port)
+    finally:
+        pages.desk.close()
+
+
+def _run(app: Any, port: int) -> None:
+    import uvicorn
+
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1)
 
 

@@ -55,31 +55,64 @@ def create_app(site: Site) -> Any:
     UsageError
         If FastAPI is not installed.
     """
+    return application([(path, handler, "GET") for path, handler in Pages(site, renderer()).routes().items()])
+
+
+def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> Any:
+    """An application of these addresses, handlers and methods, behind the guard.
+
+    Raises
+    ------
+    UsageError
+        If FastAPI is not installed.
+    """
     try:
         from fastapi import FastAPI
     except ImportError:
         raise UsageError("studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'") from None
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    pages = Pages(site, templates())
-    for path, handler in pages.routes().items():
-        app.add_route(path, handler, methods=["GET"])
+    for path, handler, method in routes:
+        app.add_route(path, handler, methods=[method])
     app.add_middleware(Guard)
     return app
+
+
+def renderer() -> Callable[..., Response]:
+    """From a template's name and its values to the page."""
+    env = templates()
+
+    def page(template: str, **values: Any) -> Response:
+        from starlette.responses import HTMLResponse
+
+        return HTMLResponse(env.get_template(template).render(values))
+
+    return page
+
+
+def static(request: Request) -> Response:
+    """Scripts and styles of the studio."""
+    from starlette.responses import Response
+
+    file = files("visualjudge.studio") / "static" / request.path_params["name"]
+    kind = _STATIC.get("." + file.name.rpartition(".")[2])
+    if kind is None or "/" in file.name or not file.is_file():
+        return _missing("file")
+    return Response(file.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
 
 
 class Pages:
     """One method an address."""
 
-    def __init__(self, site: Site, env: Environment) -> None:
+    def __init__(self, site: Site, page: Callable[..., Response]) -> None:
         self.site = site
-        self.env = env
+        self._page = page
 
     def routes(self) -> dict[str, Callable[[Request], Any]]:
         """Address and handler."""
         return {
             "/": self.home,
             "/live": self.live,
-            "/static/{name}": self.static,
+            "/static/{name}": static,
             "/d/{slug}": self.grid,
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
@@ -236,16 +269,6 @@ class Pages:
             return _missing("image")
         return FileResponse(small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
 
-    def static(self, request: Request) -> Response:
-        """Scripts and styles of the studio."""
-        from starlette.responses import Response
-
-        file = files("visualjudge.studio") / "static" / request.path_params["name"]
-        kind = _STATIC.get("." + file.name.rpartition(".")[2])
-        if kind is None or "/" in file.name or not file.is_file():
-            return _missing("file")
-        return Response(file.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
-
     def _image_path(self, request: Request) -> Any:
         """The file of an image that some question of the dataset shows, and that lies inside it."""
         found = self._shelf(request, refresh=False)
@@ -305,11 +328,6 @@ class Pages:
         found = self._shelf(request)
         row = found[1].index.row_of(request.path_params["identity"]) if found else None
         return None if found is None or row is None else (*found, row, found[1].index.question(row))
-
-    def _page(self, template: str, **values: Any) -> Response:
-        from starlette.responses import HTMLResponse
-
-        return HTMLResponse(self.env.get_template(template).render(values))
 
 
 def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:

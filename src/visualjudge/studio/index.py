@@ -87,6 +87,12 @@ class DatasetIndex:
             found = [ask.execute("SELECT row FROM question WHERE id = ?", (name,)).fetchone() for name in identities]
         return [-1 if row is None else int(row[0]) for row in found]
 
+    def identities(self, rows: Iterable[int]) -> list[str]:
+        """The id of each row."""
+        with self._lock:
+            ask = self._db.cursor()
+            return [ask.execute("SELECT id FROM question WHERE row = ?", (int(row),)).fetchone()[0] for row in rows]
+
     def question(self, row: int) -> Question:
         """One question, read from the dataset.
 

@@ -7,7 +7,7 @@ const GRID_FROM = 12;
 
 class Stage extends HTMLElement {
   async connectedCallback() {
-    this.dataset_ = this.closest("[data-dataset]").dataset.dataset;
+    this.dataset_ = this.closest("[data-dataset]")?.dataset.dataset;
     this.layers = JSON.parse(this.dataset.layers);
     this.view = { scale: 0, x: 0, y: 0 };
     this.mode = "side";
@@ -37,7 +37,7 @@ class Stage extends HTMLElement {
 
   async fetch(layer) {
     const picture = new Image();
-    picture.src = image(this.dataset_, layer.name);
+    picture.src = layer.src ?? image(this.dataset_, layer.name);
     try {
       await picture.decode();
       Object.assign(layer, { bitmap: picture, width: picture.naturalWidth, height: picture.naturalHeight });
@@ -101,6 +101,7 @@ class Stage extends HTMLElement {
     if (event.target.closest?.("[role=tab], vj-grid")) return;
     const pan = (dx, dy) => () => this.pan(dx, dy);
     const range_ = event.target.matches?.("input[type=range]");
+    if (this.dataset.digits === "off" && /^[0-9]$/.test(event.key)) return;
     const act = {
       f: () => this.setMode("flicker"), s: () => this.setMode("side"), l: () => this.setMode("slider"), d: () => this.setMode("difference"),
       "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), 0: () => this.fit(), 1: () => this.zoomTo(1), 8: () => this.zoomTo(8),
@@ -224,7 +225,8 @@ class Stage extends HTMLElement {
   }
 
   paint() {
-    const shown = { side: [this.a, this.b], flicker: [this.turned ? this.b : this.a], slider: [this.a], difference: [this.a] }[this.mode];
+    const side = this.dataset.all ? this.layers.map((layer) => layer.key) : [this.a, this.b];
+    const shown = { side, flicker: [this.turned ? this.b : this.a], slider: [this.a], difference: [this.a] }[this.mode];
     const panes = this.layers.length === 1 ? [this.a] : shown;
     while (this.panes.children.length > panes.length) this.panes.lastElementChild.remove();
     while (this.panes.children.length < panes.length) this.panes.append(h("figure", {}, h("canvas"), h("figcaption")));
@@ -232,6 +234,7 @@ class Stage extends HTMLElement {
     this.dataset.scale = this.base ? this.scale().toFixed(4) : "";
     this.dataset.mode = this.mode;
     this.dataset.shown = panes.join(",");
+    this.panes.classList.toggle("many", panes.length > 3);
     this.tell();
   }
 

@@ -1,0 +1,264 @@
+"""The run folder of a people's run: what each rater has answered, what comes next, and one writer for all."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from visualjudge import __version__
+from visualjudge.errors import DataError, UsageError
+from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.resuming import changes, check_changes
+from visualjudge.studio.people.answers import Given
+from visualjudge.studio.people.plan import REPEAT_AFTER, Plan, Purpose, Settings, Slot, next_purpose, repeatable
+
+BACKEND = "people"
+LEASE_S = 1800.0
+"""A question that was shown to a rater and not answered for so long may go to another."""
+
+
+class Stale(DataError):
+    """The question was answered in another window, or is not this rater's next one."""
+
+
+@dataclass(slots=True)
+class Rater:
+    """What one rater has done; ``slots`` and ``lines`` run side by side, in the order of the first answers."""
+
+    name: str
+    slots: list[Slot] = field(default_factory=list)
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    pending: Slot | None = None
+    leased: float = 0.0
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that were answered."""
+        return sum(slot.shown in ("AB", "BA") for slot in self.slots)
+
+    def count(self, purpose: Purpose) -> int:
+        """How many of a purpose were answered."""
+        return sum(slot.purpose == purpose for slot in self.slots)
+
+
+class Desk:
+    """Hands out questions and writes answers. Every method may be called from several threads.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds another run, or one with other settings.
+    RunError
+        If another process writes to it.
+    """
+
+    def __init__(self, folder: Path, plan: Plan, dataset: Mapping[str, str], raters: list[str]) -> None:
+        self.plan = plan
+        self._folder = RunFolder(folder)
+        self._lock = threading.RLock()
+        self.raters: dict[str, Rater] = {}
+        self._taken: dict[str, set[str]] = {}
+        self._sequences: dict[str, list[str]] = {}
+        self._keys: Counter[tuple[str, str]] = Counter()
+        old = self._folder.manifest()
+        self._manifest = _manifest(plan, dataset, old)
+        if old:
+            check_changes(folder, changes(old, self._manifest), accept=False)
+        elif self._folder.journal_path.exists():
+            raise UsageError(f"{folder}: holds verdicts without a run.json; name another --people")
+        self._journal = self._folder.open_journal(resume=True)
+        for record in self._journal.records():
+            self._take_in(record)
+        for name in [*_known_raters(old), *raters]:
+            self.join(name)
+
+    def join(self, name: str) -> None:
+        """Add a rater; one who is there already goes on where he was."""
+        with self._lock:
+            self.raters.setdefault(name, Rater(name))
+            self._manifest["people"]["raters"] = sorted(self.raters)
+            self._folder.write_manifest(self._manifest)
+
+    def _take_in(self, record: dict[str, Any]) -> None:
+        """A line of the journal; a later line on the same slot replaces the earlier one."""
+        rater = self.raters.setdefault(str(record.get("rater")), Rater(str(record.get("rater"))))
+        slot = _slot_of(record)
+        if slot.id not in self.plan.by_id:
+            return
+        for place, known in enumerate(rater.slots):
+            if known.key == slot.key:
+                rater.lines[place] = record
+                return
+        rater.slots.append(slot)
+        rater.lines.append(record)
+        self._taken.setdefault(slot.id, set()).add(rater.name)
+        self._keys[slot.id, slot.order] += 1
+
+    # ---------------------------------------------------------------- handing out
+
+    def next(self, name: str) -> Slot | None:
+        """What the rater is asked now; the same until it is answered, in every window. None: there is nothing left."""
+        with self._lock:
+            rater = self.raters[name]
+            if rater.pending is None:
+                rater.pending = self._drawn(rater)
+            rater.leased = time.monotonic()
+            return rater.pending
+
+    def _drawn(self, rater: Rater) -> Slot | None:
+        settings = self.plan.settings
+        known = [i for i in self.plan.known_for(rater.name) if rater.name not in self._taken.get(i, ())]
+        again = settings.repeats - rater.count("repeat")
+        after = REPEAT_AFTER
+        for purpose in next_purpose(len(rater.slots), len(known), again):
+            identity = self._found(rater, purpose, known, after)
+            if identity is not None:
+                return self.plan.slot(rater.name, identity, purpose, int(purpose == "repeat"), rater.pairs)
+            after = 1 if purpose == "question" else after  # at the end of the queue, repeats need not wait
+        return None
+
+    def _found(self, rater: Rater, purpose: Purpose, known: list[str], after: int) -> str | None:
+        if purpose == "known":
+            return known[0] if known else None
+        if purpose == "repeat":
+            return repeatable(rater.slots, after)
+        return next(self._open(rater), None)
+
+    def _open(self, rater: Rater) -> Iterator[str]:
+        """Ordinary questions that the rater may get: not answered by him, and not by enough others."""
+        held = self._held(rater)
+        if rater.name not in self._sequences:
+            self._sequences[rater.name] = self.plan.sequence(rater.name)
+        for identity in self._sequences[rater.name]:
+            taken = self._taken.get(identity, set())
+            if rater.name not in taken and len(taken) + held[identity] < self.plan.wanted[identity]:
+                yield identity
+
+    def _held(self, rater: Rater) -> Counter[str]:
+        """Questions that other raters are looking at."""
+        now = time.monotonic()
+        others = (o for o in self.raters.values() if o is not rater and o.pending and now - o.leased < LEASE_S)
+        return Counter(o.pending.id for o in others if o.pending and o.pending.purpose == "question")
+
+    def left(self, name: str) -> int:
+        """How many questions the rater may still get, at most."""
+        with self._lock:
+            rater, settings = self.raters[name], self.plan.settings
+            known = sum(rater.name not in self._taken.get(i, ()) for i in self.plan.known)
+            ordinary = sum(1 for _ in self._open(rater))
+            again = min(settings.repeats, rater.count("question") + ordinary) - rater.count("repeat")
+            return ordinary + known + max(again, 0)
+
+    def back(self, name: str, steps: int) -> tuple[Slot, dict[str, Any]] | None:
+        """What the rater answered ``steps`` questions ago (1 = the last), to change it."""
+        with self._lock:
+            rater = self.raters[name]
+            return (rater.slots[-steps], rater.lines[-steps]) if 1 <= steps <= len(rater.slots) else None
+
+    # ---------------------------------------------------------------- taking in
+
+    def write(self, name: str, key: tuple[str, int], given: Given, *, revise: bool) -> None:
+        """Append an answer. ``synced`` has to follow before anybody is told.
+
+        Raises
+        ------
+        Stale
+            If the question is not the rater's next one, and not one that he revises.
+        RunError
+            If the disk takes it no more.
+        """
+        with self._lock:
+            rater = self.raters[name]
+            before = {slot.key: line for slot, line in zip(rater.slots, rater.lines, strict=True)}
+            if revise and key in before:
+                slot, repeat = _slot_of(before[key]), before[key].get("repeat", 0)
+            elif rater.pending is not None and rater.pending.key == key and key not in before:
+                slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]
+                rater.pending = None
+            else:
+                raise Stale("this question was answered in another window")
+            record = _line(slot, given, name, repeat, revised=revise)
+            self._journal.write(record)
+            self._take_in(record)
+
+    async def synced(self) -> None:
+        """Return when every answer is on the disk."""
+        await self._journal.synced()
+
+    def close(self) -> None:
+        """Write how the run stands into ``run.json``, and let go of the folder."""
+        with self._lock, closing(self._journal):
+            statuses = Counter(line["status"] for rater in self.raters.values() for line in rater.lines)
+            done = not any(self.left(name) for name in self.raters)
+            self._manifest |= {"statuses": dict(statuses), "finished": _now() if done else None}
+            self._folder.write_manifest(self._manifest)
+
+
+def _line(slot: Slot, given: Given, rater: str, repeat: int, *, revised: bool) -> dict[str, Any]:
+    """A verdict as ``verdicts.jsonl`` has it; what only people's runs have stands after."""
+    line = {
+        "id": slot.id,
+        "order": slot.order,
+        "value": given.value,
+        "status": given.status,
+        "raw_response": None,
+        "usage": None,
+        "latency_s": given.seconds,
+        "repeat": repeat,
+        "rater": rater,
+        "purpose": slot.purpose,
+        "turn": slot.turn,
+        "shown": slot.shown,
+        "answered": _now(),
+    }
+    return line | ({"note": given.note} if given.note else {}) | ({"revised": True} if revised else {})
+
+
+def _slot_of(record: Mapping[str, Any]) -> Slot:
+    return Slot(
+        str(record.get("id")),
+        record.get("purpose", "question"),
+        int(record.get("turn") or 0),
+        record.get("order", "AB"),
+        str(record.get("shown") or "A"),
+    )
+
+
+def _known_raters(manifest: Mapping[str, Any]) -> list[str]:
+    people = manifest.get("people")
+    raters = people.get("raters") if isinstance(people, dict) else None
+    return [name for name in raters if isinstance(name, str)] if isinstance(raters, list) else []
+
+
+def _manifest(plan: Plan, dataset: Mapping[str, str], old: Mapping[str, Any]) -> dict[str, Any]:
+    settings: Settings = plan.settings
+    return {
+        "judge": "people",
+        "backend": BACKEND,
+        "base_url": None,
+        "model": "people",
+        "parameters": asdict(settings),
+        "simulated": False,
+        "asked": None,
+        "dataset": dict(dataset),
+        "version": __version__,
+        "started": old.get("started") or _now(),
+        "finished": None,
+        "people": {
+            "raters": [],
+            "questions": len(plan.wanted),
+            "shared_questions": sum(n > 1 for n in plan.wanted.values()),
+            "known_items": list(plan.known),
+        },
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,158 @@
+"""Who is asked what and when: drawn from the seed, balanced for each rater, and the same after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from visualjudge.errors import UsageError
+from visualjudge.records import Order, QuestionType
+from visualjudge.seeding import rng_for
+
+Purpose = Literal["question", "repeat", "known"]
+REPEAT_AFTER = 8
+"""A question is asked again only after so many others."""
+EVERY = 10
+"""Of ten questions, one is a known item and one a repeat, while there are any."""
+_KNOWN_AT, _REPEAT_AT = 4, 9
+_ORDERS: tuple[Order, Order] = ("AB", "BA")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What shapes a people's run; it stands in ``run.json`` and cannot change while the run goes on.
+
+    Parameters
+    ----------
+    seed
+        Of every draw.
+    overlap
+        Share of the questions (0..1) that several raters get.
+    raters_per_question
+        How many raters each of those questions gets.
+    repeats
+        Questions that each rater is asked a second time.
+    known
+        Questions with the largest margins that each rater is asked, to find who answers without looking.
+    sample
+        Questions drawn from those that the filter leaves; None = all.
+    filter
+        The query of a grid's address; empty = the whole dataset.
+    """
+
+    seed: int = 42
+    overlap: float = 1.0
+    raters_per_question: int = 2
+    repeats: int = 0
+    known: int = 0
+    sample: int | None = None
+    filter: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.overlap <= 1:
+            raise UsageError(f"--overlap must be from 0 to 1, got {self.overlap:g}")
+        least = {
+            "raters-per-question": (self.raters_per_question, 1),
+            "repeats": (self.repeats, 0),
+            "known": (self.known, 0),
+        }
+        for name, (value, lowest) in least.items():
+            if value < lowest:
+                raise UsageError(f"--{name} must be at least {lowest}, got {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question of the queue, as far as the plan needs it."""
+
+    id: str
+    type: QuestionType
+    options: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One thing to ask one rater. ``turn`` tells a repeat from the first time; ``shown``: stored letters as shown."""
+
+    id: str
+    purpose: Purpose
+    turn: int
+    order: Order
+    shown: str
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What names it among the rater's own."""
+        return self.id, self.turn
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The queue: ``items`` in the order of the dataset, ``known`` the ids of known items among them."""
+
+    settings: Settings
+    items: tuple[Item, ...]
+    known: tuple[str, ...]
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Item]:
+        """The items by id."""
+        return {item.id: item for item in self.items}
+
+    @cached_property
+    def wanted(self) -> Mapping[str, int]:
+        """How many raters each ordinary question is to get."""
+        ordinary = [item.id for item in self.items if item.id not in self.known]
+        shared = round(self.settings.overlap * len(ordinary))
+        order = rng_for(self.settings.seed, "people", "overlap").permutation(len(ordinary)).tolist()
+        several = self.settings.raters_per_question
+        return {ordinary[place]: several if k < shared else 1 for k, place in enumerate(order)}
+
+    def sequence(self, rater: str) -> list[str]:
+        """The ordinary questions in the rater's own order: shared ones first, so that overlap is there early."""
+        ids = list(self.wanted)
+        order = rng_for(self.settings.seed, "people", "questions", rater).permutation(len(ids)).tolist()
+        return sorted((ids[k] for k in order), key=lambda name: self.wanted[name] == 1)
+
+    def known_for(self, rater: str) -> list[str]:
+        """The known items in the rater's own order."""
+        order = rng_for(self.settings.seed, "people", "known", rater).permutation(len(self.known)).tolist()
+        return [self.known[k] for k in order]
+
+    def slot(self, rater: str, identity: str, purpose: Purpose, turn: int, pairs_before: int) -> Slot:
+        """The question as this rater sees it.
+
+        Pairs come in blocks of two, one in each order, so that after any number of pairs the orders differ by one at
+        most; the options of a ranking are permuted.
+        """
+        item, seed = self.by_id[identity], self.settings.seed
+        order: Order = "AB"
+        letters = "ABCDE"[: item.options]
+        if item.type == "pairwise":
+            first = int(rng_for(seed, "people", "order", rater, pairs_before // 2).integers(2))
+            order = _ORDERS[first ^ (pairs_before % 2)]
+            letters = order
+        elif item.type == "ranking":
+            places = rng_for(seed, "people", "ranking", rater, identity, turn).permutation(item.options).tolist()
+            letters = "".join("ABCDE"[place] for place in places)
+        return Slot(identity, purpose, turn, order, letters)
+
+
+def next_purpose(step: int, known_left: int, repeats_left: int) -> list[Purpose]:
+    """What to ask at a rater's ``step``-th question, best first; what there is none of is passed over."""
+    place = step % EVERY
+    first: list[Purpose] = []
+    if place == _KNOWN_AT and known_left:
+        first = ["known"]
+    elif place == _REPEAT_AT and repeats_left:
+        first = ["repeat"]
+    return [*first, "question", *(["known"] if known_left else []), *(["repeat"] if repeats_left else [])]  # type: ignore[list-item]
+
+
+def repeatable(answered: Sequence[Slot], after: int = REPEAT_AFTER) -> str | None:
+    """The oldest question of a rater that was asked once, with at least ``after`` others since."""
+    repeated = {slot.id for slot in answered if slot.purpose == "repeat"}
+    early = answered[: max(len(answered) - after, 0)]
+    return next((slot.id for slot in early if slot.purpose == "question" and slot.id not in repeated), None)

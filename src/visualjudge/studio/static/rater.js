@@ -1,0 +1,236 @@
+// <vj-rater>: one question after another, answered by keyboard or pointer. An answer is on the disk before the next shows.
+import { count, h, typing } from "./dom.js";
+
+const HELP = {
+  pairwise: ["A", "B", "C cannot tell"],
+  ranking: ["letters, best first", "⌫ takes the last one back", "⏎ confirm", "X cannot tell"],
+  scoring: ["0 to 10", "⏎ confirm", "X cannot tell"],
+};
+
+class Rater extends HTMLElement {
+  connectedCallback() {
+    this.steps = 0;
+    this.listen = (event) => this.pressed(event);
+    addEventListener("keydown", this.listen);
+    document.addEventListener("visibilitychange", () => this.clock());
+    this.load("next");
+  }
+
+  disconnectedCallback() {
+    removeEventListener("keydown", this.listen);
+  }
+
+  // ------------------------------------------------------------------ talking to the server
+
+  async ask(path, body) {
+    const response = await fetch(`/people/${encodeURIComponent(this.dataset.rater)}/${path}`, {
+      method: body ? "POST" : "GET",
+      headers: { "X-Studio-Token": this.dataset.token, ...(body ? { "Content-Type": "application/json" } : {}) },
+      body: body && JSON.stringify(body),
+    });
+    if (!response.ok) throw Object.assign(new Error(await response.text()), { status: response.status });
+    return response.json();
+  }
+
+  async load(path) {
+    try {
+      this.show(await this.ask(path));
+    } catch (error) {
+      this.say(error.status ? error.message : "The server cannot be reached. Your answers are safe; reload when it is back.");
+      if (path !== "next") this.steps = Math.max(0, this.steps - 1);
+    }
+  }
+
+  async send(extra) {
+    if (this.sending || !this.question) return;
+    this.sending = true;
+    this.toggleAttribute("aria-busy", true);
+    const body = { slot: this.question.slot, seconds: this.seconds(), note: this.note.value || null, revise: this.steps > 0, ...extra };
+    try {
+      const next = await this.ask("answer", body);
+      this.steps = 0;
+      this.sending = false;
+      this.show(next);
+    } catch (error) {
+      this.sending = false;
+      if (error.status === 409) {
+        this.steps = 0;
+        await this.load("next");
+        this.say(error.message);
+      } else this.say(error.status ? error.message : "The answer was not taken: the server cannot be reached. Try again.");
+    }
+    this.toggleAttribute("aria-busy", false);
+  }
+
+  // ------------------------------------------------------------------ time that the question was in view
+
+  clock(start = false) {
+    if (start) this.spent = 0;
+    else if (this.since !== undefined) this.spent += performance.now() - this.since;
+    this.since = document.hidden ? undefined : performance.now();
+  }
+
+  seconds() {
+    this.clock();
+    return Math.min(86400, Math.round(this.spent / 10) / 100);
+  }
+
+  // ------------------------------------------------------------------ showing
+
+  show({ question, answered, left }) {
+    this.question = question;
+    this.dataset.answered = answered;
+    const total = answered + left;
+    const bar = h("progress", { max: total || 1, value: answered, "aria-label": `${answered} of at most ${total} answered` });
+    if (!question) {
+      this.replaceChildren(h("div", { class: "page finished", role: "status" }, h("h1", {}, "That was all. Thank you."),
+        h("p", { class: "soft" }, `${count(answered)} answers are saved.`), answered ? this.undoButton() : null), this.status());
+      return;
+    }
+    this.chosen = "";
+    this.note = h("textarea", { rows: 2, maxlength: 4000, placeholder: "Note (N)", "aria-label": "Note" });
+    const given = question.given;
+    if (given) {
+      this.note.value = given.note ?? "";
+      if (!given.cannot_tell) this.chosen = String(given.value);
+    }
+    const layers = [...question.originals.map((src, i) => ({ key: `o${i}`, title: ["Original", "Control"][i] ?? `Image ${i + 1}`, src })),
+      ...question.options.filter((o) => o.image).map((o) => ({ key: o.letter, title: question.type === "scoring" ? "Prediction" : o.letter, src: o.image }))];
+    const texts = question.options.filter((o) => o.text);
+    this.choices = h("div", { class: "choices", role: "group", "aria-label": "Your answer" });
+    const aside = h("div", { class: "answer panel" },
+      h("div", { class: "rater-head" }, h("span", { class: "soft" }, given ? "Changing an earlier answer" : `${count(answered)} answered, at most ${count(left)} left`), this.undoButton(answered <= this.steps)), bar,
+      question.before ? h("div", { class: "brief", tabindex: 0, role: "group", "aria-label": "What is asked" }, question.before) : null,
+      h("h2", {}, question.after || "Your answer"),
+      this.choices,
+      h("button", { type: "button", class: "cannot", "aria-keyshortcuts": question.type === "pairwise" ? "C" : "X", onclick: () => this.send({ cannot_tell: true }) },
+        given?.cannot_tell ? "Cannot tell (your answer)" : "Cannot tell"),
+      this.note,
+      h("p", { class: "soft small keys-line" }, [...HELP[question.type], "U undo", "N note", "F flicker", "+ − zoom"].map((text) => h("span", {}, text))));
+    const stage = layers.length ? h("vj-stage", { class: "stage", "data-layers": JSON.stringify(layers), "data-all": "1", "data-digits": "off" }) : null;
+    this.replaceChildren(h("div", { class: "rate" }, h("div", { class: "rate-main" }, stage,
+      texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
+        h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, o.text)))) : null), aside), this.status());
+    this.draw();
+    this.clock(true);
+    for (const image of layers) new Image().src = image.src;
+  }
+
+  status() {
+    this.message ??= h("p", { class: "toast", role: "alert" });
+    return this.message;
+  }
+
+  say(text) {
+    this.status().textContent = text;
+    if (!this.message.isConnected) this.append(this.message);
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => (this.message.textContent = ""), 6000);
+  }
+
+  undoButton(disabled = false) {
+    return h("button", { type: "button", class: "undo", disabled, "aria-keyshortcuts": "U", onclick: () => this.undo() }, "Undo");
+  }
+
+  draw() {
+    const { type, options } = this.question;
+    const draw = { pairwise: () => this.pair(), ranking: () => this.ranking(options), scoring: () => this.scale() }[type];
+    this.choices.replaceChildren(...draw());
+  }
+
+  pair() {
+    return ["A", "B"].map((letter) => h("button", { type: "button", class: "choice", "aria-pressed": String(this.chosen === letter), "aria-keyshortcuts": letter, onclick: () => this.send({ value: letter }) }, letter));
+  }
+
+  scale() {
+    const numbers = Array.from({ length: 11 }, (_, n) => h("button", { type: "button", "aria-pressed": String(Number(this.chosen) === n && this.chosen !== ""), onclick: () => { this.chosen = String(n); this.draw(); } }, String(n)));
+    return [h("div", { class: "scale" }, numbers), this.confirm(this.chosen !== "", () => this.send({ value: Number(this.chosen) }))];
+  }
+
+  ranking(options) {
+    const letters = options.map((o) => o.letter);
+    const rest = letters.filter((l) => !this.chosen.includes(l));
+    const list = h("ol", { class: "ranks" }, [...this.chosen].map((letter, i) => this.rank(letter, i)));
+    return [list, h("div", { class: "rest" }, rest.map((letter) => h("button", { type: "button", class: "choice", draggable: "true", "aria-label": `Rank ${letter} next`, onclick: () => this.add(letter) }, letter))),
+      this.confirm(!rest.length, () => this.send({ value: this.chosen }))];
+  }
+
+  rank(letter, place) {
+    const move = (to) => {
+      const letters = [...this.chosen].filter((l) => l !== letter);
+      letters.splice(Math.max(0, Math.min(to, letters.length)), 0, letter);
+      this.chosen = letters.join("");
+      this.draw();
+    };
+    const button = (label, text, to) => h("button", { type: "button", "aria-label": `${label} ${letter}`, onclick: () => move(to) }, text);
+    return h("li", { draggable: "true",
+      ondragstart: (event) => event.dataTransfer.setData("text/plain", letter),
+      ondragover: (event) => event.preventDefault(),
+      ondrop: (event) => { event.preventDefault(); const from = event.dataTransfer.getData("text/plain"); if (this.chosen.includes(from)) { this.chosen = swapIn(this.chosen, from, place); this.draw(); } } },
+    h("b", {}, letter), h("span", { class: "grow soft" }, place ? "" : "best"), button("Move up", "↑", place - 1), button("Move down", "↓", place + 1));
+  }
+
+  add(letter) {
+    if (!this.chosen.includes(letter)) this.chosen += letter;
+    this.draw();
+  }
+
+  confirm(ready, act) {
+    this.act = ready ? act : null;
+    return h("button", { type: "button", class: "primary confirm", disabled: !ready, onclick: act }, "Confirm");
+  }
+
+  undo() {
+    this.steps += 1;
+    this.load(`back?steps=${this.steps}`);
+  }
+
+  // ------------------------------------------------------------------ keyboard
+
+  pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || this.sending) return;
+    if (event.key === "Escape") document.activeElement?.blur();
+    if (typing(event)) return;
+    const key = event.key.length === 1 ? event.key.toUpperCase() : event.key;
+    const handled = this.general(key, event) || (this.question && this[`keys_${this.question.type}`](key, event));
+    if (handled) event.preventDefault();
+  }
+
+  general(key) {
+    if (key === "U") { this.undo(); return true; }
+    if (key === "N" && this.question) { this.note.focus(); return true; }
+    return false;
+  }
+
+  keys_pairwise(key) {
+    if (key === "A" || key === "B") this.send({ value: key });
+    else if (key === "C" || key === "X") this.send({ cannot_tell: true });
+    else return false;
+    return true;
+  }
+
+  keys_ranking(key, event) {
+    if (this.question.options.some((o) => o.letter === key)) this.add(key);
+    else if (key === "Backspace") { this.chosen = this.chosen.slice(0, -1); this.draw(); }
+    else if (key === "Enter" && this.act && event.target.tagName !== "BUTTON") this.act();
+    else if (key === "X") this.send({ cannot_tell: true });
+    else return false;
+    return true;
+  }
+
+  keys_scoring(key, event) {
+    if (/^[0-9]$/.test(key)) { this.chosen = this.chosen === "1" && key === "0" ? "10" : key; this.draw(); }
+    else if (key === "Enter" && this.act && event.target.tagName !== "BUTTON") this.act();
+    else if (key === "X") this.send({ cannot_tell: true });
+    else return false;
+    return true;
+  }
+}
+
+function swapIn(letters, letter, place) {
+  const rest = [...letters].filter((l) => l !== letter);
+  rest.splice(place, 0, letter);
+  return rest.join("");
+}
+
+customElements.define("vj-rater", Rater);
