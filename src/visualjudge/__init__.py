@@ -36,11 +36,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from visualjudge.data.importers.catalogue import Importer as Importer
+    from visualjudge.data.importers.sample import Sample as Sample
     from visualjudge.dataset.folder import Dataset as Dataset
     from visualjudge.dataset.folder import load_dataset as load_dataset
     from visualjudge.encoding import Encoded as Encoded
     from visualjudge.encoding import encode as encode
     from visualjudge.encoding import encodings as encodings
+    from visualjudge.encoding.catalogue import Encoding as Encoding
     from visualjudge.frontdoor.building import build as build
     from visualjudge.frontdoor.data import Data as Data
     from visualjudge.frontdoor.data import open_data as open_data
@@ -52,6 +55,23 @@ if TYPE_CHECKING:
     from visualjudge.frontdoor.studies import Study as Study
     from visualjudge.frontdoor.studies import analyse as analyse
     from visualjudge.metrics import score as score
+    from visualjudge.perturb.catalogue import ErrorType as ErrorType
+    from visualjudge.plugins import register_backend as register_backend
+    from visualjudge.plugins import register_context as register_context
+    from visualjudge.plugins import register_encoding as register_encoding
+    from visualjudge.plugins import register_error as register_error
+    from visualjudge.plugins import register_export as register_export
+    from visualjudge.plugins import register_importer as register_importer
+    from visualjudge.plugins import register_judge as register_judge
+    from visualjudge.plugins import register_metric as register_metric
+    from visualjudge.plugins import register_probe as register_probe
+    from visualjudge.plugins import register_prompts as register_prompts
+    from visualjudge.plugins import register_question_judge as register_question_judge
+    from visualjudge.plugins import register_task as register_task
+    from visualjudge.plugins import register_type as register_type
+    from visualjudge.predictions import Prediction as Prediction
+    from visualjudge.predictions import PredictionType as PredictionType
+    from visualjudge.tasks import Task as Task
 
 __version__ = "0.1.0"
 
@@ -59,8 +79,15 @@ _HOMES = {
     "Data": "visualjudge.frontdoor.data",
     "Dataset": "visualjudge.dataset.folder",
     "Encoded": "visualjudge.encoding",
+    "Encoding": "visualjudge.encoding.catalogue",
+    "ErrorType": "visualjudge.perturb.catalogue",
+    "Importer": "visualjudge.data.importers.catalogue",
+    "Prediction": "visualjudge.predictions",
+    "PredictionType": "visualjudge.predictions",
     "Run": "visualjudge.frontdoor.run",
+    "Sample": "visualjudge.data.importers.sample",
     "Study": "visualjudge.frontdoor.studies",
+    "Task": "visualjudge.tasks",
     "analyse": "visualjudge.frontdoor.studies",
     "build": "visualjudge.frontdoor.building",
     "client": "visualjudge.frontdoor.judging",
@@ -71,6 +98,19 @@ _HOMES = {
     "load_dataset": "visualjudge.dataset.folder",
     "open_data": "visualjudge.frontdoor.data",
     "open_run": "visualjudge.frontdoor.run",
+    "register_backend": "visualjudge.plugins",
+    "register_context": "visualjudge.plugins",
+    "register_encoding": "visualjudge.plugins",
+    "register_error": "visualjudge.plugins",
+    "register_export": "visualjudge.plugins",
+    "register_importer": "visualjudge.plugins",
+    "register_judge": "visualjudge.plugins",
+    "register_metric": "visualjudge.plugins",
+    "register_probe": "visualjudge.plugins",
+    "register_prompts": "visualjudge.plugins",
+    "register_question_judge": "visualjudge.plugins",
+    "register_task": "visualjudge.plugins",
+    "register_type": "visualjudge.plugins",
     "score": "visualjudge.metrics",
 }
 
@@ -78,8 +118,15 @@ __all__ = [
     "Data",
     "Dataset",
     "Encoded",
+    "Encoding",
+    "ErrorType",
+    "Importer",
+    "Prediction",
+    "PredictionType",
     "Run",
+    "Sample",
     "Study",
+    "Task",
     "__version__",
     "analyse",
     "build",
@@ -91,6 +138,19 @@ __all__ = [
     "load_dataset",
     "open_data",
     "open_run",
+    "register_backend",
+    "register_context",
+    "register_encoding",
+    "register_error",
+    "register_export",
+    "register_importer",
+    "register_judge",
+    "register_metric",
+    "register_probe",
+    "register_prompts",
+    "register_question_judge",
+    "register_task",
+    "register_type",
     "score",
 ]
 

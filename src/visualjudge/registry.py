@@ -28,7 +28,7 @@ HOMES = {
     "error type": "visualjudge.perturb.catalogue:ERROR_TYPES",
     "context": "visualjudge.prompts.contexts:CONTEXTS",
     "prompt folder": "visualjudge.prompts.store:FOLDERS",
-    "importer": "visualjudge.data.importers:IMPORTERS",
+    "importer": "visualjudge.data.importers.catalogue:IMPORTERS",
     "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",
     "pipe": "visualjudge.judges.registry:PIPE_REGISTRY",
     "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
@@ -182,6 +182,12 @@ def plugins() -> tuple[Plugin, ...]:
     """Every plug-in that is installed, sorted by name."""
     load_plugins()
     return tuple(_STATE.plugins)
+
+
+def added(what: str) -> tuple[Any, ...]:
+    """Names of the rows that were added to a table, without importing the table."""
+    load_plugins()
+    return tuple(row.key for row in _STATE.added if row.table.what == what)
 
 
 def registrations() -> tuple[tuple[str, Any, Any], ...]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from visualjudge.cli.import_options import DetectorOptions, ImportOptions, MaskOptions, ResizeOptions, with_options
-
-if TYPE_CHECKING:
-    from visualjudge.data.importers.sample import Found
-    from visualjudge.metrics.importing import Imported, Intake
+from visualjudge.cli.import_plugins import Formats
+from visualjudge.cli.import_run import run_import
 
 app = typer.Typer(
+    cls=Formats,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -68,7 +64,7 @@ def coco(
     from visualjudge.errors import UsageError
 
     if not is_panoptic(gt):
-        _run(
+        run_import(
             task,
             out,
             source,
@@ -82,7 +78,7 @@ def coco(
     if gt_pngs is None or (pred and len(pred_pngs or ()) != len(pred)):
         raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
     pngs: dict[str | None, Path] = dict(zip(pred or (), pred_pngs or (), strict=True))
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -113,7 +109,7 @@ def lvis(
     """LVIS: as COCO; classes not looked for exhaustively on an image are not scored there."""
     from visualjudge.data.importers.coco import coco as read
 
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -144,7 +140,7 @@ def voc(
     """PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. Difficult = crowd."""
     from visualjudge.data.importers.voc import voc as read
 
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -176,7 +172,7 @@ def yolo(
     """YOLO text files of boxes or polygons; predictions may end in a confidence."""
     from visualjudge.data.importers.yolo import yolo as read
 
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -211,7 +207,7 @@ def label_map(
     """Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid, and any other."""
     from visualjudge.data.importers.label_maps import label_maps as read
 
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -245,7 +241,7 @@ def referring(
     """Referring expressions: RefCOCO's refs as JSON, ReferIt-like JSON, or plain rows."""
     from visualjudge.data.importers.referring import referring as read
 
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -283,7 +279,7 @@ def depth(
     from visualjudge.data.importers.depth_maps import DepthForm, depth_maps
 
     truth, found = DepthForm.of(gt_scale, gt_inverse), DepthForm.of(pred_scale, pred_inverse)
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -317,7 +313,7 @@ def pairs(
     """Restorations: pictures degraded, restored and clean."""
     from visualjudge.data.importers.image_pairs import image_pairs
 
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -359,7 +355,7 @@ def outputs(
     if mask_white not in ("fill", "keep"):
         raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
 
-    _run(
+    run_import(
         task,
         out,
         source,
@@ -371,90 +367,3 @@ def outputs(
             task, Path(str(p)), root, score_range, score_column or "score", mask_white=cast(Any, mask_white)
         ),
     )
-
-
-def _run(
-    task: str,
-    out: Path,
-    sources: list[str],
-    pred: list[str] | None,
-    classes: list[str] | None,
-    how: ImportOptions,
-    file: str,
-    read: Callable[[str | None], Found],
-    **options: Any,
-) -> None:
-    """Import each source in turn; report every problem in a line; exit 1 where there is any, unless skipped."""
-    from visualjudge.data.writer import FolderWriter
-    from visualjudge.errors import UsageError
-    from visualjudge.raster.images import stored_frames
-
-    if pred and len(pred) != len(sources):
-        raise UsageError(f"{len(sources)} --source for {len(pred)} --pred: give one for each, in the same order")
-    if not pred and len(sources) > 1:
-        raise UsageError("several --source need as many --pred")
-    if how.exif not in ("apply", "ignore"):
-        raise UsageError(f"--exif must be apply or ignore, got {how.exif!r}")
-    intake = _intake(how)
-    wrong = 0
-    with nullcontext() if how.exif == "apply" else stored_frames():
-        for source, one in zip(sources, [*pred] if pred else [None], strict=True):
-            writer = FolderWriter(out, task, replace=how.replace)
-            done = _one(writer, read(one), source, tuple(classes or ("each",)), file, intake, options)
-            _tell(done, task, source, out, predicted=one is not None)
-            wrong += len(done.problems)
-    if wrong and not how.skip_invalid:
-        print(f"visualjudge: {wrong} records cannot be used and were left out", file=sys.stderr)
-        raise typer.Exit(1)
-
-
-def _intake(how: ImportOptions) -> Intake:
-    from visualjudge.data.importers.ids import Ids
-    from visualjudge.metrics.importing import Intake
-
-    ids = Ids(how.id_prefix, how.id_from)
-    if isinstance(how, DetectorOptions):
-        return Intake(ids, how.min_score, how.top_k, how.score_at)
-    return Intake(ids)
-
-
-def _one(
-    writer: Any, samples: Found, source: str, classes: tuple[str, ...], file: str, intake: Intake, options: Any
-) -> Imported:
-    from visualjudge.cli.progress import stages
-    from visualjudge.metrics.importing import Imported, import_samples
-
-    done = Imported()
-    with stages() as progress:
-        states = import_samples(writer, samples, source=source, classes=classes, file=file, intake=intake, **options)
-        for number, state in enumerate(states, 1):
-            done = state
-            progress(f"importing {source}", number, number + 1)
-    if len(writer):
-        writer.commit()
-    return done
-
-
-def _tell(done: Imported, task: str, source: str, out: Path, *, predicted: bool) -> None:
-    from visualjudge.errors import summarized
-    from visualjudge.metrics.importing import precision_of
-
-    for line in summarized(done.problems):
-        print(line, file=sys.stderr)
-    print(
-        f"{out}: {task}: {source}: {done.annotations} annotations of {len(done.images)} images "
-        f"({done.truths} truths, {done.predictions} predictions)"
-    )
-    if done.left_out:
-        point = done.point
-        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
-        print(f"{done.left_out} predictions{told} are left out; --min-score 0 keeps all")
-    ap = precision_of(task, done)
-    if ap is not None:
-        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
-    if predicted and done.annotations > 1 and done.exact == done.annotations:
-        print(
-            f"visualjudge: warning: all {done.annotations} predictions equal their truth (score 10); "
-            "are --pred and --gt the same files?",
-            file=sys.stderr,
-        )

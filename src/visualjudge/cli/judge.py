@@ -111,10 +111,11 @@ def judge(
 
 def _asked(options: ClientOptions, cache: CacheOptions, run: RunOptions) -> Asked:
     from visualjudge.frontdoor.judging import Baseline
+    from visualjudge.judges.registry import QUESTION_JUDGES
 
     config = options.config()
-    if options.backend == "baseline":
-        return Baseline(config["model_name"])
+    if options.backend in QUESTION_JUDGES:
+        return Baseline(config["model_name"], backend=options.backend)
     return open_asked(config, cache, run.concurrency)
 
 

@@ -36,6 +36,7 @@ COMMANDS = {
     "view": "Another name of studio",
     "mmbench": "Multiple choice for the model itself",
     "export": "A dataset for other tools",
+    "plugins": "List the installed plug-ins",
 }
 MODULES = {"import": "import_"}  # a keyword cannot name a module
 

@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from visualjudge.errors import UsageError
+from visualjudge.registry import added
 
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client
     from visualjudge.dataset.choosing import Choice
     from visualjudge.runs.budget import Budget, Limits, Prices
 
+BACKENDS = ("api", "google", "vllm", "anthropic", "transformers", *added("backend"))
+JUDGES = ("baseline", *added("question judge"))
 MODEL, CACHE, RUN, BUDGET, QUESTIONS = "Model", "Cache", "Run", "Budget", "Questions"
 
 
@@ -81,7 +84,9 @@ class ClientOptions:
 
     backend: Annotated[
         str,
-        typer.Option(help="api, google, vllm, anthropic, transformers, or baseline (judge).", rich_help_panel=MODEL),
+        typer.Option(
+            help=f"One of: {', '.join(BACKENDS)}; judge also takes {', '.join(JUDGES)}.", rich_help_panel=MODEL
+        ),
     ] = "api"
     model: Annotated[
         str | None,

@@ -99,6 +99,7 @@ def _reader(
 ) -> Callable[[], Found]:
     """A function that reads the ground truth's samples from the start."""
     from visualjudge.data.importers import coco
+    from visualjudge.data.importers.catalogue import IMPORTERS
     from visualjudge.tasks import task_named
 
     def semantic() -> Found:
@@ -135,7 +136,11 @@ def _reader(
         "depth": depth,
         "restoration": restoration,
     }
-    return readers.get(task_named(task).type, instance)
+    kind = task_named(task).type
+    for importer in IMPORTERS.values():
+        if kind in importer.types:
+            return lambda: importer.read(task, gt, None, images)
+    return readers.get(kind, instance)
 
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,53 +15,10 @@ from visualjudge.clients.limiter import Limited
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import check_url
-from visualjudge.errors import UnknownName, UsageError
+from visualjudge.errors import UsageError
+from visualjudge.registry import Registry
 
-
-class Registry(Mapping[str, Any]):
-    """Classes by name; ``"module:Class"`` is imported when it is first asked for.
-
-    Parameters
-    ----------
-    what
-        What is registered, for messages.
-    """
-
-    def __init__(self, what: str, entries: Mapping[str, Any]) -> None:
-        self._what = what
-        self._entries = dict(entries)
-
-    def __getitem__(self, name: str) -> Any:
-        entry = self._entries[name]
-        if isinstance(entry, str):
-            module, _, attribute = entry.partition(":")
-            entry = self._entries[name] = getattr(importlib.import_module(module), attribute)
-        return entry
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def register(self, name: str, entry: Any) -> None:
-        """Add an entry of your own, or put it in the place of one that is there."""
-        self._entries[name] = entry
-
-    def find(self, name: object) -> Any:
-        """The entry.
-
-        Raises
-        ------
-        UnknownName
-            If there is none; the message lists those there are.
-        """
-        if not isinstance(name, str) or name not in self._entries:
-            raise UnknownName(f"unknown {self._what} {name!r}; known: {', '.join(self._entries)}")
-        return self[name]
-
-
-CLIENT_REGISTRY = Registry(
+CLIENT_REGISTRY: Registry[str, Any] = Registry(
     "backend",
     {
         "api": "visualjudge.clients.api:ApiClient",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import shutil
 import tempfile
 from collections import deque
@@ -15,6 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import cv2
 
 from visualjudge.errors import RunError, UsageError
+from visualjudge.registry import registrations, restore
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -73,7 +75,8 @@ class PoolEngine:
 
     def __init__(self, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_calm)
+        rows = _sendable(registrations())
+        self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(rows,))
         self._ahead = workers * AHEAD
 
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
@@ -119,7 +122,13 @@ class RayEngine:
             raise RunError(f"Ray cannot be started: {' '.join(str(error).split())}") from None
 
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        remote = self._ray.remote(work)
+        rows = registrations()
+
+        def registered(job: Job) -> Result:
+            restore(rows)
+            return work(job)
+
+        remote = self._ray.remote(registered)
         pending: deque[Any] = deque()
         for job in jobs:
             if len(pending) >= self._ahead:
@@ -154,6 +163,19 @@ def _short_folder() -> str | None:
     return tempfile.mkdtemp(prefix="visualjudge-", dir="/tmp")
 
 
-def _calm() -> None:
-    """The pool is the parallelism: OpenCV's own threads would only take turns with it."""
+def _begin(rows: bytes) -> None:
+    """In a new worker: the pool is the parallelism, so OpenCV gets no threads; rows that the parent registered."""
     cv2.setNumThreads(1)
+    restore(pickle.loads(rows))
+
+
+def _sendable(rows: tuple[tuple[str, Any, Any], ...]) -> bytes:
+    """The rows as bytes for a spawned process, which imports functions and classes by name."""
+    try:
+        return pickle.dumps(rows)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        names = ", ".join(f"{what} {name}" for what, name, _ in rows)
+        raise UsageError(
+            f"registered rows cannot be sent to worker processes ({names}: {error}); define them in a module, "
+            "or use --workers 1"
+        ) from None

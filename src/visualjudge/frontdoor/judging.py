@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait as wait_for_futures
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
@@ -16,6 +16,7 @@ from visualjudge.errors import UsageError
 from visualjudge.frontdoor.run import Run
 from visualjudge.judges.asks import Judge
 from visualjudge.judges.question import Mode, QuestionJudge
+from visualjudge.judges.registry import QUESTION_JUDGES
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.judging import Options, check_pictures, run_judge
 from visualjudge.runs.runner import Listener, Stop
@@ -33,6 +34,8 @@ class Baseline:
 
     model: str
     seed: int = 42
+    backend: str = field(default="baseline", repr=False)
+    """Name of the registered question judge."""
 
 
 Asked = Client | Judge | Baseline
@@ -71,8 +74,8 @@ def client(
     """
     if not model:
         raise UsageError("--model is missing")
-    if backend == "baseline":
-        return Baseline(model, **fields)
+    if backend in QUESTION_JUDGES:
+        return Baseline(model, **fields, backend=backend)
     from visualjudge.clients.cache import default_cache_dir
     from visualjudge.clients.registry import open_client
 
@@ -217,9 +220,8 @@ async def judge_async(
 def judge_of(asked: Asked, root: Path, mode: Mode = "text", retries: int = 0, seed: int | None = None) -> Judge:
     """The judge that asks ``asked`` the questions of the dataset at ``root``."""
     if isinstance(asked, Baseline):
-        from visualjudge.judges.baseline import baseline_judge
-
-        return baseline_judge(asked.model, root, seed=asked.seed if seed is None else seed)
+        make = QUESTION_JUDGES.find(asked.backend)
+        return make(asked.model, root, seed=asked.seed if seed is None else seed)  # type: ignore[no-any-return]
     if callable(asked):
         return asked
     return QuestionJudge(asked, root, mode, retries, seed)

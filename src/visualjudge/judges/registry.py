@@ -1,13 +1,20 @@
-"""Judge modules by the name that pipelines give them."""
+"""Judges by name: judge modules, as pipelines name them, and question judges, as ``judge --backend`` names them."""
 
 from __future__ import annotations
 
-from visualjudge.clients.registry import Registry
+from collections.abc import Callable
+from typing import Any
 
-PIPE_REGISTRY = Registry(
+from visualjudge.registry import Registry
+
+PIPE_REGISTRY: Registry[str, Any] = Registry(
     "pipe",
     {
         "pairwise-judge": "visualjudge.judges.pairwise:PairwiseJudge",
         "viescore": "visualjudge.judges.viescore:VIEscorePipe",
     },
 )
+QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
+    "question judge", {"baseline": "visualjudge.judges.baseline:baseline_judge"}
+)
+"""Judges of a dataset's questions that ask no backend: (model, dataset folder, *, seed) → Judge."""

@@ -117,6 +117,12 @@ def _asset(chosen: PromptSet, name: str) -> PromptTemplate:
     return _store(chosen.folders).get_prompt(name, _version(chosen, name))
 
 
+def forget() -> None:
+    """Read assets anew, after a folder was added."""
+    _store.cache_clear()
+    _asset.cache_clear()
+
+
 def _version(chosen: PromptSet, name: str) -> str:
     """The newest version of ``name`` that is not newer than the chosen one."""
     versions = sorted((version for known, version in _store(chosen.folders).prompts() if known == name), key=_number)

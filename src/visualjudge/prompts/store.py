@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import yaml
 
 from visualjudge.errors import PromptError, UnknownPrompt
 from visualjudge.prompts.template import PromptTemplate
+from visualjudge.registry import Registry
 
 ASSETS = Path(__file__).parent / "assets"
+FOLDERS: Registry[str, str] = Registry("prompt folder", {})
+"""Folders of plug-ins. They add assets, and parts to assets that are there; they replace nothing."""
 _TEXTS = ("user", "system", "input_schema", "output_schema")
 
 
@@ -22,12 +26,13 @@ class PromptAssetStore:
     Parameters
     ----------
     roots
-        Folders to look in, first one first; the project's own assets come last, so that a folder of yours can bring
-        prompts of its own or further versions.
+        Folders to look in, first one first; then come the project's own assets, so that a folder of yours can bring
+        prompts of its own or further versions; then the folders of plug-ins.
     """
 
     def __init__(self, *roots: str | Path) -> None:
-        self._roots = (*(Path(root) for root in roots), ASSETS)
+        self._added = tuple(Path(folder) for folder in FOLDERS)
+        self._roots = (*(Path(root) for root in roots), ASSETS, *self._added)
         self._read: dict[tuple[str, str], PromptTemplate] = {}
 
     def get_prompt(self, prompt_id: str, version: str = "v1") -> PromptTemplate:
@@ -43,7 +48,7 @@ class PromptAssetStore:
         key = (prompt_id, version)
         if key not in self._read:
             found = _parse(self.path(prompt_id, version), prompt_id, version)
-            self._read[key] = self._extended(found)
+            self._read[key] = self._with_added_parts(self._extended(found))
         return self._read[key]
 
     def prompts(self) -> Iterator[tuple[str, str]]:
@@ -53,6 +58,15 @@ class PromptAssetStore:
             for path in root.rglob("v*.yaml"):
                 found.add((path.parent.relative_to(root).as_posix(), path.stem))
         yield from sorted(found)
+
+    def _with_added_parts(self, asset: PromptTemplate) -> PromptTemplate:
+        """An asset with the parts that plug-ins add to it in the same version or, lacking that, in v1."""
+        parts = dict(asset.parts)
+        for root in self._added:
+            files = (root / asset.prompt_id / f"{version}.yaml" for version in (asset.version, "v1"))
+            for path in islice((file for file in files if file.is_file()), 1):
+                parts = {**_parse(path, asset.prompt_id, path.stem).parts, **parts}
+        return replace(asset, parts=parts)
 
     def _extended(self, asset: PromptTemplate) -> PromptTemplate:
         """An asset that says ``extends: v1`` holds only what differs from that version of the same prompt."""

@@ -62,10 +62,8 @@ def _sample(
 
 def _resized(sample: Sample) -> Sample:
     """The sample with its restored image at the size of the clean one."""
-    if not isinstance(sample.truth, WholeImage) or not isinstance(sample.prediction, WholeImage):
+    clean, restored = None if sample.truth is None else sample.truth.image, sample.prediction.image
+    if clean is None or restored is None or clean.shape == restored.shape:
         return sample
-    height, width = sample.truth.pixels.shape[:2]
-    if sample.prediction.pixels.shape[:2] == (height, width):
-        return sample
-    pixels = cv2.resize(sample.prediction.pixels, (width, height), interpolation=cv2.INTER_AREA)
+    pixels = cv2.resize(restored, (clean.shape[1], clean.shape[0]), interpolation=cv2.INTER_AREA)
     return replace(sample, prediction=WholeImage(pixels), file=None)

@@ -11,6 +11,7 @@ from visualjudge.dataset.exports.parquet import export_parquet
 from visualjudge.dataset.exports.vlmevalkit import export_vlmevalkit, export_vlmevalkit_embedded
 from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError, UsageError
+from visualjudge.registry import Registry
 
 Tick = Callable[[int, int], None]
 Write = Callable[[Dataset, Path, Tick], list[Path]]
@@ -27,14 +28,19 @@ class Format:
     """The same with pictures inside, where that is a choice."""
 
 
-FORMATS = {
-    "parquet": Format(export_parquet, is_folder=True, blow_up=1),
-    "vlmevalkit": Format(
-        export_vlmevalkit, is_folder=True, embedded=Format(export_vlmevalkit_embedded, is_folder=True, blow_up=4 / 3)
-    ),
-    "sharegpt": Format(export_sharegpt, is_folder=False),
-    "trl": Format(export_trl, is_folder=False),
-}
+FORMATS: Registry[str, Format] = Registry(
+    "export format",
+    {
+        "parquet": Format(export_parquet, is_folder=True, blow_up=1),
+        "vlmevalkit": Format(
+            export_vlmevalkit,
+            is_folder=True,
+            embedded=Format(export_vlmevalkit_embedded, is_folder=True, blow_up=4 / 3),
+        ),
+        "sharegpt": Format(export_sharegpt, is_folder=False),
+        "trl": Format(export_trl, is_folder=False),
+    },
+)
 
 
 def export(

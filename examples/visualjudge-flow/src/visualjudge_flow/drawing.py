@@ -1,0 +1,92 @@
+"""Three encodings of optical flow: a colour wheel, arrows on the image, a text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+import visualjudge as vj
+from visualjudge.encoding.canvas import line_width
+from visualjudge.encoding.encoded import Scene
+from visualjudge.encoding.grid import cell_side
+from visualjudge_flow.vectors import Flow
+
+FULL = 0.05
+"""Length that has the full colour, as a share of the image's longer side: fixed, so that options can be compared."""
+ARROW = (255, 0, 0)
+EVERY = 20
+
+
+@dataclass(frozen=True, slots=True)
+class WheelStyle:
+    """Direction as hue, length as saturation."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowStyle:
+    """Arrows on a regular grid, ``every``-th of the longer side apart."""
+
+    every: int = EVERY
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTextStyle:
+    """Mean vector of each cell of the sub-sampled grid, as JSON."""
+
+
+def draw_wheel(scene: Scene, _style: WheelStyle) -> vj.Encoded:
+    """Hue = direction clockwise from right (red), saturation = length up to :data:`FULL`; unknown = black."""
+    flow: Flow = scene.prediction
+    full = FULL * max(flow.extent)
+    degrees = np.rad2deg(np.arctan2(flow.vectors[..., 1], flow.vectors[..., 0])) % 360
+    hsv = np.dstack([degrees, np.clip(flow.lengths / full, 0, 1), np.ones_like(degrees)]).astype(np.float32)
+    rgb = np.rint(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB) * 255).astype(np.uint8)
+    rgb[~flow.valid] = 0
+    legend = (
+        "Legend: right = red, down = yellow-green, left = cyan, up = violet; "
+        f"no motion = white, {full:.0f} pixels or more = full color; black = unknown"
+    )
+    return vj.Encoded(rgb, None, legend)
+
+
+def draw_arrows(scene: Scene, style: ArrowStyle) -> vj.Encoded:
+    """An arrow at the middle of each cell, from the pixel to where it moves; an unknown or still pixel has none."""
+    flow: Flow = scene.prediction
+    pixels = scene.canvas("overlay")
+    step = max(4, max(flow.extent) // style.every)
+    for y in range(step // 2, flow.extent[0], step):
+        for x in range(step // 2, flow.extent[1], step):
+            u, v = flow.vectors[y, x].tolist()
+            if flow.valid[y, x] and max(abs(u), abs(v)) >= 0.5:
+                limit = 4 * max(flow.extent)
+                end = round(x + max(-limit, min(limit, u))), round(y + max(-limit, min(limit, v)))
+                cv2.arrowedLine(pixels, (x, y), end, ARROW, line_width(scene.size), cv2.LINE_8, tipLength=0.3)
+    return vj.Encoded(pixels)
+
+
+def vectors_text(scene: Scene, _style: VectorTextStyle) -> vj.Encoded:
+    """``{"rows", "cols", "cell", "flow": [[[right, down], …], …]}``, one decimal, null where nothing is known."""
+    flow: Flow = scene.prediction
+    cell = cell_side(flow.extent)
+    rows, cols = (-(-side // cell) for side in flow.extent)
+    lines = [json.dumps([_mean(flow, r * cell, c * cell, cell) for c in range(cols)]) for r in range(rows)]
+    body = ",\n".join(lines)
+    return vj.Encoded(text=f'{{"rows":{rows},"cols":{cols},"cell":{cell},\n"flow":[\n{body}\n]}}')
+
+
+def _mean(flow: Flow, top: int, left: int, cell: int) -> list[float] | None:
+    here = np.s_[top : top + cell, left : left + cell]
+    known = flow.valid[here]
+    if not known.any():
+        return None
+    return [round(float(value), 1) + 0.0 for value in flow.vectors[here][known].mean(axis=0)]
+
+
+ROWS = (
+    vj.Encoding("flow", "wheel", "pixel", draw_wheel, WheelStyle()),
+    vj.Encoding("flow", "arrows", "pixel", draw_arrows, ArrowStyle()),
+    vj.Encoding("flow", "text_vectors", "text", vectors_text, VectorTextStyle()),
+)

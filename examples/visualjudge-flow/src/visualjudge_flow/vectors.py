@@ -1,0 +1,116 @@
+"""Flow fields: ``{"flow": "x.flo" | "x.png"}``, Middlebury's format or KITTI's 16-bit PNG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.atomic import atomic_path
+from visualjudge.errors import DataError
+from visualjudge.predictions import Payload, Prediction, PredictionType, Reading, Writing, fields
+
+MAGIC = b"PIEH"
+"""The first bytes of a .flo file: 202021.25 as a little-endian float."""
+UNKNOWN = 1e9
+"""A component of a .flo file beyond this stands for an unknown vector (Middlebury's rule)."""
+LONGEST_SIDE = 1 << 15
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Flow(Prediction):
+    """Motion of each pixel to the next frame: ``vectors`` H×W×2 float32 in pixels (right, down), ``valid`` H×W bool."""
+
+    vectors: NDArray[np.float32]
+    valid: NDArray[np.bool_]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        return self.vectors.shape[0], self.vectors.shape[1]
+
+    @property
+    def lengths(self) -> NDArray[np.float32]:
+        """Length of each vector in pixels, H×W."""
+        return np.hypot(self.vectors[..., 0], self.vectors[..., 1])
+
+    def check(self, size: tuple[int, int]) -> None:
+        fields.check_size("flow", self.extent, size)
+        if not self.valid.any():
+            raise DataError("flow: has no valid vector")
+
+
+def flow_of(vectors: NDArray[Any]) -> Flow:
+    """A flow field of an H×W×2 array; vectors that are not finite or beyond 1e9 are unknown."""
+    if vectors.ndim != 3 or vectors.shape[2] != 2:
+        raise DataError(f"must be an H×W×2 array, got shape {vectors.shape}")
+    valid = np.isfinite(vectors).all(axis=2) & (np.abs(np.nan_to_num(vectors)) < UNKNOWN).all(axis=2)
+    return Flow(np.where(valid[..., None], vectors, 0).astype(np.float32), valid)
+
+
+def read_flow(path: Path) -> Flow:
+    """A flow field from a ``.flo`` or a KITTI ``.png`` file.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, malformed, or of another format.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    readers = {".flo": _read_flo, ".png": _read_kitti}
+    if path.suffix.lower() not in readers:
+        raise DataError(f"{path}: must be a .flo or .png file")
+    return readers[path.suffix.lower()](path)
+
+
+def _read_flo(path: Path) -> Flow:
+    with path.open("rb") as file:
+        if file.read(4) != MAGIC:
+            raise DataError(f"{path}: is not a .flo file (PIEH expected at its start)")
+        head = np.frombuffer(file.read(8), dtype="<i4")
+        if head.size != 2 or not (head > 0).all() or not (head <= LONGEST_SIDE).all():
+            raise DataError(f"{path}: width and height must be 1 to {LONGEST_SIDE}")
+        width, height = (int(v) for v in head)
+        if path.stat().st_size != 12 + 8 * width * height:
+            raise DataError(f"{path}: must have {12 + 8 * width * height} bytes for {width}×{height} vectors")
+        values = np.frombuffer(file.read(), dtype="<f4")
+    return flow_of(values.reshape(height, width, 2))
+
+
+def _read_kitti(path: Path) -> Flow:
+    stored = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
+    if stored is None or stored.dtype != np.uint16 or stored.ndim != 3 or stored.shape[2] != 3:
+        raise DataError(f"{path}: is not a KITTI flow PNG (three channels of 16 bits)")
+    valid, v, u = cv2.split(stored)
+    vectors = (np.dstack([u, v]).astype(np.float32) - 2**15) / 64
+    known = valid > 0
+    return Flow(np.where(known[..., None], vectors, 0).astype(np.float32), known)
+
+
+def write_flo(path: Path, flow: Flow) -> None:
+    """Write a ``.flo`` file; unknown vectors become 1e10."""
+    height, width = flow.extent
+    vectors = np.where(flow.valid[..., None], flow.vectors, 1e10).astype("<f4")
+    with atomic_path(path) as scratch:
+        Path(scratch).write_bytes(MAGIC + np.array([width, height], dtype="<i4").tobytes() + vectors.tobytes())
+
+
+def _read(payload: Payload, reading: Reading) -> Flow:
+    stored = payload.get("flow")
+    if stored is None:
+        raise DataError("flow: the field is missing")
+    if isinstance(stored, np.ndarray):
+        return fields.at("flow", lambda: flow_of(stored))
+    return fields.at("flow", lambda: read_flow(fields.path(stored, reading.root)))
+
+
+def _write(flow: Flow, writing: Writing) -> dict[str, Any]:
+    write_flo(writing.root / f"{writing.stem}.flo", flow)
+    return {"flow": f"{writing.stem}.flo"}
+
+
+FLOW = PredictionType("flow", Flow, _read, _write, files=fields.named_file("flow"), file_field="flow")

@@ -1,0 +1,104 @@
+"""The work of every ``visualjudge import`` command: read, score, write, report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from visualjudge.cli.import_options import DetectorOptions, ImportOptions
+
+if TYPE_CHECKING:
+    from visualjudge.data.importers.sample import Found
+    from visualjudge.metrics.importing import Imported, Intake
+
+
+def run_import(
+    task: str,
+    out: Path,
+    sources: list[str],
+    pred: list[str] | None,
+    classes: list[str] | None,
+    how: ImportOptions,
+    file: str,
+    read: Callable[[str | None], Found],
+    **options: Any,
+) -> None:
+    """Import each source in turn; report every problem in a line; exit 1 where there is any, unless skipped."""
+    from visualjudge.data.writer import FolderWriter
+    from visualjudge.errors import UsageError
+    from visualjudge.raster.images import stored_frames
+
+    if pred and len(pred) != len(sources):
+        raise UsageError(f"{len(sources)} --source for {len(pred)} --pred: give one for each, in the same order")
+    if not pred and len(sources) > 1:
+        raise UsageError("several --source need as many --pred")
+    if how.exif not in ("apply", "ignore"):
+        raise UsageError(f"--exif must be apply or ignore, got {how.exif!r}")
+    intake = _intake(how)
+    wrong = 0
+    with nullcontext() if how.exif == "apply" else stored_frames():
+        for source, one in zip(sources, [*pred] if pred else [None], strict=True):
+            writer = FolderWriter(out, task, replace=how.replace)
+            done = _one(writer, read(one), source, tuple(classes or ("each",)), file, intake, options)
+            _tell(done, task, source, out, predicted=one is not None)
+            wrong += len(done.problems)
+    if wrong and not how.skip_invalid:
+        print(f"visualjudge: {wrong} records cannot be used and were left out", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _intake(how: ImportOptions) -> Intake:
+    from visualjudge.data.importers.ids import Ids
+    from visualjudge.metrics.importing import Intake
+
+    ids = Ids(how.id_prefix, how.id_from)
+    if isinstance(how, DetectorOptions):
+        return Intake(ids, how.min_score, how.top_k, how.score_at)
+    return Intake(ids)
+
+
+def _one(
+    writer: Any, samples: Found, source: str, classes: tuple[str, ...], file: str, intake: Intake, options: Any
+) -> Imported:
+    from visualjudge.cli.progress import stages
+    from visualjudge.metrics.importing import Imported, import_samples
+
+    done = Imported()
+    with stages() as progress:
+        states = import_samples(writer, samples, source=source, classes=classes, file=file, intake=intake, **options)
+        for number, state in enumerate(states, 1):
+            done = state
+            progress(f"importing {source}", number, number + 1)
+    if len(writer):
+        writer.commit()
+    return done
+
+
+def _tell(done: Imported, task: str, source: str, out: Path, *, predicted: bool) -> None:
+    from visualjudge.errors import summarized
+    from visualjudge.metrics.importing import precision_of
+
+    for line in summarized(done.problems):
+        print(line, file=sys.stderr)
+    print(
+        f"{out}: {task}: {source}: {done.annotations} annotations of {len(done.images)} images "
+        f"({done.truths} truths, {done.predictions} predictions)"
+    )
+    if done.left_out:
+        point = done.point
+        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
+        print(f"{done.left_out} predictions{told} are left out; --min-score 0 keeps all")
+    ap = precision_of(task, done)
+    if ap is not None:
+        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
+    if predicted and done.annotations > 1 and done.exact == done.annotations:
+        print(
+            f"visualjudge: warning: all {done.annotations} predictions equal their truth (score 10); "
+            "are --pred and --gt the same files?",
+            file=sys.stderr,
+        )

@@ -1,0 +1,129 @@
+"""What a plug-in or a script registers: a function for each table of the project.
+
+Each raises :class:`~visualjudge.errors.UsageError` where a row of that name is there already. A plug-in calls them when
+it is loaded (:mod:`visualjudge.registry`); a script or notebook may call them at any time before the row is needed, and
+worker processes started after that have the row too, if it can be pickled.
+
+>>> import visualjudge as vj
+>>> vj.register_task(vj.Task("lane_detection", "lane detection", "instance", classed=True))
+>>> [row.stem for row in vj.encodings("lane_detection")][:2]
+['pixel_ss0_m0', 'pixel_ss0_m1']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.errors import UsageError
+from visualjudge.registry import table
+
+if TYPE_CHECKING:
+    from visualjudge.data.importers.catalogue import Importer
+    from visualjudge.dataset.exports import Format
+    from visualjudge.encoding.catalogue import Encoding
+    from visualjudge.perturb.catalogue import ErrorType
+    from visualjudge.predictions import PredictionType
+    from visualjudge.prompts.contexts import Context
+    from visualjudge.tasks import Task
+
+
+def register_task(task: Task) -> None:
+    """Add a task; its prediction type must be registered, here or by the project, before the task is used."""
+    table("task").register(task.name, task)
+
+
+def register_type(row: PredictionType) -> None:
+    """Add a prediction type: its record, how it is read and written."""
+    table("prediction type").register(row.name, row)
+
+
+def register_encoding(row: Encoding) -> None:
+    """Add an encoding of a prediction type, under a stem that the type does not have yet.
+
+    What the prompt says of it is the part ``<stem>`` of the prompt asset ``questions/format/<type>``.
+    """
+    table("encoding").register((row.type, row.stem), row)
+
+
+def register_metric(kind: str, name: str, measure: Callable[..., float], *, options: Iterable[str] = ()) -> None:
+    """Add a metric of the prediction type ``kind``; the first one registered is the type's default.
+
+    Parameters
+    ----------
+    kind
+        Name of the prediction type.
+    name
+        Name of the metric: ``visualjudge.score(…, metric=name)``.
+    measure
+        (prediction, truth, **options) → 0..1, higher is better.
+    options
+        Names of the options that ``measure`` takes.
+    """
+    from visualjudge.metrics.catalogue import Metric
+
+    table("metric").register((kind, name), Metric(kind, name, measure, frozenset(options)))
+
+
+def register_error(row: ErrorType) -> None:
+    """Add a type of controlled error of a prediction type."""
+    table("error type").register((row.type, row.name), row)
+
+
+def register_context(kind: str, context: Context) -> None:
+    """Add what a prompt says of tasks of the prediction type ``kind``.
+
+    A type without one has the part ``<type>`` of the prompt asset ``questions/context``, which a prompt folder of the
+    plug-in may bring.
+    """
+    table("context").register(kind, context)
+
+
+def register_prompts(folder: str | Path) -> None:
+    """Add a folder of prompt assets, laid out as ``questions/format/<type>/v1.yaml``.
+
+    It may hold assets of its own, and add parts to assets that are there (``questions/context/v1.yaml``); it replaces
+    no text of the project.
+
+    Raises
+    ------
+    UsageError
+        If there is no such folder, or it was added already.
+    """
+    from visualjudge.prompts import prompt_set
+
+    if not Path(folder).is_dir():
+        raise UsageError(f"prompt folder {folder}: no such folder")
+    table("prompt folder").register(str(folder), str(folder))
+    prompt_set.forget()
+
+
+def register_importer(row: Importer) -> None:
+    """Add an importer: it becomes a command of ``visualjudge import``."""
+    table("importer").register(row.name, row)
+
+
+def register_backend(name: str, client: Callable[..., Any] | str) -> None:
+    """Add a backend: a client class, or ``"module:Class"``, which is imported when it is first used."""
+    table("backend").register(name, client)
+
+
+def register_judge(name: str, judge: Callable[..., Any] | str) -> None:
+    """Add a judge module (pipe) that pipelines can name."""
+    table("pipe").register(name, judge)
+
+
+def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:
+    """Add a judge of a dataset's questions that asks no backend: (model, dataset folder, *, seed) → Judge."""
+    table("question judge").register(name, make)
+
+
+def register_export(name: str, form: Format) -> None:
+    """Add a format of ``visualjudge export``."""
+    table("export format").register(name, form)
+
+
+def register_probe(name: str, probe: Any) -> None:
+    """Add a family of probe questions."""
+    table("probe").register(name, probe)

@@ -1,0 +1,108 @@
+"""The optical-flow example, installed into a fresh environment: import → perturb → build → judge → report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from environment import Environment
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "visualjudge-flow"
+SIZE = 96, 128
+STEMS = {"wheel", "arrows", "text_vectors"}
+
+
+def write_flo(path: Path, vectors: np.ndarray) -> None:
+    height, width = vectors.shape[:2]
+    path.write_bytes(b"PIEH" + np.array([width, height], "<i4").tobytes() + vectors.astype("<f4").tobytes())
+
+
+def write_kitti(path: Path, vectors: np.ndarray) -> None:
+    stored = np.dstack([np.ones(vectors.shape[:2]), vectors[..., 1] * 64 + 2**15, vectors[..., 0] * 64 + 2**15])
+    cv2.imwrite(str(path), np.rint(stored).astype(np.uint16))
+
+
+@pytest.fixture(scope="module")
+def env(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    made = Environment.made(tmp_path_factory.mktemp("env"))
+    made.install(EXAMPLE)
+    return made
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three frames, their flow as .flo, and a model's as KITTI PNG: off by 5 pixels to the right."""
+    root = tmp_path_factory.mktemp("flow")
+    for folder in ("frames", "gt", "pred"):
+        (root / folder).mkdir()
+    rng = np.random.default_rng(0)
+    rows, cols = np.mgrid[: SIZE[0], : SIZE[1]]
+    for k in range(3):
+        cv2.imwrite(str(root / "frames" / f"f{k}.png"), rng.integers(0, 255, (*SIZE, 3)).astype(np.uint8))
+        moving = (cols - 40 - 10 * k) ** 2 + (rows - 50) ** 2 < 900
+        vectors = np.where(moving[..., None], (6.0, -4.0), (-2.0, 1.0 + k))
+        write_flo(root / "gt" / f"f{k}.flo", vectors)
+        write_kitti(root / "pred" / f"f{k}.png", vectors + np.array([5.0, 0.0]))
+    return root
+
+
+def test_the_plugin_is_listed_with_what_it_registers(env: Environment) -> None:
+    [plugin] = json.loads(env.run("plugins", "--json").stdout)
+    assert (plugin["name"], plugin["distribution"], plugin["problem"]) == ("flow", "visualjudge-flow", None)
+    assert {"task optical_flow", "prediction type flow", "importer flow"} <= set(plugin["registered"])
+
+
+def test_help_and_catalogue_show_what_is_registered(env: Environment) -> None:
+    assert "Middlebury" in env.run("import", "flow", "--help").stdout
+    told = env.run("encodings", "--task", "nope", status=2).stderr
+    assert "optical_flow" in told
+
+
+def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None:
+    data, dataset, run, metrics = (root / name for name in ("data", "dataset", "run", "metrics.json"))
+    truth = ("--gt", root / "gt", "--images", root / "frames")
+    env.run_each(
+        ("import", "flow", *truth, "--pred", root / "pred", "--source", "shifted", "--out", data),
+        ("perturb", "--task", "optical_flow", *truth, "--out", data),
+        ("build", data, "--out", dataset),
+        ("validate", dataset),
+        ("judge", dataset, "--backend", "baseline", "--model", "oracle:1.0", "--swap", "--out", run),
+        ("report", run, "--json", metrics, "--out", root / "report.html"),
+    )
+    made = json.loads((data / "annotations" / "optical_flow_annotations.json").read_text())
+    shifted = [row["final_score"] for row in made if row["source"] == "shifted"]
+    assert shifted == [5.0, 5.0, 5.0]  # 5 of at most 10 pixels
+    assert {row["error_type"] for row in made} == {None, "magnitude", "direction", "oversmoothing"}
+    questions = json.loads((dataset / "questions.json").read_text())
+    assert {question["encoding"] for question in questions} == STEMS
+    assert all("an optical flow estimation task" in question["prompt"] for question in questions)
+    assert all("the motion of every pixel" in question["prompt"] for question in questions)
+    [judge] = json.loads(metrics.read_text())["judges"]
+    assert judge["pairwise"]["accuracy"] == 1.0
+    assert judge["pairwise"]["n"] > 0
+
+
+def test_workers_know_what_the_plugin_registered(env: Environment) -> None:
+    code = (
+        "from visualjudge.dataset.engines import open_engine\n"
+        "from visualjudge.tasks import task_named\n"
+        "if __name__ == '__main__':\n"
+        "    with open_engine('local', 2) as engine:\n"
+        "        print([row.prose for row in engine.map(task_named, ['optical_flow'] * 2)])\n"
+    )
+    assert env.python_run(code).stdout.strip() == str(["optical flow estimation"] * 2)
+
+
+def test_a_bad_flow_file_is_one_line(env: Environment, root: Path, tmp_path: Path) -> None:
+    for name in ("gt", "frames"):
+        (tmp_path / name).mkdir()
+        for file in sorted((root / name).iterdir())[:2]:
+            (tmp_path / name / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "gt" / "f0.flo").write_bytes(b"PIEH\x10\x00\x00\x00\x10\x00\x00\x00cut")
+    told = env.run("import", "flow", "--gt", tmp_path / "gt", "--images", tmp_path / "frames", "--source", "truth",
+                   "--out", tmp_path / "data", status=1).stderr  # fmt: skip
+    assert "f0" in told
+    assert "must have 2060 bytes for 16×16 vectors" in told
