@@ -13,6 +13,7 @@ from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import Card, card_of
 from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.analysis.decisions.system import system
 from visualjudge.analysis.statistics.systems import image_sums, system_agreement
 from visualjudge.errors import DataError
 from visualjudge.records import Verdict
@@ -79,6 +80,23 @@ def test_the_favoured_source_is_named() -> None:
     favours = dict(zip(kind.names, kind.found.favours, strict=True))
     assert favours["model 3"].value > 0.1 and (favours["model 3"].p or 1) < 0.001
     assert "favoured" in card_page.text(card)
+
+
+def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
+    flagged = 0
+    for seed in range(10):
+        questions = World.of(40, 5, seed).pair_questions()
+        rng = np.random.default_rng(seed)
+        verdicts = []
+        for question in questions:
+            gap = abs(question.final_scores[0] - question.final_scores[1])
+            right = rng.random() < 1 - 0.5 * np.exp(-gap)
+            answer = str(question.answer) if right else "AB"[question.answer == "A"]
+            verdicts.append(Verdict(question.id, "AB", answer, "ok", answer))
+        main = system(study_of(questions, {"judge": verdicts}), 0).main
+        assert main is not None
+        flagged += any(favour.p is not None and favour.p < 0.05 for favour in main.found.favours)
+    assert flagged <= 2
 
 
 def test_self_preference_is_of_the_declared_family(tmp_path: Path) -> None:

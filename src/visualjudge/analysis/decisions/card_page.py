@@ -78,7 +78,7 @@ def sources_table(kind: KindOfSystem) -> Table:
     if kind.self_preference is not None:
         own = kind.self_preference
         notes = (f"Self-preference: {own.value:+.3f}, 95 % {span(own.interval)}, over all other sources.",)
-    columns = ("Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge", "Difference", "95 %", "")
+    columns = ("Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge", "Beyond a fair judge", "95 %", "")
     return Table(columns, tuple(rows), notes)
 
 

@@ -38,6 +38,8 @@ class Items:
     said: FloatArray
     truth: FloatArray
     spread: FloatArray
+    level: FloatArray
+    """How good the option is by truth: its score, or its score less the others' mean."""
 
     @property
     def images(self) -> int:
@@ -69,12 +71,16 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
     chosen = range(len(study.runs)) if runs is None else runs
     tables = [_long(study.kind(run, kind)) for run in chosen]
     keys = ["item", "annotation", "option", "source", "image"]
-    named = [t.rename({"said": f"said{i}", "spread": f"spread{i}", "truth": f"truth{i}"}) for i, t in enumerate(tables)]
+    named = [
+        t.rename({"said": f"said{i}", "spread": f"spread{i}", "truth": f"truth{i}", "level": f"level{i}"})
+        for i, t in enumerate(tables)
+    ]
     table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("item", "option")
-    columns = {name: [c for c in table.columns if c.startswith(name)] for name in ("said", "spread", "truth")}
+    columns = {name: [c for c in table.columns if c.startswith(name)] for name in measured}
     merged = table.with_columns(
         said=pl.mean_horizontal(columns["said"]),
         truth=pl.coalesce(columns["truth"]),
+        level=pl.coalesce(columns["level"]),
         spread=pl.mean_horizontal(columns["spread"]).fill_null(0.0) + _between(columns["said"]),
     )
     names = tuple(sorted(merged["source"].unique().to_list()))
@@ -95,6 +101,7 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         floats("said"),
         floats("truth"),
         floats("spread"),
+        floats("level"),
     )
 
 
@@ -107,13 +114,14 @@ def _long(verdicts: pl.DataFrame) -> pl.DataFrame:
     """One row an item and source of one run."""
     if verdicts.height == 0:
         texts = dict.fromkeys(("item", "annotation", "source", "image"), pl.String)
-        numbers = dict.fromkeys(("said", "truth", "spread"), pl.Float64)
+        numbers = dict.fromkeys(("said", "truth", "level", "spread"), pl.Float64)
         return pl.DataFrame(schema={**texts, "option": pl.Int64, **numbers})
     kind = str(verdicts["kind"][0])
     rows = _SAID[kind](verdicts).drop_nulls("source")
     return rows.group_by("item", "annotation", "option", "source", "image").agg(
         said=pl.col("said").mean(),
         truth=pl.col("truth").mean(),
+        level=pl.col("level").mean(),
         spread=pl.col("said").std().fill_null(0.0) + pl.col("doubt").mean().fill_null(0.0),
     )
 
@@ -128,6 +136,7 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
         source=pl.col("sources").list.first(),
         said=pl.when(pl.col("parsed")).then(pl.col("number")),
         truth=pl.col("truth"),
+        level=pl.col("truth"),
         doubt=pl.lit(None, dtype=pl.Float64),
     )
 
@@ -145,6 +154,7 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
                 source=pl.col("sources").list.get(side, null_on_oob=True),
                 said=pl.when(pl.col("parsed")).then((pl.col("text") == letter).cast(pl.Float64)),
                 truth=(pl.col("answer") == letter).cast(pl.Float64),
+                level=_above_others(side),
                 doubt=(probability * (1 - probability)).sqrt(),
             )
         )
@@ -169,10 +179,18 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
                 source=pl.col("sources").list.get(side, null_on_oob=True),
                 said=pl.when(pl.col("parsed")).then(beaten(pl.col("text"))),
                 truth=beaten(pl.col("answer")),
+                level=_above_others(side),
                 doubt=pl.lit(None, dtype=pl.Float64),
             )
         )
     return _of_two_sources(pl.concat(parts))
+
+
+def _above_others(side: int) -> pl.Expr:
+    """The true score of an option less the mean of the others'."""
+    scores = pl.col("scores")
+    own = scores.list.get(side, null_on_oob=True)
+    return own - (scores.list.sum() - own) / (scores.list.len() - 1)
 
 
 def _of_two_sources(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,14 @@ import numpy as np
 
 from visualjudge.analysis.decisions.items import MEASURES, Items, items
 from visualjudge.analysis.join import Study
-from visualjudge.analysis.statistics.systems import Favour, SystemAgreement, contrast, image_sums, system_agreement
+from visualjudge.analysis.statistics.systems import (
+    Favour,
+    SystemAgreement,
+    contrast,
+    fair_judge,
+    image_sums,
+    system_agreement,
+)
 
 KINDS = ("pairwise", "ranking", "scoring")
 
@@ -61,9 +68,9 @@ def _kind(study: Study, run: int, kind: str, own: tuple[str, ...]) -> KindOfSyst
     found = items(study, kind, (run,))
     if len(found.names) < 2:
         return None
-    agreement = system_agreement(
-        image_sums(found.said, found.truth, found.source, found.image, len(found.names)), seed=study.seed
-    )
+    fair = fair_judge(found.said, found.level)
+    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names), fair=fair)
+    agreement = system_agreement(sums, seed=study.seed)
     if agreement is None:
         return None
     return KindOfSystem(kind, found.names, agreement, worth(found), _self_preference(found, own))
@@ -89,5 +96,7 @@ def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
     mine = np.array([name in own for name in found.names])
     if not mine.any() or mine.all():
         return None
-    sums = image_sums(found.said, found.truth, mine[found.source].astype(np.int64), found.image, 2)
+    fair = fair_judge(found.said, found.level)
+    group = mine[found.source].astype(np.int64)
+    sums = image_sums(found.said, found.truth, group, found.image, 2, fair=fair)
     return contrast(sums)

@@ -26,6 +26,7 @@ CELLS = 60_000_000
 PART = 2_000_000
 LEAST_IMAGES = 5
 ORDERED = 0.95
+LEAST_GROUP, MOST_GROUPS = 20, 12
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Favour:
-    """How far the judge's mean of one system lies above the true one; ``p`` adjusted by Holm over systems."""
+    """How far the judge's mean of one system lies above a fair judge's; ``p`` adjusted by Holm over systems."""
 
     value: float
     interval: Interval | None
@@ -66,23 +67,58 @@ class SystemAgreement:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums over each image's items of each system: by the judge, by the truth, and how many; images × systems."""
+    """Sums over each image's items of each system: judge, truth, a fair judge, and how many; images × systems."""
 
     judged: FloatArray
     true: FloatArray
+    fair: FloatArray
     count: FloatArray
 
 
-def image_sums(judged: FloatArray, true: FloatArray, system: IntArray, image: IntArray, systems: int) -> Sums:
-    """Sums of (R,) items; an item without a judge's value takes no part in either."""
-    kept = np.isfinite(judged) & np.isfinite(true)
+def fair_judge(judged: FloatArray, level: FloatArray) -> FloatArray:
+    """What a judge of the same skill that knows no systems would say of (R,) items of true ``level``.
+
+    The judge's own mean at each level, over all systems: between the means of at most 12 groups of equal size, lines.
+    A judge that errs says less of the best and more of the worst than is true; that is not favour.
+    """
+    kept = np.isfinite(judged) & np.isfinite(level)
+    out = np.full(judged.shape, np.nan)
+    if not kept.any():
+        return out
+    values, known = judged[kept], level[kept]
+    groups = int(np.clip(known.size // LEAST_GROUP, 1, MOST_GROUPS))
+    edges = np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1])) if groups > 1 else np.array([])
+    which = np.unique(np.searchsorted(edges, known, side="left"), return_inverse=True)[1]
+    count = np.bincount(which)
+    knots, means = np.bincount(which, known) / count, np.bincount(which, values) / count
+    fitted = np.interp(known, knots, means)
+    out[kept] = fitted + (values - fitted).mean()
+    return out
+
+
+def image_sums(
+    judged: FloatArray,
+    true: FloatArray,
+    system: IntArray,
+    image: IntArray,
+    systems: int,
+    *,
+    fair: FloatArray | None = None,
+) -> Sums:
+    """Sums of (R,) items; an item without a judge's value takes no part.
+
+    ``fair``: what a judge without favour would say of each item (:func:`fair_judge`); None: the truth.
+    """
+    expected = true if fair is None else fair
+    kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(expected)
     names, where = np.unique(image[kept], return_inverse=True)
     cells, size = where * systems + system[kept], names.size * systems
 
     def total(values: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(cells, weights=values, minlength=size).reshape(names.size, systems), dtype=float)
 
-    return Sums(total(judged[kept]), total(true[kept]), total(np.ones(int(kept.sum()))))
+    parts = (judged[kept], true[kept], expected[kept], np.ones(int(kept.sum())))
+    return Sums(*(total(part) for part in parts))
 
 
 def system_agreement(sums: Sums, *, seed: int = 0) -> SystemAgreement | None:
@@ -103,7 +139,7 @@ def system_agreement(sums: Sums, *, seed: int = 0) -> SystemAgreement | None:
         _measured(order, images, 0.0),
         _measured(spa, images, 0.0),
         rank_sets(judged[0], covariance, images - 1),
-        _favours(sums, judged[0], true[0]),
+        _favours(sums),
         _smallest_gap(judged, true),
         images,
     )
@@ -191,10 +227,10 @@ def _measured(draws: FloatArray, images: int, floor: float) -> Measured:
     return Measured(value, (min(low, value), max(high, value)))
 
 
-def _favours(sums: Sums, judged: FloatArray, true: FloatArray) -> tuple[Favour, ...]:
-    gap = judged - true
+def _favours(sums: Sums) -> tuple[Favour, ...]:
+    gap = (sums.judged - sums.fair).sum(0) / sums.count.sum(0)
     images = sums.count.shape[0]
-    influence = _influence(sums.judged - sums.true, sums.count, gap)
+    influence = _influence(sums.judged - sums.fair, sums.count, gap)
     error = np.sqrt((influence**2).sum(0) * images / (images - 1))
     known = error > 1e-12
     p = np.where(known, 2 * stats.t.sf(np.abs(gap) / np.where(known, error, 1), images - 1), 1.0)
@@ -231,8 +267,8 @@ def contrast(sums: Sums) -> Favour | None:
     images = sums.count.shape[0]
     if images < LEAST_IMAGES or (sums.count.sum(0) == 0).any():
         return None
-    gap = (sums.judged - sums.true).sum(0) / sums.count.sum(0)
-    influence = _influence(sums.judged - sums.true, sums.count, gap)
+    gap = (sums.judged - sums.fair).sum(0) / sums.count.sum(0)
+    influence = _influence(sums.judged - sums.fair, sums.count, gap)
     own = influence[:, 1] - influence[:, 0]
     error = float(np.sqrt((own @ own) * images / (images - 1)))
     value = float(gap[1] - gap[0])
