@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from visualjudge.frontdoor.building import build as build
     from visualjudge.frontdoor.data import Data as Data
     from visualjudge.frontdoor.data import open_data as open_data
+    from visualjudge.frontdoor.decisions import card as card
+    from visualjudge.frontdoor.decisions import cascade as cascade
+    from visualjudge.frontdoor.decisions import correct as correct
+    from visualjudge.frontdoor.decisions import label as label
     from visualjudge.frontdoor.judging import client as client
     from visualjudge.frontdoor.judging import judge as judge
     from visualjudge.frontdoor.judging import judge_async as judge_async
@@ -90,11 +94,15 @@ _HOMES = {
     "Task": "visualjudge.tasks",
     "analyse": "visualjudge.frontdoor.studies",
     "build": "visualjudge.frontdoor.building",
+    "card": "visualjudge.frontdoor.decisions",
+    "cascade": "visualjudge.frontdoor.decisions",
     "client": "visualjudge.frontdoor.judging",
+    "correct": "visualjudge.frontdoor.decisions",
     "encode": "visualjudge.encoding",
     "encodings": "visualjudge.encoding",
     "judge": "visualjudge.frontdoor.judging",
     "judge_async": "visualjudge.frontdoor.judging",
+    "label": "visualjudge.frontdoor.decisions",
     "load_dataset": "visualjudge.dataset.folder",
     "open_data": "visualjudge.frontdoor.data",
     "open_run": "visualjudge.frontdoor.run",

@@ -236,7 +236,7 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
     enough = Assumption("errors are near normal", "each source has labels on at least 10 images", few >= 10)
     absent = float((~np.isfinite(found.said)).mean())
     replies = Assumption(
-        "none of the replies: an item without a usable reply counts as the source's mean",
+        "nothing about missing replies: an item without a usable reply counts as the mean of its source",
         f"{absent:.1%} of the items have no usable reply; the naive figure leaves them out",
         True if absent == 0 else None,
     )

@@ -71,10 +71,8 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
     chosen = range(len(study.runs)) if runs is None else runs
     tables = [_long(study.kind(run, kind)) for run in chosen]
     keys = ["item", "annotation", "option", "source", "image"]
-    named = [
-        t.rename({"said": f"said{i}", "spread": f"spread{i}", "truth": f"truth{i}", "level": f"level{i}"})
-        for i, t in enumerate(tables)
-    ]
+    measured = ("said", "spread", "truth", "level")
+    named = [table.rename({name: f"{name}{i}" for name in measured}) for i, table in enumerate(tables)]
     table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("item", "option")
     columns = {name: [c for c in table.columns if c.startswith(name)] for name in measured}
     merged = table.with_columns(

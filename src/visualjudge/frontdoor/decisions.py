@@ -1,0 +1,129 @@
+"""Answers to decide by, from Python: may I rank with this judge, what do few labels say, when to ask a better one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visualjudge.frontdoor.run import Run
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.card import Card
+    from visualjudge.analysis.decisions.cascade import Cascade
+    from visualjudge.analysis.decisions.correct import Leaderboard
+    from visualjudge.analysis.decisions.label import LabelQueue
+
+Runs = Run | str | Path | Sequence[Run | str | Path]
+
+
+def _folder(run: Run | str | Path) -> str | Path:
+    return run.path if isinstance(run, Run) else run
+
+
+def _folders(runs: Runs) -> list[str | Path]:
+    return [_folder(run) for run in ([runs] if isinstance(runs, Run | str | Path) else runs)]
+
+
+def card(
+    runs: Runs,
+    *,
+    dataset: str | Path | None = None,
+    thresholds: str | Path | None = None,
+    people: Sequence[str | Path] = (),
+    epsilon: float = 0.2,
+    seed: int = 0,
+) -> Card:
+    """May I rank my models with this judge? Checks that pass, fail or are not shown, and the order of the sources.
+
+    Parameters
+    ----------
+    runs
+        Runs, or their folders.
+    dataset
+        The dataset's folder, where it has moved since the runs.
+    thresholds
+        YAML with thresholds of your own; None: those of the package.
+    people
+        Files with people's ratings of the scored items, 0 to 10; with them, the card holds ω.
+    epsilon
+        What a person's answer costs more than the judge's, for ω.
+    seed
+        Of the bootstrap.
+
+    Raises
+    ------
+    DataError
+        If a run, the thresholds or the ratings cannot be read.
+    """
+    from visualjudge.analysis.decisions.card import card as make
+
+    return make(_folders(runs), dataset=dataset, thresholds=thresholds, people=people, epsilon=epsilon, seed=seed)
+
+
+def correct(
+    runs: Runs, labels: str | Path, *, dataset: str | Path | None = None, gap: float | None = None
+) -> Leaderboard:
+    """A leaderboard of sources from many verdicts and the few labels of a CSV file.
+
+    Parameters
+    ----------
+    labels
+        ``annotation_id,score`` or ``question_id,answer``, and ``probability`` where :func:`label` drew the items.
+    gap
+        How many labels decide such a difference?
+
+    Raises
+    ------
+    DataError
+        If a run or the labels cannot be read, or no source has labels on at least 3 images.
+    """
+    from visualjudge.analysis.decisions.correct import correct as make
+
+    return make(_folders(runs), labels, dataset=dataset, gap=gap)
+
+
+def label(
+    runs: Runs,
+    n: int = 50,
+    *,
+    kind: str | None = None,
+    labels: str | Path | None = None,
+    dataset: str | Path | None = None,
+    seed: int = 0,
+) -> LabelQueue:
+    """Draw the ``n`` items to label next, each with the probability of its draw; ``.table()`` is the CSV to fill in.
+
+    Raises
+    ------
+    DataError
+        If a run cannot be read, or holds fewer items without a label.
+    """
+    from visualjudge.analysis.decisions.label import label as make
+
+    return make(_folders(runs), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
+
+
+def cascade(
+    cheap: Run | str | Path,
+    expensive: Run | str | Path,
+    *,
+    risk: float = 0.1,
+    delta: float = 0.1,
+    dataset: str | Path | None = None,
+) -> Cascade:
+    """The confidence above which the cheap judge's answer stands, with at most ``risk`` of those answers wrong.
+
+    Parameters
+    ----------
+    delta
+        Probability, over datasets, that the risk is not kept.
+
+    Raises
+    ------
+    DataError
+        If a run cannot be read, or the two have no pairwise question in common.
+    """
+    from visualjudge.analysis.decisions.cascade import cascade as make
+
+    return make(_folder(cheap), _folder(expensive), risk=risk, delta=delta, dataset=dataset)
