@@ -52,10 +52,11 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
     if both.is_empty():
         nothing = Estimate(None, None, 0, 0, "no question in common")
         return Comparison(*names, 0, 0, None, None, nothing, None, None, None, None, None, None, gap, None, None, None)
-    return _paired(both, names, gap)
+    return paired(both, names, gap)
 
 
-def _paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
+def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
+    """The comparison of two judges from rows with ``right``, ``right_b`` and ``cluster``."""
     a, b = pl.col("right"), pl.col("right_b")
     values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
     sums = image_sums(both, [], values)
