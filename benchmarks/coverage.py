@@ -255,9 +255,8 @@ def winners(simulations: int) -> None:
                 right += choice.recommended == "e0"
                 tally.add("recommended", choice.chosen, truth[choice.recommended])
         what = f"{images} images, first better by {100 * (truth['e0'] - truth['e1']):.1f} points"
-        print(
-            f"  {what:45s} recommended in {100 * named / simulations:.1f} %, the first in {100 * right / simulations:.1f} %"
-        )
+        shares = f"{100 * named / simulations:.1f} %, the first in {100 * right / simulations:.1f} %"
+        print(f"  {what:45s} recommended in {shares}")
         tally.show({"recommended": truth["e0"]})
 
 

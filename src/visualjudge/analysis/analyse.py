@@ -15,7 +15,16 @@ from visualjudge.analysis.bootstrap import Resampling
 from visualjudge.analysis.cells import NO_ACCURACY, accuracy, accuracy_cells, macro, margin_bin
 from visualjudge.analysis.comparisons import asked_like, comparisons, judge_agreement, strangers
 from visualjudge.analysis.encoding_choice import recommend
-from visualjudge.analysis.figures import Cell, DatasetFacts, EncodingChoice, JudgeResult, Pairwise, Results, Sensitivity
+from visualjudge.analysis.figures import (
+    Cell,
+    DatasetFacts,
+    EncodingChoice,
+    JudgeResult,
+    Pairwise,
+    Results,
+    Sensitivity,
+    Variance,
+)
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.leaks import leak_audit
@@ -166,7 +175,7 @@ def judge_result(study: Study, index: int, resampling: Resampling, alike: int = 
         bias=preferences(pairs),
         sensitivity=_sensitivity(pairs, resampling),
         encodings=_encodings(pairs, study.seed),
-        variance=tuple(variance_row(part, task) for task, part in _parts(pairs, "task")),
+        variance=_variance(pairs),
         leaderboard=leaderboard(pairs),
         unread=unread(study, index),
     )
@@ -213,6 +222,7 @@ def _keys(name: str, keys: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _sensitivity(pairs: pl.DataFrame, resampling: Resampling) -> tuple[Sensitivity, ...]:
     """Curves against margin for all, each task and each error type; against the gap in severity where it is known."""
+    pairs = pairs.select("task", "error_type", "margin", "severity", "right", "cluster")
     parts = [(Scope("all", "all", "margin", "margin"), pairs)]
     for key in ("task", "error_type"):
         parts += [(Scope(key, value, "margin", "margin"), part) for value, part in _parts(pairs, key)]
@@ -226,5 +236,11 @@ def _sensitivity(pairs: pl.DataFrame, resampling: Resampling) -> tuple[Sensitivi
     return curves(parts, resampling)
 
 
+def _variance(pairs: pl.DataFrame) -> tuple[Variance, ...]:
+    needed = pairs.select("task", "item", "encoding", "order", "right")
+    return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
+
+
 def _encodings(pairs: pl.DataFrame, seed: int) -> tuple[EncodingChoice, ...]:
-    return tuple(recommend(part, task, seed) for task, part in _parts(pairs, "task"))
+    needed = pairs.select("task", "item", "encoding", "cluster", "right", "tokens_in")
+    return tuple(recommend(part, task, seed) for task, part in _parts(needed, "task"))

@@ -22,8 +22,8 @@ from visualjudge.analysis.statistics.bias import lean
 from visualjudge.analysis.statistics.jackknife import holm
 
 LEVEL = 0.05
-STRATA = 10
-ITEMS_IN_STRATUM = 12
+STRATA = 5
+ITEMS_IN_STRATUM = 24
 PREFERRED = {
     "position": "the option shown first",
     "text_chars": "the longer text",
@@ -41,15 +41,20 @@ def binomial_p(hits: int, n: int) -> float | None:
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
     """Usable replies where the feature tells the options apart: whether ``more`` of it is right, and was chosen."""
     keep = ("cluster", "item", "task", "margin", "right")
-    parsed = table.filter(pl.col("parsed"))
+    parsed = table.lazy().filter(pl.col("parsed"))
     if feature == "position":
-        return parsed.select(*keep, more=pl.col("first_right"))
+        return parsed.select(*keep, more=pl.col("first_right")).collect()
     a, b = pl.col(feature).list.get(0, null_on_oob=True), pl.col(feature).list.get(1, null_on_oob=True)
-    return parsed.filter(a != b).select(*keep, more=(pl.col("answer") == "A") == (a > b))
+    return (
+        parsed.select(*keep, "answer", a=a, b=b)
+        .filter(pl.col("a") != pl.col("b"))
+        .select(*keep, more=(pl.col("answer") == "A") == (pl.col("a") > pl.col("b")))
+        .collect()
+    )
 
 
 def _strata(sides: pl.DataFrame) -> pl.DataFrame:
-    """``stratum``: a task's margins in up to 10 parts of at least 12 pairs each, by the order of the margins."""
+    """``stratum``: a task's margins in up to 5 parts of at least 24 pairs each, by the order of the margins."""
     items = sides.select("task", "item", "margin").unique(["task", "item"]).sort("task", "margin", "item")
     number = pl.int_range(pl.len()).over("task")
     size = pl.len().over("task")

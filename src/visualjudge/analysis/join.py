@@ -6,7 +6,7 @@ read is a problem that the report names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -105,43 +105,52 @@ def _lists(values: list[Any], lengths: list[int], kind: Any) -> pl.Series:
     return pl.Series(pa.LargeListArray.from_arrays(pa.array(ends), flat))
 
 
-def _feature(questions: Sequence[Question], name: str) -> pl.Series:
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Questions by columns: ``values(name)`` is a field of every question, ``features(name)`` one of every option."""
+
+    values: Callable[[str], list[Any]]
+    feature: Callable[[Any, str], Any]
+
+
+def _feature(asked: Asked, name: str) -> pl.Series:
     """One value an option; an empty list where a question has no features."""
-    rows = [q.features or () for q in questions]
-    values = [getattr(option, name) for row in rows for option in row]
+    rows = [options or () for options in asked.values("features")]
+    values = [asked.feature(option, name) for row in rows for option in row]
     return _lists([None if v is None else float(v) for v in values], [len(row) for row in rows], pl.Float64)
 
 
-def _answer_columns(questions: Sequence[Question]) -> dict[str, Any]:
+def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
     return {
-        "answer": pl.Series([q.answer if isinstance(q.answer, str) else None for q in questions], dtype=pl.String),
-        "truth": pl.Series(
-            [float(q.answer) if not isinstance(q.answer, str) else None for q in questions], dtype=pl.Float64
-        ),
+        "answer": pl.Series([a if isinstance(a, str) else None for a in answers], dtype=pl.String),
+        "truth": pl.Series([float(a) if not isinstance(a, str) else None for a in answers], dtype=pl.Float64),
     }
 
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
     """One row a question: its cell, its options' scores, sources and features as lists in option order."""
-    features = {name: _feature(questions, name) for name in FEATURES}
-    lengths = [len(q.final_scores) for q in questions]
-    scores = _lists([float(s) for q in questions for s in q.final_scores], lengths, pl.Float64)
-    sources = _lists([s for q in questions for s in q.sources], [len(q.sources) for q in questions], pl.String)
+    return asked_table(Asked(lambda name: [getattr(q, name) for q in questions], getattr))
+
+
+def asked_table(asked: Asked) -> pl.DataFrame:
+    """:func:`question_table` of questions by columns."""
+    values, tasks, names = asked.values, asked.values("task"), asked.values("annotation_ids")
+    lengths = [len(scores) for scores in values("final_scores")]
     table = pl.DataFrame(
         {
-            "id": [q.id for q in questions],
-            "task": [q.task for q in questions],
-            "encoding": [q.encoding for q in questions],
-            "kind": [q.question_type for q in questions],
-            "image": [q.image_id for q in questions],
-            "classes": [None if q.class_of_interest is None else "+".join(q.class_of_interest) for q in questions],
-            "error_type": [q.error_type or NO_TYPE for q in questions],
-            "item": ["|".join((q.task, *sorted(q.annotation_ids))) for q in questions],
-            "scores": scores,
-            "sources": sources,
-            "annotations": _lists([name for q in questions for name in q.annotation_ids], lengths, pl.String),
-            **_answer_columns(questions),
-            **features,
+            "id": values("id"),
+            "task": tasks,
+            "encoding": values("encoding"),
+            "kind": values("question_type"),
+            "image": values("image_id"),
+            "classes": [None if found is None else "+".join(found) for found in values("class_of_interest")],
+            "error_type": [found or NO_TYPE for found in values("error_type")],
+            "item": ["|".join((task, *sorted(ids))) for task, ids in zip(tasks, names, strict=True)],
+            "scores": _lists([float(s) for scores in values("final_scores") for s in scores], lengths, pl.Float64),
+            "sources": _lists([s for found in values("sources") for s in found], lengths, pl.String),
+            "annotations": _lists([name for ids in names for name in ids], lengths, pl.String),
+            **_answer_columns(values("answer")),
+            **{name: _feature(asked, name) for name in FEATURES},
         },
         schema_overrides={"classes": pl.String},
     )
@@ -200,8 +209,8 @@ class Study:
     meta: Mapping[str, Any] = field(default_factory=dict)
     root: Path | None = None
     seed: int = 0
-    records: Mapping[str, Question] = field(default_factory=dict)
-    """The questions by id, for the few whose prompt and pictures are shown."""
+    find: Callable[[Sequence[str]], Mapping[str, Question]] = field(default=lambda ids: {})
+    """The questions of these ids, for the few whose prompt and images are shown."""
 
     @cached_property
     def joined(self) -> tuple[pl.DataFrame, ...]:
@@ -221,7 +230,8 @@ class Study:
 def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0) -> Study:
     """A study from records alone: ``judged`` maps a judge's name to its verdicts."""
     runs = tuple(Run(name, None, {}, verdict_table(verdicts)) for name, verdicts in judged.items())
-    return Study(question_table(questions), runs, seed=seed, records={q.id: q for q in questions})
+    known = {q.id: q for q in questions}
+    return Study(question_table(questions), runs, seed=seed, find=lambda ids: {i: known[i] for i in ids if i in known})
 
 
 def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:

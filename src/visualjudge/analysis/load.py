@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,60 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.join import VERDICT_SCHEMA, Run, Study, question_table
+from visualjudge.analysis.join import Run, Study
+from visualjudge.analysis.questions import find, merged
+from visualjudge.analysis.verdicts import read_verdicts
 from visualjudge.errors import DataError, UsageError
-from visualjudge.records import Question, Verdict
-from visualjudge.runs.folder import RUN, VERDICTS, RunFolder, VerdictLine
-from visualjudge.runs.tokens import token_counts
-
-CHUNK_LINES = 50_000
-
-
-def _row(line: VerdictLine, verdict: Verdict) -> tuple[Any, ...]:
-    """A verdict as a row of VERDICT_SCHEMA."""
-    value = verdict.value
-    return (
-        verdict.id,
-        verdict.order,
-        verdict.repeat,
-        value if isinstance(value, str) else None,
-        None if isinstance(value, str) else float(value),
-        verdict.status,
-        verdict.probability_a,
-        verdict.latency_s,
-        *token_counts(verdict.usage),
-        line.start,
-        verdict.cause,
-    )
-
-
-def read_verdicts(path: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
-    """The verdicts of a run folder, its problems, its warnings.
-
-    A last line that was cut short (a killed run) is a warning; any other unreadable line is a problem. Of several
-    verdicts for one question, order and repeat the last holds (a resumed run asks failed ones again).
-    """
-    frames: list[pl.DataFrame] = []
-    rows: list[tuple[Any, ...]] = []
-    problems: list[str] = []
-    warnings: list[str] = []
-    run = RunFolder(path)
-    for line in run.lines():
-        if line.verdict is not None:
-            rows.append(_row(line, line.verdict))
-        else:
-            said = "cut short, left out; finish the run with --resume" if line.partial else "is no verdict, left out"
-            (warnings if line.partial else problems).append(f"{run.journal_path}: line {line.number}: {said}")
-        if len(rows) >= CHUNK_LINES:
-            frames.append(pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row"))
-            rows = []
-    frames.append(pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row"))
-    table = pl.concat(frames)
-    kept = table.unique(["id", "order", "repeat"], keep="last", maintain_order=True)
-    if kept.height < table.height:
-        asked_again = table.height - kept.height
-        warnings.append(f"{run.journal_path}: {asked_again} verdicts were asked again; the last one of each counts")
-    return kept, problems, warnings
+from visualjudge.runs.folder import RUN, VERDICTS, RunFolder
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
@@ -125,11 +75,6 @@ def _distinct_names(runs: Sequence[Run]) -> list[Run]:
     return out
 
 
-def _truth(question: Question) -> tuple[Any, ...]:
-    """What two datasets must agree on where they share a question's id."""
-    return question.answer, question.annotation_ids, question.final_scores
-
-
 def _refuse_twice(folders: Sequence[str | Path]) -> None:
     seen = set[Path]()
     for folder in folders:
@@ -137,26 +82,6 @@ def _refuse_twice(folders: Sequence[str | Path]) -> None:
         if home in seen:
             raise UsageError(f"{folder}: is given twice; name each run once")
         seen.add(home)
-
-
-def _merge_questions(roots: Sequence[Path]) -> tuple[tuple[Question, ...], Mapping[str, Any]]:
-    from visualjudge.dataset.folder import QUESTIONS, load_dataset
-
-    seen: dict[str, Question] = {}
-    meta: Mapping[str, Any] = {}
-    for root in roots:
-        dataset = load_dataset(root)
-        meta = meta or {**dataset.meta, "path": str(root), "questions_sha256": _digest(root / QUESTIONS)}
-        for question in dataset.questions:
-            if _truth(seen.setdefault(question.id, question)) != _truth(question):
-                raise DataError(f"{root}: question {question.id} is another one in {roots[0]}: report the runs apart")
-    return tuple(seen.values()), meta
-
-
-def _digest(path: Path) -> str:
-    """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score verdicts wrongly."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int | None:
@@ -233,8 +158,7 @@ def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = No
     _refuse_twice(folders)
     runs = _distinct_names([load_run(folder) for folder in folders])
     roots = _roots(runs, dataset)
-    questions, meta = _merge_questions(roots)
-    table = question_table(questions)
+    table, meta = merged(roots)
     checksum = str(meta.get("questions_sha256") or "") if len(roots) == 1 else None
     checked = tuple(_checked(run, table, checksum, len(roots) == 1) for run in runs)
-    return Study(table, checked, meta, roots[0], seed, {q.id: q for q in questions})
+    return Study(table, checked, meta, roots[0], seed, lambda ids: find(roots, ids))

@@ -167,13 +167,17 @@ def curves(parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling) 
     A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered by image, with Holm
     over the parts. It needs a curve that fits, and data below it.
     """
-    asked = [_asked(rows.filter(pl.col(scope.column) > 0), scope.column, resampling) for scope, rows in parts]
+    asked = [_asked(_apart(scope, rows), scope.column, resampling) for scope, rows in parts]
     slopes = [None if data is None else slope_p(data.distance, data.right, data.clusters) for data in asked]
     out = []
     for (scope, rows), data, p in zip(parts, asked, holm(slopes), strict=True):
-        told = rows.filter(pl.col(scope.column) > 0)
-        out.append(_sensitivity(scope, told, data, p, resampling))
+        out.append(_sensitivity(scope, _apart(scope, rows), data, p, resampling))
     return tuple(out)
+
+
+def _apart(scope: Scope, rows: pl.DataFrame) -> pl.DataFrame:
+    """The verdicts on options that lie apart."""
+    return rows.select("right", "cluster", scope.column).filter(pl.col(scope.column) > 0)
 
 
 def _asked(rows: pl.DataFrame, column: str, resampling: Resampling) -> _Asked | None:

@@ -16,6 +16,7 @@ from visualjudge.analysis.scores import rank_taus
 from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.raster.images import read_rgb
+from visualjudge.records import Question
 
 SHOWN = {"pairwise": 6, "ranking": 2, "scoring": 2}
 THUMBNAIL = 360
@@ -34,17 +35,16 @@ def _distance(table: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 def worst(study: Study, run: int) -> list[dict[str, Any]]:
     """Up to ten verdicts of one run, each on another pair, ranking or annotation, whatever its encoding and order."""
-    out = []
+    rows = []
     for kind, most in SHOWN.items():
         table = _distance(study.joined[run], kind).sort(["distance", "id"], descending=[True, False])
         firsts = table.unique(["item", "image"], keep="first", maintain_order=True)
-        for row in firsts.head(most).iter_rows(named=True):
-            out.append(_entry(study, run, row))
-    return out
+        rows += list(firsts.head(most).iter_rows(named=True))
+    known = study.find([row["id"] for row in rows])
+    return [_entry(study, run, row, known.get(row["id"])) for row in rows]
 
 
-def _entry(study: Study, run: int, row: dict[str, Any]) -> dict[str, Any]:
-    question = study.records.get(row["id"])
+def _entry(study: Study, run: int, row: dict[str, Any], question: Question | None) -> dict[str, Any]:
     reply = read_reply(study.runs[run], row["offset"])
     raw = reply.get("raw_response")
     return {

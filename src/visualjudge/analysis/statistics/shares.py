@@ -3,9 +3,9 @@
 The interval is symmetrical, but for skewness, on the logit scale, with the jackknife's standard error and Student's t
 of :mod:`visualjudge.analysis.statistics.jackknife`, and two floors, so that few images never look certain:
 
-- the variance is at least the binomial one, p (1 - p) / n;
-- to it comes that of two further images as much alike inside as those seen, since the image that would have gone
-  wrong may not have been drawn (in the spirit of Agresti & Coull 1998, who add four cases).
+- it reaches at least as far as for independent cases, z √(p (1 - p) / n);
+- to the variance comes that of 2.5 (2p - 1)² further images as much alike inside as those seen: the rarer a wrong (or
+  right) image is, the likelier none was drawn (in the spirit of Agresti & Coull 1998, who add four cases).
 
 Where every case is right, or none is, nothing varied: the interval is Clopper and Pearson's (1934) with each of the
 effective images counted as one case.
@@ -21,7 +21,9 @@ from scipy import special
 from visualjudge.analysis.statistics.jackknife import (
     FEW,
     LEAST_IMAGES,
+    NORMAL,
     TAIL,
+    TINY,
     Spread,
     effective_number,
     enough,
@@ -31,7 +33,7 @@ from visualjudge.analysis.statistics.jackknife import (
 )
 from visualjudge.records import FloatArray, IntArray
 
-FURTHER_IMAGES = 2.0
+FURTHER_IMAGES = 2.5
 EDGE = 1e-9
 
 
@@ -100,9 +102,10 @@ def share_ends(
     ``cases``: how many; ``size``: the mean image that a case lies in, Σn²/Σn. All arrays (K,).
     """
     p = np.clip(np.nan_to_num(value), EDGE, 1 - EDGE)
-    variance = _floored(p, found, cases, size, whole)
-    error = np.sqrt(variance) / (p * (1 - p))
-    down, up = reaches(found, error, 2 * p - 1)
+    binomial = p * (1 - p) / np.maximum(cases, 1)
+    error = np.sqrt(_with_further(p, found, binomial, size)) / (p * (1 - p))
+    least = NORMAL * np.sqrt(binomial) / (p * (1 - p)) if whole else np.zeros_like(p)
+    down, up = (np.maximum(reach, least) for reach in reaches(found, error, 2 * p - 1))
     centre = np.log(p / (1 - p))
     low, high = special.expit(centre - down), special.expit(centre + up)
     edge = TAIL ** (1 / np.maximum(found.effective, 1))
@@ -113,13 +116,11 @@ def share_ends(
     return np.where(told, low, np.nan), np.where(told, high, np.nan)
 
 
-def _floored(p: FloatArray, found: Spread, cases: FloatArray, size: FloatArray, whole: bool) -> FloatArray:
-    """The variance with its two floors; ``alike`` is the share of it that lies between images."""
-    binomial = p * (1 - p) / np.maximum(cases, 1)
-    variance = np.maximum(found.variance, binomial) if whole else found.variance
-    alike = np.clip((variance / binomial - 1) / np.maximum(size - 1, EDGE), 0, 1)
-    further = FURTHER_IMAGES * alike * p * (1 - p) / np.maximum(found.effective, 1) ** 2
-    return np.asarray(np.where(variance > 0, variance + further, binomial))
+def _with_further(p: FloatArray, found: Spread, binomial: FloatArray, size: FloatArray) -> FloatArray:
+    """The variance with that of further images; ``alike``: the share of a case's variance that is between images."""
+    alike = np.clip((found.variance / binomial - 1) / np.maximum(size - 1, EDGE), 0, 1)
+    further = FURTHER_IMAGES * (2 * p - 1) ** 2 * alike * p * (1 - p) / np.maximum(found.effective, 1) ** 2
+    return np.asarray(np.where(found.variance > TINY**2, found.variance + further, binomial))
 
 
 def one_share(top: FloatArray, bottom: FloatArray, *, whole: bool = True) -> Shares:
