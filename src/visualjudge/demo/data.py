@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,10 +71,15 @@ class Pages:
         write_json(self.root / "annotations" / f"{self.task}_annotations.json", self.annotations)
 
 
-def make_data(root: Path, *, seed: int) -> Iterator[tuple[str, int]]:
-    """Write the data folder, task by task; yields each task's name and number of annotations as it is done."""
+def make_data(root: Path, *, seed: int, tasks: Collection[str] | None = None) -> Iterator[tuple[str, int]]:
+    """Write the data folder, task by task; yields each task's name and number of annotations as it is done.
+
+    ``tasks``: only these; None = all.
+    """
     photos = photographs()
     for task in TASKS.own.values():
+        if tasks is not None and task.name not in tasks:
+            continue
         pages = Pages(task.name, root)
         _FILL[task.type](task, pages, photos, seed)
         pages.close()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections import Counter
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -15,6 +16,17 @@ from rich.progress import Progress as Bar
 from visualjudge.runs.runner import Progress
 
 _PLAIN_EVERY_S = 30.0
+_CELL_EVERY_S = 0.25
+
+
+def _notebook_output(title: str) -> Any:
+    """The handle of a line below the running notebook cell; None where there is no notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if not hasattr(shell, "kernel"):
+        return None
+    display: Any = importlib.import_module("IPython.display").display
+    return display({"text/plain": title}, raw=True, display_id=True)
 
 
 def counted(counts: Counter[str]) -> str:
@@ -49,16 +61,26 @@ class Display:
         )
         self._task = self._bar.add_task(title, total=None, rate="", counts="")
         self._said = time.monotonic()
+        self._cell = _notebook_output(title)
 
     def update(self, progress: Progress) -> None:
         """Show the state of the run."""
-        if self._console.is_terminal:
+        if self._cell is not None:
+            self._update_cell(progress)
+        elif self._console.is_terminal:
             rate = f"{progress.done / max(progress.seconds, 1e-9):.1f}/s"
             counts = counted(progress.statuses) + (f" · {spent(progress)}" if spent(progress) else "")
             self._bar.update(self._task, completed=progress.done, total=progress.total, rate=rate, counts=counts)
         elif time.monotonic() - self._said > _PLAIN_EVERY_S:
             self._said = time.monotonic()
             print(f"{progress.done} of {progress.total}: {counted(progress.statuses)}", file=sys.stderr, flush=True)
+
+    def _update_cell(self, progress: Progress) -> None:
+        over = progress.total is not None and progress.done >= progress.total
+        if over or time.monotonic() - self._said > _CELL_EVERY_S:
+            self._said = time.monotonic()
+            line = f"{progress.done} of {progress.total}: {counted(progress.statuses)}"
+            self._cell.update({"text/plain": line}, raw=True)
 
     def __enter__(self) -> Self:
         self._bar.start()
