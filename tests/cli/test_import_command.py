@@ -71,7 +71,7 @@ def test_a_bad_prediction_is_one_line_and_status_1(scene: Path, capsys: pytest.C
     options = ["--pred", f"{scene}/bad.json", "--source", "bad"]
     assert call(scene, *options) == 1
     told = capsys.readouterr().err.splitlines()
-    assert told[0] == "bad.json: [0]: bbox: [x, y, width, height] with a negative width or height"
+    assert told[0] == "bad.json: [0]: bbox: must be [x, y, width, height], got a negative width or height"
     assert told[1] == "visualjudge: 1 records cannot be used and were left out"
     assert call(scene, *options, "--skip-invalid") == 0
 

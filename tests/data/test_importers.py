@@ -109,7 +109,7 @@ class TestCoco:
     @pytest.mark.parametrize(
         ("row", "field", "words"),
         [
-            (box(9, 0, 0, 1, 1), "category_id", "9 is no category"),
+            (box(9, 0, 0, 1, 1), "category_id", "must be a category of gt.json, got 9"),
             (box(1, 0, 0, -1, 1), "bbox", "negative"),
             (box(1, 0, 0, float("nan"), 1), "bbox", "finite"),
             ({"image_id": 7, "category_id": 1}, "bbox", "four"),
@@ -125,7 +125,7 @@ class TestCoco:
     def test_a_result_on_an_unknown_image_is_told(self, tmp_path: Path) -> None:
         pred = dump(tmp_path / "pred.json", [{**box(1, 0, 0, 1, 1, score=1), "image_id": 8}])
         told = problem(coco("object_detection", ground_truth(tmp_path, []), pred, tmp_path / "images"))
-        assert told.field == "image_id" and "8 is no image of gt.json" in told.reason
+        assert told.field == "image_id" and "must be an image of gt.json, got 8" in told.reason
 
     def test_a_size_that_is_not_the_pictures_is_told(self, tmp_path: Path) -> None:
         told = problem(coco("object_detection", ground_truth(tmp_path, [], width=21), None, tmp_path / "images"))
@@ -184,7 +184,7 @@ class TestVoc:
     def test_a_corner_that_is_no_number_is_told(self, tmp_path: Path) -> None:
         gt = self.xml(tmp_path, "<object><name>cat</name><bndbox><xmin>x</xmin></bndbox></object>")
         told = problem(voc("object_detection", gt, None, tmp_path / "images"))
-        assert str(told) == "a.xml: object 1: bndbox.xmin: is a number, not 'x'"
+        assert str(told) == "a.xml: object 1: bndbox.xmin: must be a number, got 'x'"
 
 
 class TestYolo:

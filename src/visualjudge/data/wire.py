@@ -149,14 +149,29 @@ def _validated(model: type[Wire], raw: Mapping[str, Any], file: str, name: str) 
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "record"
         reason = first["msg"].removeprefix("Value error, ")
-        raise InvalidRecord(Problem(file, name, field, _in_words(first["type"], reason, raw.get(field)))) from None
+        raise InvalidRecord(
+            Problem(file, name, field, _in_words(first["type"], reason, repr(raw[field]) if field in raw else ""))
+        ) from None
 
 
-def _in_words(kind: str, reason: str, value: Any) -> str:
+_WORDS = {
+    "string_type": "must be a string",
+    "string_too_short": "must not be empty",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+}
+"""Pydantic's kinds of error as this package says them."""
+
+
+def _in_words(kind: str, reason: str, shown: str) -> str:
     if kind == "missing":
         return "the field is missing"
-    shown = repr(value)
-    return f"{reason[0].lower()}{reason[1:]}" + (f", not {shown}" if len(shown) <= 40 and value is not None else "")
+    said = _WORDS.get(kind, f"{reason[0].lower()}{reason[1:]}".replace("input should be", "must be"))
+    said = said.replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
+    return said + (f", got {shown}" if 0 < len(shown) <= 40 else "")
 
 
 def _name_of(raw: Any, position: int) -> str:

@@ -79,7 +79,10 @@ class FolderWriter:
         if image_id in self._given:
             self._check_same(image_id, files)
             return
-        check_picture(picture)
+        try:
+            check_picture(picture)
+        except DataError as error:
+            raise DataError(f"image: {error}") from None
         height, width = picture_size(picture)
         record: dict[str, Any] = {"file": self._picture(picture, image_id), "width": width, "height": height}
         if mask is not None:

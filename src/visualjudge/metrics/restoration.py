@@ -28,8 +28,9 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
         value = structural_similarity(
             real, found, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255, channel_axis=2
         )
-    except ValueError as error:
-        raise DataError(f"image: too small for SSIM's window: {error}") from None
+    except ValueError:
+        height, width = real.shape[:2]
+        raise DataError(f"image: must be at least 11×11 for SSIM, got {height}×{width} (height×width)") from None
     return float(np.clip(value, 0, 1))
 
 

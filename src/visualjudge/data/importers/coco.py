@@ -92,7 +92,7 @@ def read_truth(gt: Path, images: Path) -> Truth:
     """
     content = read_json(gt)
     if not isinstance(content, Mapping) or not all(isinstance(content.get(k), list) for k in ("images", "annotations")):
-        raise DataError(f"{gt}: is no COCO ground truth: it is an object with lists 'images' and 'annotations'")
+        raise DataError(f"{gt}: must be a COCO ground truth: an object with the lists 'images' and 'annotations'")
     truth = Truth(gt, _labels(content.get("categories"), gt), {})
     for k, raw in enumerate(content["images"]):
         try:
@@ -105,7 +105,7 @@ def read_truth(gt: Path, images: Path) -> Truth:
     truth.pictures = dict(sorted(truth.pictures.items(), key=lambda item: _by_number(item[0])))
     for k, raw in enumerate(content["annotations"]):
         if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
-            raise DataError(f"{gt}: annotations[{k}]: image_id: is missing, or neither a number nor a text")
+            raise DataError(f"{gt}: annotations[{k}]: image_id: must be a number or a string")
         truth.annotations[raw["image_id"]].append((f"annotations[{k}]", raw))
     return truth
 
@@ -127,15 +127,15 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
         or len(labels) != len(rows)
         or not all(isinstance(name, str) and name.strip() for name in labels.values())
     ):
-        raise DataError(f"{gt}: categories: is a list of objects, each with an 'id' of its own and a 'name'")
+        raise DataError(f"{gt}: categories: must be a list of objects, each with an 'id' of its own and a 'name'")
     if len(set(labels.values())) != len(labels):
-        raise DataError(f"{gt}: categories: two have one name")
+        raise DataError(f"{gt}: categories: must have different names, got one twice")
     return labels
 
 
 def _picture(raw: Any, where: str, gt: Path, images: Path) -> Picture:
     if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), int | str):
-        raise _invalid(gt, where, "id", "is missing, or neither a number nor a text")
+        raise _invalid(gt, where, "id", "must be a number or a string")
     name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
     if not name:
         raise _invalid(gt, where, "file_name", "the field is missing")
@@ -166,11 +166,11 @@ def _results(pred: Path, truth: Truth) -> dict[Any, list[tuple[str, Any]]]:
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
-        raise DataError(f"{pred}: is no COCO results file: it is an array of objects")
+        raise DataError(f"{pred}: must be a COCO results file: an array of objects")
     found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for k, raw in enumerate(rows):
         if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
-            raise DataError(f"{pred}: [{k}]: image_id: is missing, or neither a number nor a text")
+            raise DataError(f"{pred}: [{k}]: image_id: must be a number or a string")
         found[raw["image_id"]].append((f"[{k}]", raw))
     return found
 
@@ -179,7 +179,7 @@ def _strangers(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: Truth, p
     """Results on images that the ground truth does not have; those on an image left out have been told already."""
     known = set(truth.pictures) | {raw["image_id"] for rows in truth.annotations.values() for _, raw in rows}
     return [
-        Problem(pred.name, where, "image_id", f"{number!r} is no image of {truth.file.name}")
+        Problem(pred.name, where, "image_id", f"must be an image of {truth.file.name}, got {number!r}")
         for number, rows in results.items()
         if number not in known and not truth.problems
         for where, _ in rows
@@ -201,7 +201,7 @@ def _typed(kind: str, rows: Sequence[tuple[str, Any]], picture: Picture, truth: 
 def _label(raw: Mapping[str, Any], truth: Truth) -> str:
     number = raw.get("category_id") if isinstance(raw, Mapping) else None
     if not isinstance(number, int | str) or number not in truth.labels:
-        raise DataError(f"category_id: {number!r} is no category of {truth.file.name}")
+        raise DataError(f"category_id: must be a category of {truth.file.name}, got {number!r}")
     return truth.labels[number]
 
 
@@ -226,7 +226,7 @@ def _instance(raw: Mapping[str, Any], label: str, picture: Picture) -> Instance:
 def _person(raw: Mapping[str, Any], _label: str, _picture: Picture) -> Person:
     numbers = raw.get("keypoints")
     if not isinstance(numbers, list) or len(numbers) != KEYPOINT_NUMBERS or not all(_finite(v) for v in numbers):
-        raise DataError("keypoints: is 51 numbers, x, y, v for each of the 17 COCO keypoints")
+        raise DataError("keypoints: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
     area = raw.get("area") if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw else None
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
@@ -249,10 +249,10 @@ def _sample(picture: Picture, found: Prediction, real: Prediction, truth: Truth,
 
 def _xyxy(box: Any) -> Xyxy:
     if not isinstance(box, list) or len(box) != 4 or not all(_finite(v) for v in box):
-        raise DataError("bbox: is [x, y, width, height], four finite numbers")
+        raise DataError("bbox: must be [x, y, width, height], four finite numbers")
     x, y, w, h = (float(v) for v in box)
     if w < 0 or h < 0:
-        raise DataError("bbox: [x, y, width, height] with a negative width or height")
+        raise DataError("bbox: must be [x, y, width, height], got a negative width or height")
     return x, y, x + w, y + h
 
 
@@ -261,7 +261,7 @@ def _score(raw: Mapping[str, Any]) -> float | None:
     if score is None:
         return None
     if not _finite(score):
-        raise DataError("score: is a finite number")
+        raise DataError("score: must be a finite number")
     return float(score)
 
 
@@ -326,7 +326,7 @@ def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, f
     if not rows:
         return Masks(picture.size, ())
     if len(rows) > 1:
-        raise _invalid(file, rows[1][0], "image_id", "two panoptic annotations of one image")
+        raise _invalid(file, rows[1][0], "image_id", "must have one panoptic annotation, got two")
     where, raw = rows[0]
     path = pngs / str(raw.get("file_name"))
     try:
@@ -335,12 +335,14 @@ def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, f
     except (OSError, ValueError) as error:
         raise _invalid(file, where, "file_name", f"{path}: cannot be read: {error}") from None
     if colours.shape[:2] != picture.size:
-        raise _invalid(file, where, "file_name", f"is {colours.shape[:2]}, the picture {picture.size} (height, width)")
+        raise _invalid(
+            file, where, "file_name", str(other_size(path.name, colours.shape[:2], picture.size, picture.path))
+        )
     ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
     items = []
     segments = raw.get("segments_info")
     if not isinstance(segments, list):
-        raise _invalid(file, where, "segments_info", "is a list of objects")
+        raise _invalid(file, where, "segments_info", "must be a list of objects")
     for k, segment in enumerate(segments):
         try:
             label = _label(segment, truth)

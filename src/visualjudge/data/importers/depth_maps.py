@@ -31,9 +31,9 @@ class DepthForm:
         try:
             value = float(Fraction(scale))
         except (ValueError, ZeroDivisionError):
-            raise UsageError(f"a scale is a number such as 0.001 or 1/256, not {scale!r}") from None
+            raise UsageError(f"a scale must be a number such as 0.001 or 1/256, got {scale!r}") from None
         if value <= 0:
-            raise UsageError(f"a scale is above 0, not {scale!r}")
+            raise UsageError(f"a scale must be above 0, got {scale!r}")
         return cls(value, inverse)
 
     def extra(self) -> dict[str, Any]:

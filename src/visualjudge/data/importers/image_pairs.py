@@ -9,10 +9,12 @@ from typing import Any
 import cv2
 
 from visualjudge.data.importers.outputs import given_score
-from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, read_table
+from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, other_size, read_table
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import WholeImage
-from visualjudge.raster.images import read_rgb
+from visualjudge.raster.images import picture_size, read_rgb
+
+RESIZE_CLEAN = "--resize-pred resizes restored images to the clean image's size"
 
 
 def image_pairs(
@@ -38,7 +40,7 @@ def image_pairs(
         assert picture is not None
         try:
             sample = _sample(
-                key, picture, found, real, table.get(key) if scores else None, clean is not None, score_range
+                key, picture, found, real, table.get(key) if scores else None, clean is not None, score_range, resize
             )
             yield _resized(sample) if resize else sample
         except DataError as error:
@@ -47,12 +49,23 @@ def image_pairs(
 
 
 def _sample(
-    key: str, picture: Path, found: Path | None, real: Path | None, row: Any, scored: bool, limits: tuple[float, float]
+    key: str,
+    picture: Path,
+    found: Path | None,
+    real: Path | None,
+    row: Any,
+    scored: bool,
+    limits: tuple[float, float],
+    resize: bool,
 ) -> Sample:
     if found is None or (scored and real is None):
-        raise DataError(f"{'restored' if found is None else 'clean'}: there is no picture named {key!r}")
+        raise DataError(f"{'restored' if found is None else 'clean'}: there is no image named {key!r}")
     read_rgb(picture)
     prediction = WholeImage(read_rgb(found))
+    if scored and real is not None and not resize:
+        sizes = [picture_size(path) for path in (found, real)]
+        if sizes[0] != sizes[1]:
+            raise other_size(f"restored: {found.name}", sizes[0], sizes[1], found, remedy=RESIZE_CLEAN)
     if scored and real is not None:
         return Sample(picture.stem, picture, prediction, WholeImage(read_rgb(real)), file=found)
     if row is None:

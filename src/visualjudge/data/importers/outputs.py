@@ -53,7 +53,7 @@ def outputs(
     """
     check_type(task, TYPES, "output")
     if not score_range[0] < score_range[1]:
-        raise UsageError("score range: the lowest score comes first")
+        raise UsageError("--score-range must have the lowest score first")
     columns = (score_column,) if isinstance(score_column, str) else tuple(score_column)
     rows = read_table(table)
     if TASKS[task].edits and rows and not any("image" in row for row in rows):
@@ -130,10 +130,10 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise DataError(f"score: is a number, not {value!r}") from None
+        raise DataError(f"score: must be a number, got {value!r}") from None
     low, high = limits
     if not math.isfinite(number) or not low <= number <= high:
-        raise DataError(f"score: {value} lies outside {low:g} to {high:g}; give --score-range")
+        raise DataError(f"score: must lie in {low:g} to {high:g}, got {value}; --score-range states another range")
     return round(10 * (number - low) / (high - low), 4) + 0.0
 
 

@@ -104,10 +104,17 @@ def _region(item: Expression, picture: Path, size: Size, root: Path, boxes: bool
         raise DataError("segmentation: is missing; --boxes takes the box as the region")
     if item.region is None:
         return _box(item.bbox, size)
-    mask = mask_from_wire(item.region, size, root)
+    mask = _mask("segmentation", item.region, size, root)
     if mask.size != size:
         raise other_size("segmentation:", mask.size, size, picture)
     return mask
+
+
+def _mask(field: str, form: Any, size: Size, root: Path | None) -> Mask:
+    try:
+        return mask_from_wire(form, size, root)
+    except DataError as error:
+        raise DataError(f"{field}: {error}") from None
 
 
 def _predicted(item: Expression, predictions: Mapping[str, Any], picture: Path, size: Size, resize: bool) -> Mask:
@@ -116,7 +123,7 @@ def _predicted(item: Expression, predictions: Mapping[str, Any], picture: Path, 
             form = predictions[key]
             if form is None:
                 return empty_mask(size)
-            mask = mask_from_wire(form, size)
+            mask = _mask("prediction", form, size, None)
             if mask.size != size and not resize:
                 raise other_size("prediction:", mask.size, size, picture, remedy=RESIZE)
             return resized_mask(mask, size)
@@ -125,7 +132,7 @@ def _predicted(item: Expression, predictions: Mapping[str, Any], picture: Path, 
 
 def _box(bbox: Any, size: Size) -> Mask:
     if not isinstance(bbox, list) or len(bbox) != 4 or not all(isinstance(v, int | float) for v in bbox):
-        raise DataError("bbox: is [x1, y1, x2, y2]")
+        raise DataError("bbox: must be [x1, y1, x2, y2]")
     x1, y1, x2, y2 = (max(0, round(v)) for v in bbox)
     dense = np.zeros(size, dtype=np.bool_)
     dense[y1:y2, x1:x2] = True
@@ -152,9 +159,9 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
     for k, row in enumerate(groups):
         lists = [row.get(name, []) for name in ("objects", "sentences")] if isinstance(row, Mapping) else [None]
         if not all(isinstance(one, list) for one in lists):
-            raise DataError(f"{gt}: [{k}]: is an object; 'objects' or 'sentences' in it is a list")
+            raise DataError(f"{gt}: [{k}]: must be an object, and 'objects' or 'sentences' in it a list")
         if "objects" in row:
-            yield from _of_objects(row, k)
+            yield from _of_objects(row, k, gt)
         elif "sentences" in row:
             yield from _of_ref(row, k, regions)
         else:
@@ -163,11 +170,11 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
             yield Expression(f"[{k}]", key, file_name, text, row.get("segmentation"), row.get("bbox"))
 
 
-def _of_objects(row: Mapping[str, Any], k: int) -> Iterator[Expression]:
+def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression]:
     for j, item in enumerate(row["objects"]):
         texts = item.get("expressions") if isinstance(item, Mapping) else None
         if not isinstance(texts, list):
-            raise DataError(f"[{k}].objects[{j}]: expressions: is a list of texts")
+            raise DataError(f"{gt}: [{k}].objects[{j}]: expressions: must be a list of strings")
         name = str(item.get("object_id", f"{k}_{j}"))
         for n, text in enumerate(texts):
             where = f"[{k}].objects[{j}].expressions[{n}]"

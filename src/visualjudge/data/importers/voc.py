@@ -68,7 +68,7 @@ def _objects(path: Path, size: Size | None) -> Detections:
     for name, real in (("height", size and size[0]), ("width", size and size[1])):
         stated = root.findtext(f"size/{name}")
         if real and stated and stated.strip() != str(real):
-            raise _invalid(path, "annotation", f"size.{name}", f"says {stated}, the picture has {real}")
+            raise _invalid(path, "annotation", f"size.{name}", f"must be that of the image, {real}, got {stated}")
     items = []
     for k, node in enumerate(root.findall("object")):
         where = f"object {k + 1}"
@@ -111,13 +111,13 @@ def _line(line: str, label: str, path: Path, number: int) -> tuple[str, Detectio
         score, *box = (float(cell) for cell in cells[1:])
         return cells[0], Detection(label, _xyxy(box, path, f"line {number}"), score)
     except ValueError:
-        raise DataError(f"{path}: line {number}: is not 'image confidence xmin ymin xmax ymax'") from None
+        raise DataError(f"{path}: line {number}: must be 'image confidence xmin ymin xmax ymax'") from None
 
 
 def _xyxy(box: list[float], path: Path, where: str) -> Xyxy:
     xmin, ymin, xmax, ymax = box
     if not all(abs(v) < float("inf") for v in box) or xmax < xmin or ymax < ymin:
-        raise _invalid(path, where, "bndbox", f"{box} is no box xmin, ymin, xmax, ymax")
+        raise _invalid(path, where, "bndbox", f"must be finite xmin, ymin, xmax, ymax in this order, got {box}")
     return xmin - 1, ymin - 1, xmax, ymax
 
 
@@ -136,7 +136,7 @@ def _number(node: ElementTree.Element, name: str, path: Path, where: str) -> flo
     try:
         return float(text or "")
     except ValueError:
-        raise _invalid(path, where, name.replace("/", "."), f"is a number, not {text!r}") from None
+        raise _invalid(path, where, name.replace("/", "."), f"must be a number, got {text!r}") from None
 
 
 def _invalid(file: Path, record: str, field: str, reason: str) -> InvalidRecord:
