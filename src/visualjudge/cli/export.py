@@ -19,7 +19,7 @@ EPILOG = (
     "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 --out LMUData\n\n"
     "visualjudge export dataset --format trl --out preferences.jsonl"
 )
-FORMATS = ("parquet", "vlmevalkit", "sharegpt", "trl", *added("export format"))
+FORMATS = ", ".join(["parquet, vlmevalkit, sharegpt, trl", *added("export format")])
 LARGE = 500_000_000
 """Bytes from which an export's size is told before it is written."""
 
@@ -28,7 +28,7 @@ LARGE = 500_000_000
 def export(
     dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
     out: Annotated[Path, typer.Option("--out", help="Folder (parquet, vlmevalkit) or file (sharegpt, trl)")],
-    form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(FORMATS)}.")] = "parquet",
+    form: Annotated[str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown one lists all.")] = "parquet",
     force: Annotated[
         bool, typer.Option("--force", help="Write over an existing file, or into a folder that is not empty.")
     ] = False,

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from visualjudge.dataset.choosing import Choice
     from visualjudge.runs.budget import Budget, Limits, Prices
 
-BACKENDS = ("api", "google", "vllm", "anthropic", "transformers", *added("backend"))
-JUDGES = ("baseline", *added("question judge"))
+BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
+JUDGES = ", ".join(["baseline", *added("question judge")])
 MODEL, CACHE, RUN, BUDGET, QUESTIONS = "Model", "Cache", "Run", "Budget", "Questions"
 
 
@@ -85,7 +85,7 @@ class ClientOptions:
     backend: Annotated[
         str,
         typer.Option(
-            help=f"One of: {', '.join(BACKENDS)}; judge also takes {', '.join(JUDGES)}.", rich_help_panel=MODEL
+            help=f"Such as {BACKENDS}, or, for judge, {JUDGES}; an unknown one lists all.", rich_help_panel=MODEL
         ),
     ] = "api"
     model: Annotated[
