@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test test-vllm check bench docs clean
+.PHONY: demo test test-browser test-vllm check bench docs clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.runtime: pyproject.toml requirements.lock
@@ -31,6 +31,15 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+
+# The studio in the system's Chromium (apt-get install chromium chromium-driver); axe-core comes from npm, for tests only
+$(VENV)/axe.min.js: $(VENV)/.test
+	@$(PIP) --group browser
+	@cd $(VENV) && npm pack --silent axe-core@4 >/dev/null && tar -xzf axe-core-4*.tgz --strip-components=1 package/axe.min.js \
+		&& rm axe-core-4*.tgz
+
+test-browser: $(VENV)/axe.min.js
+	@VISUALJUDGE_AXE=$(VENV)/axe.min.js $(BIN)/python -m pytest tests/browser $(PYTEST_ARGS)
 
 # Needs a running vLLM server with any vision-language model: make test-vllm VLLM_URL=http://host:8000/v1
 VLLM_URL ?= http://127.0.0.1:8000/v1

@@ -52,7 +52,7 @@ class QuestionsFile:
         place = 0
         with self.path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                text = line.strip().rstrip(b",")
+                text = line.strip().strip(b",")
                 if text not in (b"[", b"]", b""):
                     try:
                         yield place, place + len(line), orjson.loads(text)
@@ -72,6 +72,6 @@ class QuestionsFile:
             file.seek(start)
             text = file.read(stop - start)
         try:
-            return question_from_wire(orjson.loads(text.strip().rstrip(b",")))
+            return question_from_wire(orjson.loads(text.strip().strip(b",")))
         except orjson.JSONDecodeError:
             return question_from_wire(Span(str(self.path), start, stop).read())

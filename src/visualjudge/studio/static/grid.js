@@ -155,13 +155,7 @@ class Grid extends HTMLElement {
     element.classList.remove("loading");
     element.href = `/d/${this.dataset_}/q/${encodeURIComponent(card.id)}?${this.query}`;
     element.dataset.id = card.id;
-    element.setAttribute("aria-label", this.label(card));
     element.append(this.images(card), this.caption(card), this.verdicts(card));
-  }
-
-  label(card) {
-    const said = card.verdicts.map((v) => `${v.judge}: ${v.outcome}`).join(", ");
-    return `${card.type}, ${card.task}, ${card.encoding}, image ${card.image}. ${said}`;
   }
 
   images(card) {
@@ -193,7 +187,7 @@ class Grid extends HTMLElement {
     const most = Math.max(2, Math.floor(this.cardWidth / 92));
     const chips = card.verdicts.slice(0, most).map((v) =>
       h("span", { class: `verdict ${v.outcome.replace(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}` },
-        h("i", {}, MARKS[v.outcome]), h("span", {}, v.judge), v.said ? h("em", {}, v.said) : null));
+        h("i", { "aria-hidden": "true" }, MARKS[v.outcome]), h("b", { class: "hidden" }, v.outcome), h("span", {}, v.judge), v.said ? h("em", {}, v.said) : null));
     const more = card.verdicts.length - chips.length;
     return h("span", { class: "verdicts" }, chips, more > 0 ? h("span", { class: "soft" }, `+${more}`) : null);
   }

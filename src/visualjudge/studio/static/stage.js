@@ -59,7 +59,7 @@ class Stage extends HTMLElement {
         this.layers.map((layer) => h("option", { value: layer.key, selected: layer.key === this[which] }, layer.title))));
     this.modes = MODES.map(([mode, title, key]) =>
       h("button", { type: "button", "data-mode": mode, title: `${title} (${key})`, "aria-keyshortcuts": key, onclick: () => this.setMode(mode) }, title));
-    const zoom = (label, title, act) => h("button", { type: "button", title, "aria-label": title, onclick: act }, label);
+    const zoom = (label, title, act) => h("button", { type: "button", title, "aria-label": `${label} ${title}`, onclick: act }, label);
     this.readout = h("output", { class: "readout", "aria-live": "off" });
     this.tools = {
       slider: range("Position", 0, 100, 50, (v) => { this.cut = v / 100; }, this),
@@ -140,7 +140,7 @@ class Stage extends HTMLElement {
     const [cx, cy] = [px ?? width / 2, py ?? height / 2];
     const old = this.scale();
     const [ix, iy] = this.toImage(cx, cy, old);
-    const next = Math.max(this.fitted() / 4, Math.min(scale, 96));
+    const next = Math.max(Math.min(1, this.fitted() / 4), Math.min(scale, 96));
     this.view = { scale: next, x: ix - (cx - width / 2) / next - this.base.width / 2, y: iy - (cy - height / 2) / next - this.base.height / 2 };
     this.draw();
   }

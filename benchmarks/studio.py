@@ -1,0 +1,247 @@
+"""The studio at scale: start, filters, cards, thumbnails and memory, measured from outside.
+
+    python benchmarks/studio.py --questions 200000 --out /tmp/studio-bench
+
+Makes a dataset with questions of all kinds (each with images of its own name) and two runs, starts the server as a
+process, and prints: start with a cold and a warm index, latency of filters and of scrolling through the whole grid
+(cards and thumbnails, none of them cached), and the memory of the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import numpy as np
+
+from visualjudge.raster.images import write_png
+
+TASKS = {
+    "object_detection": ("pixel_s0_m0", "pixel_s1_m0", "text_xyxy"),
+    "semantic_segmentation": ("pixel_ss0_m0", "text_polygon"),
+    "keypoint": ("pixel_s1_c1_m0", "text_flat_list"),
+    "lowlevel-deblur": ("pixel",),
+    "generation_editing": ("pixel",),
+}
+CLASSES = [f"class {i}" for i in range(300)]
+WORDS = ["cat", "dog", "street", "bicycle", "red", "small", "edge", "sky", "person", "holding", "umbrella", "window"]
+PHOTOGRAPHS = 40
+
+
+def main() -> None:
+    """Make the data, start the server, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=200_000)
+    parser.add_argument("--out", type=Path, default=Path("studio-bench"))
+    parser.add_argument("--requests", type=int, default=150)
+    arguments = parser.parse_args()
+    if not (arguments.out / "ds" / "dataset.json").is_file():
+        make(arguments.out, arguments.questions)
+    shutil.rmtree(arguments.out / "cache", ignore_errors=True)
+    print(f"{arguments.questions} questions, questions.json {size(arguments.out / 'ds/questions.json'):.0f} MB")
+    for name in ("cold", "warm"):
+        with Server(arguments.out) as server:
+            print(f"start, {name} index: {server.seconds:.2f} s, {server.memory():.0f} MB")
+            if name == "warm":
+                measure(server, arguments.questions, arguments.requests)
+
+
+# ---------------------------------------------------------------- data
+
+
+def make(out: Path, count: int) -> None:
+    """A dataset of ``count`` questions and two runs."""
+    rng = np.random.default_rng(0)
+    root = out / "ds"
+    (root / "media").mkdir(parents=True)
+    base = photographs(root, rng)
+    with (root / "questions.json").open("w") as file:
+        file.write("[\n")
+        for i in range(count):
+            file.write(("," if i else "") + json.dumps(question(i, rng, root, base)) + "\n")
+        file.write("]\n")
+    (root / "dataset.json").write_text(json.dumps({"version": "2.1", "counts": {"questions": count}}))
+    for name, right in (("one", 0.8), ("two", 0.65)):
+        run(out / "runs" / name, root, count, right, rng)
+
+
+def photographs(root: Path, rng: np.random.Generator) -> list[Path]:
+    """Images of 640 × 480 with content that is not trivially small."""
+    found = []
+    for i in range(PHOTOGRAPHS):
+        coarse = rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)
+        pixels = np.repeat(np.repeat(coarse, 20, 0), 20, 1).astype(np.int16) + rng.integers(-9, 9, (480, 640, 3))
+        found.append(root / "media" / f"base_{i}.png")
+        write_png(found[-1], np.clip(pixels, 0, 255).astype(np.uint8))
+    return found
+
+
+def question(i: int, rng: np.random.Generator, root: Path, base: list[Path]) -> dict[str, Any]:
+    """One pairwise question; images are hard links, so that each has a name of its own and no thumbnail is shared."""
+    task = list(TASKS)[int(rng.integers(len(TASKS)))]
+    stem = TASKS[task][int(rng.integers(len(TASKS[task])))]
+    names = [f"media/{i}_{letter}.png" for letter in "ab"] if not stem.startswith("text") else []
+    for name in names:
+        os.link(base[int(rng.integers(PHOTOGRAPHS))], root / name)
+    scores = [round(float(s), 4) for s in rng.uniform(0, 10, 2)]
+    boxes = "\n".join(
+        json.dumps({"label": CLASSES[int(c)], "bbox": [int(c), 2, 3, 4]}) for c in rng.integers(300, size=14)
+    )
+    options = [boxes, boxes] if not names else ["<image>", "<image>"]
+    words = " ".join(rng.choice(WORDS, 30))
+    shown = f"Options:\n\nA. {options[0]}\n\nB. {options[1]}"
+    return {
+        "id": f"{i:020x}",
+        "task": task,
+        "encoding": stem,
+        "question_type": "pairwise",
+        "subset": ["judge_analysis"],
+        "image_id": f"image_{int(rng.integers(50_000))}",
+        "class_of_interest": [CLASSES[int(c)] for c in rng.integers(300, size=4)],
+        "error_type": ["missed", "localization", None][int(rng.integers(3))],
+        "annotation_ids": [f"{i}-a", f"{i}-b"],
+        "final_scores": scores,
+        "sources": ["one", "two"],
+        "prompt": f"You are a judge. {words}\n\n{shown}\n\nWhich is better, A or B?",
+        "images": names,
+        "answer": "A" if scores[0] > scores[1] else "B",
+    }
+
+
+def run(folder: Path, root: Path, count: int, right: float, rng: np.random.Generator) -> None:
+    """A run with replies of some words."""
+    folder.mkdir(parents=True)
+    with (folder / "verdicts.jsonl").open("w") as file:
+        for i in range(count):
+            value = "AB"[int(rng.random() < right)]
+            reply = f"{' '.join(rng.choice(WORDS, 12))}. Answer: {value}"
+            line = {"id": f"{i:020x}", "order": "AB", "value": value, "status": "ok", "raw_response": reply}
+            file.write(json.dumps({**line, "usage": {"prompt_tokens": 900}, "latency_s": 0.5}) + "\n")
+    info = {"judge": folder.name, "asked": count, "dataset": {"path": str(root.resolve())}, "finished": "2026-01-01"}
+    (folder / "run.json").write_text(json.dumps(info))
+
+
+# ---------------------------------------------------------------- the server
+
+
+class Server:
+    """``visualjudge studio`` as a process; ``seconds`` until it answered."""
+
+    def __init__(self, out: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        command = [sys.executable, "-m", "visualjudge", "studio", str(out), "--port", str(self.port)]
+        started = time.perf_counter()
+        environment = {**os.environ, "XDG_CACHE_HOME": str(out / "cache")}
+        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not self._answers():
+            time.sleep(0.02)
+        self.seconds = time.perf_counter() - started
+
+    def _answers(self) -> bool:
+        if self.process.poll() is not None:
+            raise SystemExit("the server ended")
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 0.2).close()
+        except OSError:
+            return False
+        return True
+
+    def get(self, path: str) -> bytes:
+        """The body of a reply."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as reply:
+            return bytes(reply.read())
+
+    def memory(self) -> float:
+        """Resident memory in MB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1024
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def measure(server: Server, count: int, requests: int) -> None:
+    """Filters, then scrolling, then memory."""
+    home = server.get("/").decode()
+    slug = home.split('href="/d/')[1].split('"')[0]
+    runs = [part.split('"')[0] for part in home.split('data-run="')[1:]]
+    rng = np.random.default_rng(1)
+    queries = list(filters(rng, runs, requests))
+    table("filter: facets with counts", [timed(lambda q=q: server.get(f"/d/{slug}/facets?{q}")) for q in queries])
+    starts = rng.integers(0, count, requests).tolist()
+    cards: list[Any] = []
+    pages = [timed(lambda s=s: cards.extend(read(server, f"/d/{slug}/cards?start={s}&count=60"))) for s in starts]
+    table("scroll: 60 cards", pages)
+    names = [option["image"] for card in cards[: requests * 6] for option in card["options"] if option["image"]]
+    with ThreadPoolExecutor(6) as browser:
+        address = f"/d/{slug}/thumb/320/"
+        table(
+            "scroll: thumbnails, 6 at once",
+            list(browser.map(lambda n: timed(lambda: server.get(address + quote(n))), names)),
+        )
+    print(f"memory after all that: {server.memory():.0f} MB")
+
+
+def filters(rng: np.random.Generator, runs: list[str], count: int) -> Iterator[str]:
+    """Queries as a user clicks them together."""
+    for _ in range(count):
+        pairs = [
+            ("task", list(TASKS)[int(rng.integers(len(TASKS)))]),
+            ("class", CLASSES[int(rng.integers(300))]),
+            ("error_type", "missed"),
+            ("margin", "0.5 to 1"),
+            (f"outcome.{runs[0]}", "wrong"),
+            (f"outcome.{runs[1]}", "right"),
+            ("q", WORDS[int(rng.integers(len(WORDS)))]),
+            ("sort", "-disagreement"),
+        ]
+        yield urlencode([pairs[k] for k in rng.permutation(len(pairs))[: int(rng.integers(1, 5))]])
+
+
+def read(server: Server, path: str) -> list[Any]:
+    """The cards of a reply."""
+    found: list[Any] = json.loads(server.get(path))["cards"]
+    return found
+
+
+def timed(act: Callable[[], object]) -> float:
+    """Milliseconds of one call."""
+    started = time.perf_counter()
+    act()
+    return 1000 * (time.perf_counter() - started)
+
+
+def table(title: str, times: list[float]) -> None:
+    """One line of the result."""
+    median, high = np.percentile(times, [50, 95])
+    print(f"{title}: median {median:.0f} ms, 95 % {high:.0f} ms, max {max(times):.0f} ms ({len(times)} requests)")
+
+
+def size(path: Path) -> float:
+    """Megabytes of a file."""
+    return path.stat().st_size / 1e6
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""A user looks at questions: filter, open, flicker, zoom to one pixel, next; and comes back to the same view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browsing import faults
+
+CARDS = "return [...document.querySelectorAll('.card:not(.loading)')].length"
+SCALE = "return Number(document.querySelector('vj-stage.ready')?.dataset.scale)"
+SHOWN = "return document.querySelector('vj-stage')?.dataset.shown"
+
+
+def _slug(browser: Any, studio: Any) -> str:
+    browser.open(studio.address)
+    link: str = browser.until("return document.querySelector('.tile h2 a')?.getAttribute('href')")
+    return link.removeprefix("/d/")
+
+
+@pytest.fixture
+def slug(browser: Any, studio: Any) -> str:
+    return _slug(browser, studio)
+
+
+def _choose(browser: Any, facet: str, value: str) -> None:
+    browser.until("return document.querySelector('vj-facets input')")
+    box = f"f-{facet}-{value}"
+    browser.js("document.getElementById(arguments[0]).closest('details').open = true", box)
+    browser.js("document.getElementById(arguments[0]).click()", box)
+
+
+def test_filter_open_flicker_zoom_to_one_pixel_next(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}")
+    browser.until(CARDS)
+    _choose(browser, "margin", "4 and more")
+    browser.until("return document.querySelector('.total').textContent.includes(' of ')")
+    browser.until(CARDS)
+    assert "margin=4+and+more" in browser.driver.current_url
+    browser.js("document.querySelector('.card:not(.loading)').click()")
+    browser.until("return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'")
+    browser.keys("f")
+    assert browser.until(f"{SHOWN} === 'A'")
+    browser.keys("f")
+    assert browser.until(f"{SHOWN} === 'B'")
+    browser.keys("1")
+    assert browser.until(f"{SCALE} === 1")
+    browser.keys("8", "+", "+", "+")
+    assert browser.until(f"{SCALE} === 64")
+    first = browser.driver.current_url
+    browser.keys("j")
+    browser.until("return location.href !== arguments[0]", first)
+    assert "margin=4+and+more" in browser.driver.current_url
+    browser.until("return document.querySelector('.steps')?.textContent.trim().startsWith('2 of')")
+    browser.keys("k")
+    browser.until("return location.href === arguments[0]", first)
+
+
+def test_what_is_on_the_canvas_is_the_image_to_the_pixel(browser: Any, studio: Any, slug: str, folder: Path) -> None:
+    from PIL import Image
+
+    browser.open(f"{studio.address}/d/{slug}/q/q0")
+    browser.until("return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'")
+    browser.keys("8")
+    browser.until(f"{SCALE} === 8")
+    colors = browser.until(
+        """return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(
+          [...document.querySelectorAll('vj-stage canvas')].map((c) => {
+            const [x, y] = [Math.floor(c.width / 2) + 3, Math.floor(c.height / 2) + 3];
+            return [...c.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3);
+          })))))"""
+    )
+    for color, name in zip(colors, ("image_1", "image_2"), strict=True):
+        assert tuple(color) == Image.open(folder / f"ds/media/{name}.png").getpixel((80, 60))
+
+
+def test_slider_and_difference_show(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}/q/q0")
+    browser.until("return document.querySelector('vj-stage.ready')")
+    browser.keys("d")
+    browser.until(
+        "return document.querySelector('vj-stage figcaption').textContent.startsWith('|Option A − Option B|')"
+    )
+    browser.keys("l")
+    browser.until("return document.querySelector('vj-stage figcaption').textContent === 'Option A | Option B'")
+
+
+def test_the_address_restores_the_view(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}?type=pairwise&sort=-margin&q=judge")
+    browser.until(CARDS)
+    browser.js("const g = document.querySelector('vj-grid'); g.goTo(900)")
+    browser.until("return new URLSearchParams(location.search).get('at') > 800")
+    before = browser.js("return document.querySelector('vj-grid').first")
+    browser.driver.refresh()
+    browser.until(CARDS)
+    assert browser.until("return document.querySelector('vj-grid').first") == before
+    assert browser.js("return document.querySelector('[name=sort]').value") == "-margin"
+    assert browser.js("return document.querySelector('[name=q]').value") == "judge"
+    assert "Question type: pairwise" in browser.js("return document.querySelector('.chips').textContent")
+
+
+def test_only_visible_cards_are_in_the_page_and_the_last_one_is_reached(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}")
+    browser.until(CARDS)
+    assert browser.js("return document.querySelectorAll('.card').length") < 60
+    browser.js("const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight")
+    browser.until("return [...document.querySelectorAll('.card')].some((c) => c.dataset.id === 's5')")
+    assert browser.js("return document.querySelectorAll('.card').length") < 60
+
+
+def test_a_grid_taller_than_a_browser_allows_is_scrolled_to_its_end(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}?at=0")
+    browser.until(CARDS)
+    browser.js("const g = document.querySelector('vj-grid'); g.total = 2_000_000; g.measure(0)")
+    assert browser.js("return document.querySelector('.grid-space').offsetHeight") <= 8_000_000
+    for card in (1_000_000, 1_999_999):
+        browser.js("document.querySelector('vj-grid').goTo(arguments[0])", card)
+        columns = browser.js("return document.querySelector('vj-grid').columns")
+        assert abs(browser.js("return document.querySelector('vj-grid').first") - card) < 6 * columns
+    browser.js("const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight")
+    browser.until("return [...document.querySelector('vj-grid').cards.keys()].includes(1_999_999)")
+    browser.js("const g = document.querySelector('vj-grid'); g.total = 10; g.measure(0)")
+
+
+def test_cards_are_reached_by_the_keyboard(browser: Any, studio: Any, slug: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(f"{studio.address}/d/{slug}")
+    browser.until(CARDS)
+    browser.js("document.querySelector('vj-grid').focus()")
+    browser.keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    assert browser.js("return document.activeElement.dataset.id") == "q1"
+    browser.keys(Keys.ENTER)
+    browser.until("return location.pathname.endsWith('/q/q1')")
+
+
+def test_hostile_texts_stay_texts(browser: Any, studio: Any, slug: str) -> None:
+    runs = browser.js("return [...document.querySelectorAll('[data-run]')].map((e) => e.dataset.run)")
+    pages = ["", f"/d/{slug}", f"/d/{slug}/q/q1", f"/d/{slug}/q/r1", f"/d/{slug}/q/s1", f"/d/{slug}/judges"]
+    for page in [*pages, *(f"/r/{run}" for run in runs)]:
+        browser.open(studio.address + page)
+        browser.until("return document.readyState === 'complete'")
+        assert browser.driver.title != "broken"
+        assert browser.js("return document.querySelectorAll('img[src=x]').length") == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_no_serious_fault(browser: Any, studio: Any, slug: str, axe: str, theme: str, width: int) -> None:
+    browser.size(width, 900)
+    browser.theme(theme)
+    run = browser.js("return document.querySelector('[data-run]').dataset.run")
+    for page in (
+        "",
+        f"/d/{slug}?type=pairwise",
+        f"/d/{slug}/q/q1",
+        f"/d/{slug}/q/r1",
+        f"/d/{slug}/judges",
+        f"/r/{run}",
+    ):
+        browser.open(studio.address + page)
+        browser.until("return document.readyState === 'complete'")
+        if page.startswith(f"/d/{slug}?"):
+            browser.until(CARDS)
+        assert faults(browser, axe) == []
+        overflow = browser.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 0, page

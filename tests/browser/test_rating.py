@@ -1,0 +1,140 @@
+"""People answer by keyboard alone; a server that is killed loses nothing; two at once do not meet."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from browsing import Studio, faults
+
+SLOT = "return document.querySelector('vj-rater .choices') && document.querySelector('vj-rater').question?.slot"
+KIND = "const q = document.querySelector('vj-rater').question; return [q.type, q.options.map((o) => o.letter).join('')]"
+
+
+@pytest.fixture
+def rating(folder: Path, tmp_path: Path) -> Iterator[Studio]:
+    people = (
+        "--people",
+        str(tmp_path / "people"),
+        "--rater",
+        "anna",
+        "--rater",
+        "ben",
+        "--sample",
+        "40",
+        "--known",
+        "2",
+    )
+    made = Studio(str(folder / "ds"), *people, cache=folder / "cache")
+    yield made
+    made.kill()
+
+
+def _lines(studio: Studio) -> list[dict[str, Any]]:
+    journal = Path(studio.arguments[2]) / "verdicts.jsonl"
+    return [json.loads(line) for line in journal.read_text().splitlines()]
+
+
+def _answer(browser: Any, before: str | None = None) -> str:
+    """Answer the question on the page by keys, once it is another one than ``before``; its slot."""
+    slot: str = browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), before)
+    kind, letters = browser.js(KIND)
+    keys = {"pairwise": "b", "ranking": letters.lower()[::-1], "scoring": "7"}[kind]
+    browser.keys(*keys, *([] if kind == "pairwise" else ["\ue007"]))
+    return slot
+
+
+def test_thirty_answers_by_keyboard_survive_a_kill_at_a_random_moment(browser: Any, rating: Studio) -> None:
+    browser.open(rating.links["anna"])
+    kill_after, slot = int(np.random.default_rng().integers(5, 25)), None
+    for n in range(30):
+        if n == kill_after:
+            browser.until(SLOT + " !== arguments[0]", slot)
+            rating.kill()
+            rating.start()
+            browser.driver.refresh()
+            slot = None
+        slot = _answer(browser, slot)
+    browser.until(SLOT + " !== arguments[0]", slot)
+    lines = _lines(rating)
+    assert len(lines) == 30
+    assert len({(line["id"], line["turn"]) for line in lines}) == 30
+    assert {line["rater"] for line in lines} == {"anna"}
+    assert {line["status"] for line in lines} == {"ok"}
+    assert min(line["latency_s"] for line in lines) > 0
+    browser.complaints()  # what the console says of the server that was away
+
+
+def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> None:
+    browser.open(rating.links["anna"])
+    slot = _answer(browser)
+    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.keys("u")
+    browser.until(SLOT + " === arguments[0]", slot)
+    browser.keys("n", *"why?", "\ue00c")
+    kind, _ = browser.js(KIND)
+    browser.keys("c" if kind == "pairwise" else "x")
+    browser.until(SLOT + " !== arguments[0]", slot)
+    first, second = _lines(rating)
+    assert (second["id"], second["repeat"], second["status"]) == (first["id"], first["repeat"], "cannot_tell")
+    assert second["note"] == "why?"
+
+
+def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None:
+    browser.open(rating.links["anna"])
+    anna = browser.driver.current_window_handle
+    browser.driver.switch_to.new_window("window")
+    browser.open(rating.links["ben"])
+    ben = browser.driver.current_window_handle
+    slots: dict[str, str | None] = {anna: None, ben: None}
+    for _ in range(6):
+        for window in (anna, ben):
+            browser.driver.switch_to.window(window)
+            slots[window] = _answer(browser, slots[window])
+    browser.until(SLOT + " !== arguments[0]", slots[ben])
+    browser.driver.close()
+    browser.driver.switch_to.window(anna)
+    assert Counter(line["rater"] for line in _lines(rating)) == {"anna": 6, "ben": 6}
+
+
+def test_a_window_left_behind_moves_on_without_a_second_verdict(browser: Any, rating: Studio) -> None:
+    browser.open(rating.links["anna"])
+    slot = browser.until(SLOT)
+    token = browser.js("return document.querySelector('vj-rater').dataset.token")
+    browser.js(
+        "return fetch('/people/anna/answer', {method: 'POST', headers: {'X-Studio-Token': arguments[0]}, "
+        "body: JSON.stringify({slot: arguments[1], seconds: 1, cannot_tell: true})}).then((r) => r.status)",
+        token,
+        slot,
+    )
+    _answer(browser)
+    browser.until("return document.querySelector('.toast').textContent.includes('another window')")
+    browser.until(SLOT + " !== arguments[0]", slot)
+    assert len(_lines(rating)) == 1
+    assert all("409" in complaint for complaint in browser.complaints())
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_axe_finds_no_serious_fault_where_people_answer(
+    browser: Any, rating: Studio, axe: str, theme: str, width: int
+) -> None:
+    browser.size(width, 900)
+    browser.theme(theme)
+    browser.open(rating.links["progress"])
+    assert faults(browser, axe) == []
+    browser.open(rating.links["anna"])
+    seen, slot = set(), None
+    for _ in range(12):
+        browser.until(SLOT + " !== arguments[0]", slot)
+        kind, _ = browser.js(KIND)
+        if kind not in seen:
+            assert faults(browser, axe) == []
+        seen.add(kind)
+        slot = _answer(browser, slot)
+    browser.until(SLOT + " !== arguments[0]", slot)
