@@ -95,6 +95,8 @@ Answer = str | float
 Order = Literal["AB", "BA"]
 Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell"]
 FAILED = "Failed"
+LETTERS = "ABCDE"
+"""Letters of a question's options, in their order; a ranking has at most five."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Scene, Shown, question_prompt
 from visualjudge.raster.images import png_bytes, read_rgb
 from visualjudge.raster.masks import mask_from_png
-from visualjudge.records import Annotation, ImageRecord, OptionFeatures, Pixels, Question, Size
+from visualjudge.records import LETTERS, Annotation, ImageRecord, OptionFeatures, Pixels, Question, Size
 from visualjudge.tasks import TASKS
 
 LONGEST_STEM = 200
@@ -175,7 +175,7 @@ def answer_of(item: Item, notes: list[Annotation]) -> str | float:
     if item.question_type == "scoring":
         return notes[0].final_score
     best_first = sorted(range(len(notes)), key=lambda k: -notes[k].final_score)
-    letters = "".join("ABCDE"[k] for k in best_first)
+    letters = "".join(LETTERS[k] for k in best_first)
     return letters if item.question_type == "ranking" else letters[0]
 
 

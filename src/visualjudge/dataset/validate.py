@@ -18,7 +18,7 @@ from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE
 from visualjudge.encoding import encodings
 from visualjudge.errors import DataError, Problem
 from visualjudge.raster.images import picture_size
-from visualjudge.records import Question
+from visualjudge.records import LETTERS, Question
 from visualjudge.tasks import TASKS
 
 Tick = Callable[[int, int], None]
@@ -155,7 +155,7 @@ def _answer(question: Question) -> Iterator[Problem]:
     if len(set(scores)) < len(scores):
         yield _problem(question, "final_scores", f"two options have the same score: {list(scores)}")
         return
-    order = "".join("ABCDE"[k] for k in sorted(range(len(scores)), key=lambda k: -scores[k])[:5])
+    order = "".join(LETTERS[k] for k in sorted(range(len(scores)), key=lambda k: -scores[k])[:5])
     expected = order if question.question_type == "ranking" else order[:1]
     if question.answer != expected:
         yield _problem(question, "answer", f"is {question.answer!r}, the scores {list(scores)} say {expected!r}")

@@ -34,12 +34,12 @@ def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
     pixels = base.copy()
     order = paint(pixels, base, masks, [colors[label] for label in labels], style.opacity)
     if style.tags:
-        anchors = [Anchor(labels[k], colors[labels[k]], heart_of(masks[k]), centered=True) for k in order]
+        anchors = [Anchor(labels[k], colors[labels[k]], inner_square(masks[k]), centered=True) for k in order]
         draw_tags(pixels, anchors)
     return Encoded(pixels, None, legend_of(colors, names), colors)
 
 
-def heart_of(mask: Mask) -> Box:
+def inner_square(mask: Mask) -> Box:
     """The largest square that fits into the mask, about: where a tag is sure to lie on its class.
 
     Found by the distance transform of the mask at a resolution of at most 96 pixels a side.

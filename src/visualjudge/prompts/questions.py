@@ -10,10 +10,9 @@ from visualjudge.predictions import type_of
 from visualjudge.prompts.contexts import CONTEXTS, mixed, type_sentence
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
-from visualjudge.records import QuestionType, Size, Span, Spans
+from visualjudge.records import LETTERS, QuestionType, Size, Span, Spans
 from visualjudge.tasks import Task
 
-LETTERS = "ABCDE"
 GRID = 32
 """Cells along the longer side of a sub-sampled grid."""
 _GAP = "\n\n"

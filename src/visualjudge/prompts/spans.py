@@ -7,7 +7,7 @@ import re
 
 from visualjudge.errors import DataError
 from visualjudge.prompts.prompt_set import V1
-from visualjudge.records import Question, Spans
+from visualjudge.records import LETTERS, Question, Spans
 
 _HEAD = "Options:"
 
@@ -34,7 +34,7 @@ def find_spans(prompt: str, n_options: int = 2) -> Spans:
     heads = _heads(prompt, n_options)
     end = _final_question(prompt)
     if len(heads) < n_options or end < heads[-1].end():
-        letters = ", ".join(f"'{letter}.'" for letter in "ABCDE"[:n_options])
+        letters = ", ".join(f"'{letter}.'" for letter in LETTERS[:n_options])
         raise DataError(f"the prompt must hold 'Options:', {letters} and a final question, in this order")
     ends = [match.start() for match in heads[1:]] + [end]
     # White space at an option's end belongs to the layout.
@@ -48,7 +48,7 @@ def find_spans(prompt: str, n_options: int = 2) -> Spans:
 def _heads(prompt: str, n_options: int) -> list[re.Match[str]]:
     place = prompt.find(_HEAD)
     found: list[re.Match[str]] = []
-    for letter in "ABCDE"[:n_options] if place >= 0 else "":
+    for letter in LETTERS[:n_options] if place >= 0 else "":
         match = re.compile(rf"^[ \t]*{letter}\.(?=\s|$)", re.MULTILINE).search(prompt, place)
         if match is None:
             break

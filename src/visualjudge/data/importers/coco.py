@@ -79,7 +79,7 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool =
         except InvalidRecord as error:
             yield error.problem
     if results is not None:
-        yield from _strangers(results, truth, pred or gt)
+        yield from _of_unknown_images(results, truth, pred or gt)
 
 
 def read_truth(gt: Path, images: Path) -> Truth:
@@ -175,7 +175,7 @@ def _results(pred: Path, truth: Truth) -> dict[Any, list[tuple[str, Any]]]:
     return found
 
 
-def _strangers(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: Truth, pred: Path) -> list[Problem]:
+def _of_unknown_images(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: Truth, pred: Path) -> list[Problem]:
     """Results on images that the ground truth does not have; those on an image left out have been told already."""
     known = set(truth.pictures) | {raw["image_id"] for rows in truth.annotations.values() for _, raw in rows}
     return [
@@ -310,7 +310,7 @@ def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: P
         except InvalidRecord as error:
             yield error.problem
     if results is not None:
-        yield from _strangers(results, truth, pred or gt)
+        yield from _of_unknown_images(results, truth, pred or gt)
 
 
 def is_panoptic(gt: Path) -> bool:
