@@ -12,7 +12,8 @@ Data flows from top to bottom, one package a step::
     prompts      PROMPT       versioned assets; the only place where prompt text lives
     dataset      SAMPLE       groups, pairs, rankings; the dataset on disk; exports
     clients      ASK          OpenAI-compatible, Gemini, vLLM, …; retry, cache, limits
-    judges       JUDGE        a question or a pair of edited images, and the reply read without guessing
+    replies      READ         a reply's value, or why it has none: the only readers of replies
+    judges       JUDGE        a question or a pair of edited images
     runs         VERDICTS     one judge over one dataset, journalled and resumable
     analysis     ANALYSE      how right, how biased, how consistent; report
     frontdoor                 the functions below; the command line is a layer over them
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from visualjudge.plugins import register_type as register_type
     from visualjudge.predictions import Prediction as Prediction
     from visualjudge.predictions import PredictionType as PredictionType
+    from visualjudge.replies import read_reply as read_reply
     from visualjudge.tasks import Task as Task
 
 __version__ = "0.1.0"
@@ -119,6 +121,7 @@ _HOMES = {
     "register_question_judge": "visualjudge.plugins",
     "register_task": "visualjudge.plugins",
     "register_type": "visualjudge.plugins",
+    "read_reply": "visualjudge.replies",
     "score": "visualjudge.metrics",
 }
 
@@ -146,6 +149,7 @@ __all__ = [
     "load_dataset",
     "open_data",
     "open_run",
+    "read_reply",
     "register_backend",
     "register_context",
     "register_encoding",

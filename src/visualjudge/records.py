@@ -171,5 +171,5 @@ class Verdict:
     """Probability the judge gave to option A, where the backend tells (logprob mode)."""
     expected_score: float | None = None
     cause: str | None = None
-    """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …"""
+    """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …; else why nothing was read: "tie", "hedge", …"""
     extra: Mapping[str, Any] = field(default_factory=dict)

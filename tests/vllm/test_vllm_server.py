@@ -24,10 +24,10 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.errors import ApiError
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.judges.asks import plan
-from visualjudge.judges.logprobs import winner_probabilities
 from visualjudge.judges.question import Mode, QuestionJudge
 from visualjudge.prompts import PromptAssetStore
 from visualjudge.records import Verdict
+from visualjudge.replies.logprobs import winner_probabilities
 
 URL = os.environ.get("VISUALJUDGE_VLLM_URL")
 pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not URL, reason="VISUALJUDGE_VLLM_URL names no server")]

@@ -15,9 +15,9 @@ import numpy as np
 
 from visualjudge.errors import UsageError
 from visualjudge.judges.asks import Ask, Judge, Judged, in_stored_letters
-from visualjudge.judges.parsing import read_reply
 from visualjudge.judges.sharpness import SharpnessJudge
 from visualjudge.records import Question, Verdict
+from visualjudge.replies import read_reply
 from visualjudge.seeding import rng_for
 
 LETTERS = "ABCDE"

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from visualjudge.clients.base import Reply
-from visualjudge.judges.json_replies import object_with
-from visualjudge.judges.logprobs import winner_probabilities
 from visualjudge.judges.pipe import ClientPipe, Judgement, encode_pictures
 from visualjudge.judges.schemas import PairJudgeInput
 from visualjudge.records import FAILED
+from visualjudge.replies.jsons import object_with
+from visualjudge.replies.logprobs import winner_probabilities
 
 ALIASES = {
     "Image A": ("image_a", "image a", "a"),

@@ -16,10 +16,10 @@ from visualjudge.clients.retry import cause_of
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.errors import ClientError, DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
-from visualjudge.judges.logprobs import expected_score, probability_of_a
-from visualjudge.judges.parsing import read_reply
 from visualjudge.judges.swap import swapped
 from visualjudge.records import Question, Verdict
+from visualjudge.replies import read_reply
+from visualjudge.replies.logprobs import expected_score, probability_of_a
 
 Mode = Literal["text", "json", "logprobs"]
 LETTERS = "ABCDE"
@@ -151,7 +151,11 @@ class QuestionJudge:
     def _verdict(self, ask: Ask, reply: Reply, seconds: float, attempt: int) -> Verdict:
         question = ask.question
         reading = read_reply(reply.text, question.question_type, n_options(question), finish_reason=reply.finish_reason)
-        extra = {"notes": list(reply.notes) or None, "attempts": attempt + 1 if attempt else None}
+        extra = {
+            "notes": list(reply.notes) or None,
+            "attempts": attempt + 1 if attempt else None,
+            "rule": reading.rule,
+        }
         shown = Verdict(
             question.id,
             ask.order,
@@ -161,6 +165,7 @@ class QuestionJudge:
             usage=dict(reply.usage) or None,
             latency_s=round(seconds, 4),
             repeat=ask.repeat,
+            cause=reading.cause,
             extra={name: value for name, value in extra.items() if value is not None},
         )
         return in_stored_letters(ask, self._weighed(question, reply, shown))

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
-from visualjudge.judges.parsing import read_reply
 from visualjudge.raster.images import read_rgb
 from visualjudge.records import Pixels, Question, Verdict
+from visualjudge.replies import read_reply
 from visualjudge.tasks import task_named
 
 LETTERS = "ABCDE"

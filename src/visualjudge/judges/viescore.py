@@ -9,10 +9,10 @@ from typing import Any
 
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.sync import run_sync
-from visualjudge.judges.json_replies import object_with
 from visualjudge.judges.pipe import ClientPipe, Judgement, encode_pictures
 from visualjudge.judges.schemas import VIEScoreInput, VIEScoreListOutput
 from visualjudge.records import FAILED
+from visualjudge.replies.jsons import object_with
 
 
 class VIEscorePipe(ClientPipe):

@@ -8,10 +8,10 @@ from typing import Any
 
 from visualjudge.encoding.titles import encoding_title
 from visualjudge.errors import DataError
-from visualjudge.judges.parsing import read_reply
 from visualjudge.judges.question import interleaved
 from visualjudge.judges.swap import swapped
 from visualjudge.records import Question
+from visualjudge.replies import read_reply
 from visualjudge.studio.cards import LETTERS, said
 from visualjudge.studio.facets import task_label
 from visualjudge.studio.places import RunPlace
@@ -190,7 +190,8 @@ def reading(text: str, question: Question, order: str) -> tuple[int, int, str | 
     value = found.value
     if order == "BA" and question.question_type == "pairwise":
         value = {"A": "B", "B": "A"}.get(str(value), value)
-    return 0, 0, None, value
+    start, stop = found.span or (0, 0)
+    return start, stop, found.rule, value
 
 
 def outcome(value: Any, status: str, question: Question) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visualjudge.judges.json_replies import object_with
+from visualjudge.replies.jsons import object_with
 
 F = "```"
 
@@ -34,7 +34,8 @@ F = "```"
         ('{"result": {"winner": "A"}}', None),
         ('so: {"result": {"winner": "A"}}', None),
         ('so: {"result": {"winner": "A"}', None),
-        ('[{"winner": "A"}]', None),
+        ('[{"winner": "A"}]', "A"),
+        ('[{"winner": "A"}, {"winner": "B"}]', None),
         ('"{\\"winner\\": 1}"', None),
         ("winner: A", None),
         ("42", None),

@@ -1,0 +1,143 @@
+"""JSON in a reply: plain, in a code fence, in prose, repaired where slightly broken. Nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import json_repair
+
+from visualjudge.replies.markup import Marked, without_thoughts
+
+Object = dict[str, Any]
+
+_FENCE = re.compile(r"```[A-Za-z0-9_+-]*(.*?)(?:```|\Z)", re.DOTALL)
+_KEY_FOLLOWS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
+_STRUCTURE = re.compile(r'[{}"]|\\.', re.DOTALL)
+_COMPLETE_ENDS = "\"'”’]}"
+_DECODER = json.JSONDecoder(strict=False)  # a line feed inside a string is a small fault
+_DEEPEST, _LONGEST_REPAIR = 40, 20_000
+
+_COMMON = "final_answer final answer verdict winner choice decision result selection prediction"
+ANSWER_KEYS = {
+    "pairwise": f"{_COMMON} better better_option best best_option preferred preference selected selected_option option "
+    "pick vote better_prediction response conclusion judgment judgement preferred_option",
+    "ranking": f"final_ranking ranking ranked_options rankings rank order {_COMMON} response",
+    "scoring": f"final_score overall_score total_score score final_rating overall_rating rating quality_score overall "
+    f"grade {_COMMON} quality",
+}
+
+
+def object_with(text: str, key: str) -> Object | None:
+    """The one object of ``text`` that has ``key`` at its top level, or None.
+
+    Thoughts are left aside; code fences come before prose; a list that holds nothing but one object is that object.
+    Different values for the key in different objects are none.
+    """
+    said = without_thoughts(text).strip()
+    try:
+        whole = _DECODER.decode(said)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        if isinstance(whole, list) and len(whole) == 1:
+            whole = whole[0]
+        return whole if isinstance(whole, dict) and key in whole else None
+    fenced = _FENCE.findall(said) if "```" in said else []
+    for regions in (fenced, [said]):
+        found = [value for region in regions for _, _, value in objects(region) if key in value]
+        if found:
+            return found[-1] if all(other[key] == found[-1][key] for other in found) else None
+    return None
+
+
+def objects(text: str) -> Iterator[tuple[int, int, Object]]:
+    """Outermost objects in order, with where each begins and ends. Time grows with the length of ``text`` only."""
+    for start, end in _regions(text):
+        chunk = text[start : len(text) if end is None else end]
+        value = _decoded(chunk) if end is not None else None
+        if value is None and (end is not None or _could_be_whole(chunk)) and len(chunk) <= _LONGEST_REPAIR:
+            value = json_repair.loads(chunk) if end is not None or _KEY_FOLLOWS.match(chunk) else None
+        if isinstance(value, dict):
+            yield start, start + len(chunk), value
+
+
+def _regions(text: str) -> Iterator[tuple[int, int | None]]:
+    """Balanced braces, and an open one that nothing closes (None). Braces in double quotes do not count."""
+    depth, start, quoted = 0, 0, False
+    for mark in _STRUCTURE.finditer(text):
+        sign = mark[0]
+        if sign == '"':
+            quoted = not quoted and depth > 0
+        elif not quoted and sign == "{":
+            if not depth:
+                start = mark.start()
+            depth += 1
+            if depth > _DEEPEST:
+                return
+        elif not quoted and sign == "}" and depth:
+            depth -= 1
+            if not depth:
+                yield start, mark.end()
+    if depth:
+        yield start, None
+
+
+def _could_be_whole(chunk: str) -> bool:
+    """Whether a half-written object ends with a whole value: a number at its end may be the beginning of a longer."""
+    return chunk.rstrip()[-1:] in _COMPLETE_ENDS
+
+
+def _decoded(chunk: str) -> Any:
+    try:
+        return _DECODER.decode(chunk)
+    except (ValueError, RecursionError):
+        return None
+
+
+def answers(text: str, question_type: str) -> list[Marked]:
+    """The answers that JSON objects give under a key that names one."""
+    if "{" not in text:
+        return []
+    names = ANSWER_KEYS[question_type].split()
+    items = list(objects(text))
+    if question_type == "ranking" and len(items) > 1 and (order := _by_rank([value for *_, value in items])):
+        return [Marked(order, items[0][0], items[-1][1], "JSON")]
+    found = ((start, end, _answer_in(value, names)) for start, end, value in items)
+    return [Marked(answer, start, end, "JSON") for start, end, answer in found if answer is not None]
+
+
+def _by_rank(items: list[Object]) -> str | None:
+    """``[{"option": "A", "rank": 2}, …]`` as "B, A, …"."""
+    ranked = []
+    for item in items:
+        keys = {str(key).lower(): value for key, value in item.items()}
+        rank = next((keys[name] for name in ("rank", "position", "place") if name in keys), None)
+        option = next((keys[name] for name in _OPTION_KEYS if name in keys), None)
+        if not isinstance(rank, int) or not isinstance(option, str):
+            return None
+        ranked.append((rank, option))
+    return ", ".join(option for _, option in sorted(ranked)) if len(dict(ranked)) == len(ranked) else None
+
+
+_OPTION_KEYS = ("option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response")
+
+
+def _answer_in(value: Object, names: list[str]) -> str | None:
+    keys = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): key for key in value}
+    for name in names:
+        if name in keys:
+            return _phrase(value[keys[name]], names)
+    inner = [item for item in value.values() if isinstance(item, dict)]
+    return _answer_in(inner[0], names) if len(value) == len(inner) == 1 else None
+
+
+def _phrase(value: Any, names: list[str]) -> str:
+    """A JSON value as the words that a reader would say."""
+    if isinstance(value, dict):
+        return _answer_in(value, names) or "?"
+    if isinstance(value, list):
+        return ", ".join("?" if isinstance(item, list) else _phrase(item, names) for item in value)
+    return "?" if value is None or isinstance(value, bool) else str(value)

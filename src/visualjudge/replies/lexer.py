@@ -1,0 +1,161 @@
+"""A reply as a string of codes: one character for each word or mark that can matter for an answer.
+
+The grammars of ``choices``, ``rankings`` and ``scores`` are regular expressions over such strings: one rule holds for
+every language of the lexicon, and a reply is scanned once. ``lexicon.txt`` names the codes of words and marks. A
+capital from A to H is an option, ``#`` a number, ``Z`` a string of option letters (``BCA``), ``Q`` the same in lower
+case, ``X`` a string with a letter twice, ``x`` a single letter in lower case, ``w`` an unknown word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
+from importlib.resources import files
+from itertools import islice
+
+OPTIONS = frozenset("ABCDEFGH")
+GONE = "\0"
+"""Stands where a rewriting takes a code away, so that places can be followed back to the text."""
+
+_LATIN = "A-Za-zÀ-ÖØ-öø-ɏ\u1e00-\u1eff"
+_OTHER = "\u0370-\u060b\u060d-\u061a\u0620-\u0963\u0970-\u1dff"
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_DIGITS = {
+    code: chr(code - 0xFEE0) for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
+}
+_DIGITS |= {zero + digit: str(digit) for zero in (0x0660, 0x0966) for digit in range(10)}
+_ELISION = re.compile(r"(?:qu|[ldjcnsmt])['’](.+)", re.I)
+_NUMBER = re.compile(r"\d+(?:\.\d+|,\d{1,2})?")
+_LONGEST_MEMO = 20_000
+
+
+@cache
+def _lexicon() -> dict[str, str]:
+    """Word or mark to its code; where two kinds list a word, the first holds."""
+    lines = (files(__package__) / "lexicon.txt").read_text("utf-8").splitlines()
+    rows = [line.split(" : ", 1) for line in lines if line and not line.startswith("//")]
+    found: dict[str, str] = {}
+    for head, words in rows:
+        for word in words.split():
+            found.setdefault(word, "" if head[0] == "_" else head[0])
+    return found
+
+
+_WORD = rf"[{_LATIN}]+(?:['’][{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
+_NUMERAL = r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*(?:[-–][a-zA-Z]+)?|(?<![\w)\]/.])[-−–]\d+(?:[.,]\d+)*"
+_ASCII = re.compile(rf"[A-Za-z]+(?:'[A-Za-z]+|(?<=[a-z])-(?!to\b)[a-z]+)*|{_NUMERAL}|\n+|[^\s\w*`$\"'{{}}\[\]\\]")
+_DOTTED = re.compile(r"\b(?:e\.g\.|vs\.|i\.e\.)", re.I)
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """Words, numbers and marks; white space and emphasis (``**``, quotes, braces) are between tokens."""
+    phrases = sorted((word for word in _lexicon() if re.match(f"[{_CJK}]", word)), key=lambda word: (-len(word), word))
+    return re.compile(
+        rf"{_WORD}|{_NUMERAL}|\n+|(?=[{_CJK}])(?:{'|'.join(phrases)}|.)|[{_OTHER}]+"
+        r"|½|[^\s\w*`$\"'“”‘’{}\[\]\\]"
+    )
+
+
+class _Codes(dict[str, str]):
+    """The code of each token, remembered; ``numbers`` are words for numbers, where they count as such."""
+
+    def __init__(self, numbers: bool) -> None:
+        self.numbers = numbers
+
+    def __missing__(self, token: str) -> str:
+        if len(self) > _LONGEST_MEMO:
+            self.clear()
+        self[token] = code = self._code(token)
+        return code
+
+    def _code(self, token: str) -> str:
+        first, folded = token[0], token.lower()
+        if first == "\n":
+            return "\n"
+        if first.isdigit():
+            return "#" if _NUMBER.fullmatch(token) else _lexicon().get(folded, "w")
+        if len(token) > 1 and not first.isalpha():
+            return "w"
+        if OPTIONS.issuperset(token.upper()) and token.isascii():
+            code = self._letters(token, folded)
+            if code:
+                return code
+        code = _lexicon().get(folded)
+        if code == "0":
+            return "#" if self.numbers else "w"
+        if code is None:
+            code = self._elided(folded) if len(token) > 1 else ("w" if token.isalnum() else "")
+        return code
+
+    def _letters(self, token: str, folded: str) -> str | None:
+        if len(token) == 1:
+            return token if token.isupper() else "x"
+        if token.isupper():
+            return "Z" if len(set(token)) == len(token) else "X"
+        return None if folded in _lexicon() else "Q" if len(set(folded)) == len(folded) else "w"
+
+    def _elided(self, folded: str) -> str:
+        if folded.endswith(("n't", "n’t")):
+            return "z"
+        found = _ELISION.fullmatch(folded)
+        return _lexicon().get(found[1], "w") if found else "w"
+
+
+_CODES = {False: _Codes(False), True: _Codes(True)}
+
+
+class Scan:
+    """One reply, scanned: ``codes`` is its string, which :meth:`rewrite` simplifies step by step."""
+
+    def __init__(self, text: str, *, numbers: bool = False) -> None:
+        ascii_only = text.isascii()
+        self._text = text if ascii_only else text.translate(_DIGITS)
+        if "vs." in text or ".g." in text:
+            self._text = _DOTTED.sub(lambda match: match[0].replace(".", "").ljust(len(match[0])), self._text)
+        self._pattern = _ASCII if ascii_only else _token()
+        self._tokens = self._pattern.findall(self._text)
+        memo = _CODES[numbers]
+        self._of_tokens = [memo[token] for token in self._tokens]
+        self.codes = "".join(self._of_tokens)
+        self._steps: list[str] = []
+
+    def rewrite(self, needs: str, pattern: re.Pattern[str], by: str | Callable[[re.Match[str]], str]) -> None:
+        """Replace what matches by as many codes; those that are ``GONE`` are taken out. ``needs`` is in each match."""
+        if needs not in self.codes:
+            return
+        changed = pattern.sub(by, self.codes)
+        if changed != self.codes:
+            self._steps.append(changed)
+            self.codes = changed.replace(GONE, "")
+            self.__dict__.pop("_places", None)
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """The token of each code."""
+        places = [place for place, code in enumerate(self._of_tokens) if code]
+        for step in self._steps:
+            places = [place for place, code in zip(places, step, strict=True) if code != GONE]
+        return places
+
+    def token(self, at: int) -> str:
+        """The word or mark of the code at ``at``."""
+        return str(self._tokens[self._places[at]])
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the text the codes from ``start`` to ``end`` (exclusive) stand, as characters."""
+        first, last = self._places[start], self._places[max(start, end - 1)]
+        matches = islice(self._pattern.finditer(self._text), first, last + 1)
+        begin = next(matches)
+        stop = deque(matches, maxlen=1)
+        return begin.start(), (stop[0] if stop else begin).end()
+
+
+def sentences(codes: str) -> Iterator[re.Match[str]]:
+    """The sentences of a string of codes, with the mark that ends each."""
+    return _SENTENCE.finditer(codes)
+
+
+_SENTENCE = re.compile(r"([^.?\n]+)([.?\n]*)")

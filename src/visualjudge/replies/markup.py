@@ -1,0 +1,165 @@
+"""What surrounds an answer: thoughts, the question's own words, tags and boxes. Texts keep their length throughout, so
+that a place in what is left is a place in the reply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_NAMES = (
+    "think thinking thought thoughts reasoning reason rationale analysis scratchpad cot reflection seed:think plan "
+    "inner_monologue chain_of_thought"
+)
+_THOUGHT = re.compile(
+    rf"(?P<open><(?:{'|'.join(_NAMES.split())})>|<\|begin_of_thought\|>|◁think▷|\[think\]|<\|channel\|>(?:analysis|commentary)"
+    rf"|<unused94>thought)|</(?:{'|'.join(_NAMES.split())})>|<\|end_of_thought\|>|◁/think▷|\[/think\]"
+    r"|<\|channel\|>final(?:<\|message\|>)?|assistantfinal|<unused95>"
+)
+"""Marks of a model's thinking, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral; gpt-oss; MedGemma."""
+_MAY_THINK = re.compile(r"[<◁\[]|assistantfinal")
+_ANSWER = re.compile(
+    r"<(answer|final_answer|final|verdict|choice|output|solution|score|rating|ranking|winner|response|result)>"
+)
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>")
+_DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]")
+_TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>")
+_BREAK = re.compile(r"<br ?/?>")
+_LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|huge|displaystyle|quad|[,;!()\[\]])")
+_ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
+_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
+_ECHOES = (
+    "respond with the ranking as a single string of letters only",
+    "rank the predictions from best to worst",
+    "(best first, worst last). for example, bcaed",
+    "please answer with a or b",
+    "please answer with a single score from 0 to 10",
+    "score the quality of the prediction from 0 to 10",
+    "0 = random guessing",
+    "10 = best possible",
+    "for example, bcaed",
+)
+_MAY_ECHO = re.compile("respond with|rank the|please answer|score the quality|possible|bcaed|random")
+"""Sentences of the prompts. A model that repeats its question has said nothing by that."""
+_IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
+_LONGEST_BOX = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An answer that a reply marks as such: its text and where it stands."""
+
+    text: str
+    start: int
+    end: int
+    rule: str
+    opened: int = 0
+    """Where the mark itself begins."""
+
+
+def without_thoughts(text: str) -> str:
+    """The text with every thought blanked out, one that never ends included.
+
+    Chat templates often put the opening mark into the prompt, so that a reply has the closing one alone: then all
+    before it is thought, unless nothing follows.
+    """
+    if not _MAY_THINK.search(text):
+        return text
+    pieces, at, depth, begun = [], 0, 0, 0
+    lowered = text.lower()
+    for mark in _THOUGHT.finditer(lowered if len(lowered) == len(text) else text):
+        if mark["open"]:
+            if not depth:
+                pieces.append(text[at : mark.start()])
+                begun = mark.start()
+            depth = 1
+        else:
+            if not depth:
+                before = text[at : mark.start()]
+                keeps = not text[mark.end() :].strip()
+                pieces.append(before if keeps else " " * len(before))
+                begun = mark.start()
+            pieces.append(" " * (mark.end() - begun))
+            depth, at = 0, mark.end()
+    return "".join([*pieces, " " * (len(text) - begun) if depth else text[at:]])
+
+
+def without_echo(text: str) -> str:
+    """The text with the question's own words, and what stands before them, blanked out."""
+    lowered = text.lower()
+    if len(lowered) == len(text) and _MAY_ECHO.search(lowered):
+        ends = [at + len(echo) for echo in _ECHOES if (at := lowered.rfind(echo)) >= 0]
+        if ends:
+            stop = max(ends)
+            line = re.compile(r"[^\w\n]*(?:only)?[^\w\n]*").match(text, stop)
+            stop = line.end() if line else stop
+            text = " " * stop + text[stop:]
+    return _IMAGE_MARK.sub(_blank, text) if "<image>" in text or ". {" in text or ". [" in text else text
+
+
+def marked(text: str) -> list[Marked]:
+    """The answers that a reply marks: ``\\boxed{B}``, ``<answer>B</answer>``, ``[[B]]``; the last kind first found."""
+    for finder in (_boxed, _tagged, _doubled):
+        found = list(finder(text))
+        if found:
+            return found
+    return []
+
+
+def plain(text: str) -> str:
+    """Without code fences, tags and LaTeX commands."""
+    if "\\" in text or "&" in text:
+        text = _ABOVE.sub(lambda match: ">".center(len(match[0])), text)
+        text = _LATEX.sub(_blank, text).replace("\\n", " \n")
+    if "<" in text:
+        text = _TAG.sub(_blank, _BREAK.sub(lambda match: "\n".ljust(len(match[0])), text))
+    if "~~" in text:
+        text = _STRUCK.sub(_blank, text)
+    return _FENCE.sub(_blank, text) if "```" in text or "~~~" in text else text
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _boxed(text: str) -> Iterator[Marked]:
+    if "box" not in text:
+        return
+    for match in _BOX.finditer(text):
+        end = _closing(text, match.end()) if match[0].endswith("{") else text.find("<|", match.end())
+        if end > 0:
+            yield Marked(text[match.end() : end], match.end(), end, "box", match.start())
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the brace that stands before ``start`` is closed; -1 if not soon."""
+    depth = 1
+    for at in range(start, min(len(text), start + _LONGEST_BOX)):
+        if text[at] in "{}":
+            depth += 1 if text[at] == "{" else -1
+            if not depth:
+                return at
+    return -1
+
+
+def _tagged(text: str) -> Iterator[Marked]:
+    """Each ``<answer>…</answer>``; the closing tag of the last may be missing."""
+    if "<" not in text:
+        return
+    lowered = text.lower()
+    lowered = lowered if len(lowered) == len(text) else text
+    found = list(_ANSWER.finditer(lowered))
+    for tag in found:
+        if tag[1] == found[0][1]:
+            end = lowered.find(f"</{tag[1]}>", tag.end(), tag.end() + _LONGEST_BOX)
+            if end >= 0 or tag is found[-1]:
+                end = end if end >= 0 else len(text)
+                yield Marked(text[tag.end() : end], tag.end(), end, "tag", tag.start())
+
+
+def _doubled(text: str) -> Iterator[Marked]:
+    if "[[" in text:
+        for match in _DOUBLE.finditer(text):
+            yield Marked(match[1], match.start(1), match.end(1), "double brackets", match.start())

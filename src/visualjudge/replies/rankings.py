@@ -1,0 +1,215 @@
+"""Which order of options a reply names, best first: strings of letters, chains, lists, places in prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from visualjudge.replies import choices
+from visualjudge.replies.choices import CONCLUDING, DECLARED, FINAL, ORDINALS, Claim
+from visualjudge.replies.lexer import GONE, Scan
+
+COMPARED = 1.0
+
+_O = "[A-H]"
+_LOWER_STRING = re.compile(r"(?:^|(?<=[:i(\n.=>kR]))Q(?=$|[\n.,)])")
+_ARROW = re.compile(r"[-=]{1,2}>|~")
+_SPELT, _SINGLE = re.compile(r"x(?:[,>\-]?x)+[.\n]*"), re.compile("x")
+_SECOND_BEST = re.compile("ob")
+_AGAIN = re.compile(r"([A-H])[,&]{1,2}(?=\1>)")
+_BETTER_THAN = re.compile(rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})")
+_WORSE_THAN = re.compile(rf"(?<={_O}),?[wi]{{0,2}}u[ta](?={_O})")
+_LINK = r"(?:[>,|\-\n]|,?&|,?&?[dm]{1,2})"
+_CHAIN = re.compile(rf"(?<![A-H=])(?:Z|{_O}(?:\([buo]\))?(?:{_LINK}?{_O}(?:\([buo]\))?)+|{_O}(?:<{_O})+)(?![A-H=])")
+_LEAD = re.compile(r"[^.\n?]{0,60}\Z")
+_UPWARD = re.compile(r"u[na,>\-tO]{0,3}b")
+_DOWNWARD = re.compile(r"b[na,>\-tO]{0,3}u|bo?,uo?")
+_BARRED = frozenset("zhfpqcWeT")
+_HEADED = re.compile(r"[kRmsb][^:]{0,12}:[nj]?\Z|[,)]:\Z")
+_LABELLED = re.compile(r"(?:[kRvb]|^[jsym]{0,3}i)[wnjaOrT]{0,4}[:i=r]{0,3}[njO:]{0,2}\Z")
+_TAIL = re.compile(r"\Z|[.\n,)rYsyR]|-(?!b|u)|\((?![^)A-H]{0,20}u|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u")
+_LISTED = re.compile(
+    rf"(?:(?<=\n)|^|(?<=[,.;:(|A-H]))[nRj]{{0,3}}(?:(#)[.):|\-=]{{0,2}}|(o)[n:,i\-]{{0,2}}|R(#):?)({_O})(?![A-H])"
+)
+_HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
+_PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
+_RANKED = re.compile(rf"({_O})[|:i\-(]{{1,2}}R?(#)(?![|/N])")
+_BEST_WORST = re.compile(
+    rf"({_O})[:,iI(OR=\-]{{0,3}}([buogK])(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:iO\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=$|[.,&\n)d])"
+)
+
+
+Placed = tuple[int, str, re.Match[str]]
+
+
+def prepare(scan: Scan, n_options: int) -> None:
+    """Name options in one way; a string of letters in lower case counts where it can be nothing else."""
+    letters = "ABCDEFGH"[:n_options]
+
+    def string(match: re.Match[str]) -> str:
+        return "Z" if "".join(sorted(scan.token(match.start()).upper())) == letters else "w"
+
+    scan.rewrite("Q", _LOWER_STRING, string)
+    scan.rewrite("", _ARROW, lambda match: GONE * (len(match[0]) - 1) + ">")
+    if _SPELT.fullmatch(scan.codes):
+        scan.rewrite("x", _SINGLE, lambda match: scan.token(match.start()).upper())
+    choices.prepare(scan, max(n_options, 3))
+    scan.rewrite("o", _SECOND_BEST, f"o{GONE}")
+    scan.rewrite("", _BETTER_THAN, lambda match: ">" + GONE * (len(match[0]) - 1))
+    scan.rewrite("u", _WORSE_THAN, lambda match: "<" + GONE * (len(match[0]) - 1))
+    scan.rewrite(">", _AGAIN, lambda match: GONE * len(match[0]))
+
+
+def claims(scan: Scan, n_options: int) -> Iterator[Claim]:
+    """What a reply to a ranking question states."""
+    letters = sorted("ABCDEFGH"[:n_options])
+    for found in (_chains(scan), _lists(scan, n_options), _places(scan, n_options)):
+        for claim in found:
+            if sorted(str(claim.value)) == letters:
+                yield claim
+
+
+def cause(codes: str) -> str:
+    """Why a reply without a claim gives no order."""
+    if "e" in codes or "A=B" in codes:
+        return "tie"
+    return "several answers" if "X" in codes or len(re.findall(_O, codes)) > 1 else "no answer"
+
+
+def _chains(scan: Scan) -> Iterator[Claim]:
+    """``BCA``, ``B > C > A``, "B, then C, then A", "C is better than B, which is better than A"."""
+    codes = scan.codes
+    for chain in _CHAIN.finditer(codes):
+        lead = codes[max(0, chain.start() - 60) : chain.start()]
+        lead = lead[max(lead.rfind("."), lead.rfind("\n"), lead.rfind("?")) + 1 :]
+        if (
+            lead[:1] in "zc"
+            and lead
+            and codes[chain.start() - len(lead) - 1 : chain.start() - len(lead)] not in ("", "\n")
+        ):
+            continue
+        after = codes[chain.end() : chain.end() + 30]
+        if not _TAIL.match(after) or re.match(r"[^\n.]{0,30}\?", after):
+            continue
+        said = chain[0]
+        if ">" in said and set(said) & set(",|&-d"):
+            continue
+        letters = scan.token(chain.start()).upper().replace("-", "") if said == "Z" else "".join(re.findall(_O, said))
+        level = _level(lead, said, whole=re.fullmatch(r"[\n.\-)(R]*", after[:1]) is not None)
+        if "(" in said and (said[1:4] != "(b)" or said.count("(b)") > 1 or "(u)" in said[:-3]):
+            continue
+        if "(" in said:
+            level = level or DECLARED
+        if level is None or ("n:" in lead and letters == "".join(sorted(letters))):
+            continue
+        upward = bool(_UPWARD.search(lead))
+        if upward and ">" in said:
+            continue
+        yield Claim(letters[::-1] if upward or "<" in said else letters, level, chain.start(), chain.end(), "chain")
+
+
+def _level(lead: str, said: str, *, whole: bool) -> float | None:
+    """How surely a chain is the answer, by what stands before it in its sentence; None if it is not one."""
+    directed = bool(_UPWARD.search(lead) or _DOWNWARD.search(lead))
+    clause = re.split(r"[,;]", lead)[-1] if not directed else lead
+    if "q" in lead or "f" in lead:
+        return None
+    if (_BARRED.intersection(clause) and not re.fullmatch(r"(?:z,)?c,?", lead)) or ("u" in clause and not directed):
+        return None
+    weight = CONCLUDING if "s" in lead or "y" in lead or ">" in lead[-1:] else 0.0
+    weight += FINAL - DECLARED if "m" in lead else 0.0
+    if (
+        re.fullmatch(r"(?:z,)?c,?", lead)
+        or lead.rstrip("j" if said == "Z" else "nj") in ("", "-", "(")
+        or lead[-1:] == ">"
+    ):
+        return DECLARED + weight if whole or said == "Z" or ">" in said else None
+    if ":" in lead[-3:]:
+        return DECLARED + weight if directed or _HEADED.search(lead) else None
+    if _LABELLED.search(lead) or directed:
+        return DECLARED + weight
+    if said == "Z" and lead[-1:] == ",":
+        return COMPARED + weight
+    return COMPARED + weight if set(said) & set(">d") and "w" not in lead.rpartition(",")[2] else None
+
+
+def _lists(scan: Scan, n_options: int) -> Iterator[Claim]:
+    """Numbered lines, ordinals, a table of ranks."""
+    codes = scan.codes
+    found = []
+    for match in _LISTED.finditer(codes):
+        at = match.start(1) if match[1] else match.start(2) if match[2] else match.start(3)
+        place = _place(scan, at, n_options)
+        if place:
+            found.append((place, match[4], match))
+    claim = _listed(codes, found, n_options)
+    if claim is None:
+        for pattern in (_PLACED, _RANKED) if "R" in codes or "o" in codes else ():
+            pairs = [(_place(scan, m.start(2), n_options), m[1], m) for m in pattern.finditer(codes)]
+            claim = claim or _listed(codes, [pair for pair in pairs if pair[0]], n_options)
+    if claim is None and _DOWNWARD.search(codes):
+        rows = [(number, match[1], match) for number, match in enumerate(_HEADED_LINE.finditer(codes), 1)]
+        claim = _listed(codes, rows, n_options)
+    if claim:
+        yield claim
+
+
+def _listed(codes: str, found: list[Placed], n_options: int) -> Claim | None:
+    if len(found) != n_options or sorted(place for place, *_ in found) != list(range(1, n_options + 1)):
+        return None
+    ordered = sorted(found, key=lambda row: row[0])
+    letters = "".join(letter for _, letter, *_ in ordered)
+    first, last = found[0][2], found[-1][2]
+    counted_down = found[0][0] != 1 and first[0][0] == "#"
+    ends = [match.end() for *_, match in found]
+    stops = [match.start() for *_, match in found[1:]] + [len(codes)]
+    rests = [codes[end:stop].split("\n")[0] for end, stop in zip(ends, stops, strict=True)]
+    told = any(rest.strip(".\n)(,") for rest in rests)
+    head = codes[: first.start()]
+    enumerated = told and letters == "".join(sorted(letters)) and all(rest[:1] == ":" for rest in rests)
+    if counted_down or (enumerated and not re.search(r"[Rb]", head)):
+        return None
+    for (place, *_), rest in zip(found, rests, strict=True):
+        if (place != 1 and "b" in rest[:4] and "bt" not in rest) or (place != n_options and "u" in rest[:4]):
+            return None
+    if _UPWARD.search(head[-40:]):
+        letters = letters[::-1]
+    return Claim(letters, DECLARED - CONCLUDING, first.start(), last.end(), "list")
+
+
+def _place(scan: Scan, at: int, n_options: int) -> int:
+    token = scan.token(at).lower()
+    if token.isdigit():
+        return int(token)
+    if token in ("last", "最后"):
+        return n_options
+    return 2 if token == "middle" and n_options == 3 else ORDINALS.get(token, 0)
+
+
+def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
+    """ "B is best, followed by A, and C is the worst"."""
+    codes = scan.codes
+    if "uo" in codes:  # "worst first"
+        return
+    places: dict[str, int] = {}
+    start = end = last = 0
+    for match in _BEST_WORST.finditer(codes):
+        if match[6]:
+            follows = "d" in match[5] or not set(match[5]) & set(".\n:")
+            letter, place = match[6], last + 1 if last and match.start() == end and follows else 0
+            if not place:
+                continue
+        else:
+            letter, code = match[1] or match[4], match[2] or match[3]
+            at = match.start(2) if match[2] else match.start(3)
+            place = {"b": 1, "g": 1, "u": n_options, "K": 2 if n_options == 3 else 0}.get(code) or _place(
+                scan, at, n_options
+            )
+        clause = codes[max(0, match.start() - 8) : match.start()]
+        if not place or _BARRED.intersection(re.split(r"[,.\n&]", clause)[-1]) or places.get(letter, place) != place:
+            return
+        places[letter], last = place, place
+        start, end = (match.start() if len(places) == 1 else start), match.end()
+    if sorted(places.values()) == list(range(1, n_options + 1)):
+        value = "".join(sorted(places, key=lambda letter: places[letter]))
+        yield Claim(value, COMPARED, start, end, "places")

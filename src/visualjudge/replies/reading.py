@@ -1,0 +1,161 @@
+"""From a reply to a value, or to the reason why there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from visualjudge.replies import choices, rankings, scores
+from visualjudge.replies.choices import BARE, COMPARED, CONCLUDING, Claim
+from visualjudge.replies.jsons import answers
+from visualjudge.replies.lexer import Scan
+from visualjudge.replies.markup import Marked, marked, plain, without_echo, without_thoughts
+from visualjudge.replies.refusals import is_refusal
+
+QuestionType = Literal["pairwise", "ranking", "scoring"]
+Status = Literal["ok", "unparseable", "refusal", "truncated"]
+Cause = Literal["tie", "several answers", "no answer", "hedge", "other scale", "cut", "declined"]
+FAILED = "Failed"
+TIE, BOTH_BAD = "tie", "both_bad"
+_GRAMMARS = {"pairwise": choices, "ranking": rankings, "scoring": scores}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read.
+
+    ``value`` is a letter, a string of letters, a number from 0 to 10, ``"tie"`` or ``"both_bad"`` where these are
+    allowed, or ``"Failed"``; ``status`` tells which failure and ``cause`` why. ``span`` is where in the reply the
+    answer stands (characters, end exclusive) and ``rule`` the rule that read it.
+    """
+
+    value: str | float
+    status: Status
+    cause: Cause | None = None
+    span: tuple[int, int] | None = None
+    rule: str | None = None
+
+
+def read_reply(
+    text: str,
+    question_type: QuestionType,
+    n_options: int = 2,
+    *,
+    finish_reason: str = "stop",
+    ties: Collection[str] = (),
+) -> Reading:
+    """The value that a reply states.
+
+    Parameters
+    ----------
+    text
+        The reply as it came, thoughts and markup included.
+    question_type
+        ``"pairwise"``, ``"ranking"`` or ``"scoring"``.
+    n_options
+        How many options a ranking has.
+    finish_reason
+        ``"length"`` makes any reply ``truncated``: what was cut off may have said otherwise. ``"refusal"`` makes it a
+        refusal.
+    ties
+        Which of ``"tie"`` and ``"both_bad"`` the question allows as answers. A tie that is not allowed is
+        ``unparseable`` with cause ``"tie"``.
+
+    Returns
+    -------
+    Reading
+        The most trusted statement: an answer marked as such (``\\boxed{B}``, ``<answer>``, ``[[B]]``, JSON), then a
+        declared one ("Answer: B"), then a comparison ("B is better"). Two that contradict each other are none.
+    """
+    if question_type not in _GRAMMARS:
+        raise ValueError(f"question_type must be one of {', '.join(_GRAMMARS)}, got {question_type!r}")
+    if finish_reason == "length":
+        return Reading(FAILED, "truncated", "cut")
+    if finish_reason == "refusal":
+        return Reading(FAILED, "refusal", "declined")
+    said = without_echo(without_thoughts(text))
+    found = _marked(said, question_type, n_options) or _stated(plain(said), question_type, n_options, 0)
+    if found.status == "ok" and found.value in (TIE, BOTH_BAD) and found.value not in ties:
+        return Reading(FAILED, "unparseable", "tie", found.span, found.rule)
+    if found.status == "ok":
+        return found
+    if is_refusal(said):
+        return Reading(FAILED, "refusal", "declined")
+    if not said.strip() and text.strip():
+        return Reading(FAILED, "unparseable", "cut")
+    return found
+
+
+def _marked(text: str, question_type: QuestionType, n_options: int) -> Reading | None:
+    """What the answers say that are marked as such; None where none is marked."""
+    marks = marked(text) or answers(text, question_type)
+    if not marks:
+        return None
+    if any(_turned(text[max(0, mark.opened - 80) : mark.opened]) for mark in marks if not set(">=") & set(mark.text)):
+        return Reading(FAILED, "unparseable", "several answers")
+    readings = [_of_mark(mark, question_type, n_options) for mark in marks]
+    values = {reading.value for reading in readings}
+    if len(values) == 1:
+        return readings[-1]
+    return Reading(FAILED, "unparseable", "several answers")
+
+
+_TURNED = re.compile(r"(?:[uW][kRn]{0,3}|u[na,>\-tO]{0,3}b)[i:]{0,3}$")
+
+
+def _turned(lead: str) -> bool:
+    """Whether the words before a mark make it the worse one: "Worse: \\boxed{A}", "Worst to best: \\boxed{ABC}"."""
+    return bool(_TURNED.search(Scan(plain(lead)).codes))
+
+
+def _of_mark(mark: Marked, question_type: QuestionType, n_options: int) -> Reading:
+    tie = _TIE.fullmatch(mark.text.strip()) if question_type == "pairwise" else None
+    if tie:
+        return Reading(
+            BOTH_BAD if tie["bad"] or tie["bad2"] else TIE, "ok", span=(mark.start, mark.end), rule=mark.rule
+        )
+    found = _stated(plain(mark.text), question_type, n_options, mark.start)
+    if found.status != "ok":
+        return found
+    span = (mark.start, mark.end)
+    return Reading(found.value, "ok", span=found.span if mark.rule != "JSON" else span, rule=mark.rule)
+
+
+def _stated(text: str, question_type: QuestionType, n_options: int, offset: int) -> Reading:
+    grammar = _GRAMMARS[question_type]
+    scan = Scan(text, numbers=question_type == "scoring")
+    grammar.prepare(scan, n_options)
+    best = decided(list(grammar.claims(scan, n_options)), scan.codes)
+    if isinstance(best, Claim):
+        begin, end = scan.span(best.start, best.end)
+        return Reading(best.value, "ok", span=(offset + begin, offset + end), rule=best.rule)
+    return Reading(FAILED, "unparseable", grammar.cause(scan.codes) if best == "no answer" else best)
+
+
+_TIE = re.compile(
+    r"A\s*[=~]\s*B(?:\s*=\s*(?:good|(?P<bad>bad)))?|tie|tied|equal|draw|same|both(?: are)?(?: equal| good)?"
+    r"|(?P<bad2>both(?:[ _]are)?[ _]bad|neither)",
+    re.I,
+)
+"""A tie, marked as the answer; the forms with a quality are GenAI-Bench's."""
+_RETRACTION = re.compile(r"(?:^|[.\n,(?y\-])[zy]{0,2}c|(?:^|[.\n?])z,")
+
+
+def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
+    """The claim to trust: of the surest ones, if they say one thing and nothing takes it back later."""
+    if not claims:
+        return "no answer"
+    first = min(claim.start for claim in claims)
+    taken_back = max((match.start() for match in _RETRACTION.finditer(codes, first)), default=-1)
+    if taken_back >= 0:
+        claims = [claim for claim in claims if claim.end > taken_back + 2]
+        if not claims:
+            return "several answers"
+    level = max(claim.level for claim in claims)
+    best = [claim for claim in claims if claim.level == level]
+    agreed = len({claim.value for claim in best}) == 1
+    weight = COMPARED if level < BARE else COMPARED + CONCLUDING
+    later = (claim for claim in claims if claim.start >= best[-1].end and claim.level >= weight)
+    return best[-1] if agreed and all(claim.value == best[-1].value for claim in later) else "several answers"
