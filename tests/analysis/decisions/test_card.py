@@ -12,6 +12,7 @@ from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import Card, card_of
 from visualjudge.analysis.decisions.checks import read_thresholds
+from visualjudge.analysis.decisions.opening import opening_of
 from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.analysis.decisions.system import system
 from visualjudge.analysis.statistics.systems import image_sums, system_agreement
@@ -175,3 +176,11 @@ def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
     rows = np.indices(truth.shape)
     found = system_agreement(image_sums(np.full(80, 5.0), truth.ravel(), rows[1].ravel(), rows[0].ravel(), 4))
     assert found is not None and (found.tau_b.value, found.pair_order.value) == (0.0, 0.5)
+
+
+def test_a_report_opens_with_the_answer_of_every_judge() -> None:
+    found = opening_of(_card(World.of(20, 3), 0.5))
+    assert found.sentences[0].startswith("judge: ")
+    assert found.table.columns == ("Check", "judge") and len(found.table.rows) == 6
+    assert "May I rank my models" in found.html() and "<table>" in found.html()
+    assert found.sentences[0] in found.markdown()

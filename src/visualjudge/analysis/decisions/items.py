@@ -82,8 +82,9 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         spread=pl.mean_horizontal(columns["spread"]).fill_null(0.0) + _between(columns["said"]),
     )
     names = tuple(sorted(merged["source"].unique().to_list()))
-    place = {name: i for i, name in enumerate(names)}
-    images = {name: i for i, name in enumerate(sorted(merged["image"].unique().to_list()))}
+
+    def codes(column: str) -> IntArray:
+        return np.asarray(merged[column].rank("dense").cast(pl.Int64).to_numpy() - 1, dtype=np.int64)
 
     def floats(column: str) -> FloatArray:
         return np.asarray(merged[column].cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=float)
@@ -94,8 +95,8 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         tuple(merged["item"].to_list()),
         tuple(merged["annotation"].to_list()),
         merged["option"].cast(pl.Int64).to_numpy(),
-        np.array([place[name] for name in merged["source"]], dtype=np.int64),
-        np.array([images[name] for name in merged["image"]], dtype=np.int64),
+        codes("source"),
+        codes("image"),
         floats("said"),
         floats("truth"),
         floats("spread"),

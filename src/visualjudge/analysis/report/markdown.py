@@ -8,6 +8,7 @@ from typing import TypeVar
 from visualjudge.analysis import columns, words
 from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.columns import ACCURACY, Table
+from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import Cell, JudgeResult
 
 Row = TypeVar("Row")
@@ -57,7 +58,7 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
 def markdown(analysis: Analysis) -> str:
     """The whole report."""
     results = analysis.results
-    parts = ["# Judge report\n", *(f"**{_cell(line)}**\n" for line in results.warnings)]
+    parts = ["# Judge report\n", opening(analysis).markdown(), *(f"**{_cell(line)}**\n" for line in results.warnings)]
     for judge in results.judges:
         left = words.unfinished(judge)
         parts += [f"**{_cell(judge.name)}: {left}**\n"] if left else []

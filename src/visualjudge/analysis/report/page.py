@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 import visualjudge
 from visualjudge.analysis import words
 from visualjudge.analysis.analyse import Analysis
+from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.report import charts
 from visualjudge.analysis.report.disagreements import worst
 
@@ -94,6 +95,7 @@ def context(analysis: Analysis) -> dict[str, Any]:
         return lambda judge: function(known[judge["judge"]])
 
     return {
+        "opening": opening(analysis).html(),
         "headline": of(words.headline),
         "leanings": of(words.leanings),
         "unfinished": of(words.unfinished),

@@ -1,0 +1,49 @@
+"""What a report opens with: may I rank my models with these judges? A sentence a judge, and the checks side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from visualjudge.analysis.analyse import Analysis
+from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
+from visualjudge.analysis.decisions.card_page import LABELS, STATES
+from visualjudge.analysis.decisions.pages import Table, number
+
+TITLE = "May I rank my models with this judge?"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The answer of every judge, and the table of their checks."""
+
+    sentences: tuple[str, ...]
+    table: Table
+
+    def html(self) -> str:
+        """A section of a page; names are escaped."""
+        lines = "".join(f"<p><strong>{escape(line)}</strong></p>" for line in self.sentences)
+        return f'<section id="answer"><h2>{TITLE}</h2>{lines}<div class="wide">{self.table.html()}</div></section>'
+
+    def markdown(self) -> str:
+        """The same in Markdown."""
+        lines = "\n\n".join(line.replace("<", "&lt;").replace("|", "\\|") for line in self.sentences)
+        return f"## {TITLE}\n\n{lines}\n\n{self.table.markdown()}"
+
+
+def opening(analysis: Analysis) -> Opening:
+    """The opening of a report on ``analysis``."""
+    return opening_of(card_of(analysis))
+
+
+def opening_of(card: Card) -> Opening:
+    """The opening from a card that is there already."""
+    names = [line.name for line in card.judges[0].checks] if card.judges else []
+    rows = tuple((LABELS[name], *(_cell(judge, name) for judge in card.judges)) for name in names)
+    columns = ("Check", *(judge.judge for judge in card.judges))
+    return Opening(tuple(judge.answer for judge in card.judges), Table(columns, rows))
+
+
+def _cell(judge: JudgeCard, name: str) -> str:
+    line = next(line for line in judge.checks if line.name == name)
+    return STATES[line.state] if line.value is None else f"{STATES[line.state]} ({number(line.value, 2)})"
