@@ -14,6 +14,7 @@ from visualjudge.analysis.statistics.systems import (
     SystemAgreement,
     contrast,
     fair_judge,
+    fair_reference,
     image_sums,
     system_agreement,
 )
@@ -68,8 +69,9 @@ def _kind(study: Study, run: int, kind: str, own: tuple[str, ...]) -> KindOfSyst
     found = items(study, kind, (run,))
     if len(found.names) < 2:
         return None
-    fair = fair_judge(found.said, found.level)
-    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names), fair=fair)
+    rows = (found.source, found.image, len(found.names))
+    fair = fair_reference(found.said, found.truth, found.level, *rows)
+    sums = image_sums(found.said, found.truth, *rows, fair=fair)
     agreement = system_agreement(sums, seed=study.seed)
     if agreement is None:
         return None
@@ -96,7 +98,7 @@ def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
     mine = np.array([name in own for name in found.names])
     if not mine.any() or mine.all():
         return None
-    fair = fair_judge(found.said, found.level)
+    fair = fair_judge(found.said, found.level, ~mine[found.source])
     group = mine[found.source].astype(np.int64)
     sums = image_sums(found.said, found.truth, group, found.image, 2, fair=fair)
     return contrast(sums)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from visualjudge.analysis.statistics.ranks import RankSet, rank_sets
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.records import BoolArray, FloatArray, IntArray
 from visualjudge.seeding import rng_for
 
 Interval = tuple[float, float]
@@ -75,25 +75,46 @@ class Sums:
     count: FloatArray
 
 
-def fair_judge(judged: FloatArray, level: FloatArray) -> FloatArray:
+def fair_judge(judged: FloatArray, level: FloatArray, reference: BoolArray | None = None) -> FloatArray:
     """What a judge of the same skill that knows no systems would say of (R,) items of true ``level``.
 
-    The judge's own mean at each level, over all systems: between the means of at most 12 groups of equal size, lines.
-    A judge that errs says less of the best and more of the worst than is true; that is not favour.
+    The judge's own mean at each level, over the rows of ``reference`` (None: all): between the means of at most 12
+    groups of equal size, lines. A judge that errs says less of the best and more of the worst than is true; that is
+    not favour.
     """
     kept = np.isfinite(judged) & np.isfinite(level)
-    out = np.full(judged.shape, np.nan)
-    if not kept.any():
-        return out
-    values, known = judged[kept], level[kept]
+    used = kept if reference is None else kept & reference
+    if not used.any():
+        return np.full(judged.shape, np.nan)
+    values, known = judged[used], level[used]
     groups = int(np.clip(known.size // LEAST_GROUP, 1, MOST_GROUPS))
     edges = np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1])) if groups > 1 else np.array([])
     which = np.unique(np.searchsorted(edges, known, side="left"), return_inverse=True)[1]
     count = np.bincount(which)
     knots, means = np.bincount(which, known) / count, np.bincount(which, values) / count
-    fitted = np.interp(known, knots, means)
-    out[kept] = fitted + (values - fitted).mean()
-    return out
+    centre = float((values - np.interp(known, knots, means)).mean())
+    return np.where(kept, np.interp(np.where(kept, level, 0.0), knots, means) + centre, np.nan)
+
+
+def fair_reference(
+    judged: FloatArray, true: FloatArray, level: FloatArray, system: IntArray, image: IntArray, systems: int
+) -> FloatArray:
+    """:func:`fair_judge` from the systems that are treated alike.
+
+    One favoured system raises the judge's mean at its level, and the others there would look disfavoured: the system
+    that stands out most is left out of the reference, as long as one does and at least half of them remain.
+    """
+    reference = np.ones(systems, dtype=bool)
+    while True:
+        fair = fair_judge(judged, level, reference[system])
+        sums = image_sums(judged, true, system, image, systems, fair=fair)
+        if sums.count.shape[0] < LEAST_IMAGES or reference.sum() - 1 < max(2, systems / 2):
+            return fair
+        favours = _favours(sums) if (sums.count.sum(0) > 0).all() else ()
+        sure = [s for s, found in enumerate(favours) if reference[s] and found.p is not None and found.p < 0.05]
+        if not sure:
+            return fair
+        reference[max(sure, key=lambda s: abs(favours[s].value))] = False
 
 
 def image_sums(
