@@ -184,3 +184,13 @@ def test_a_report_opens_with_the_answer_of_every_judge() -> None:
     assert found.table.columns == ("Check", "judge") and len(found.table.rows) == 6
     assert "May I rank my models" in found.html() and "<table>" in found.html()
     assert found.sentences[0] in found.markdown()
+
+
+def test_one_favoured_source_does_not_make_others_look_disfavoured() -> None:
+    world = World.of(80, 8)
+    questions = world.scoring_questions()
+    verdicts = scores_of(questions, 0.8, 1, bias={"model 6": 1.5})
+    main = system(study_of(questions, {"judge": verdicts}), 0).main
+    assert main is not None
+    flagged = [n for n, f in zip(main.names, main.found.favours, strict=True) if f.p is not None and f.p < 0.05]
+    assert flagged == ["model 6"]
