@@ -284,7 +284,25 @@ def test_a_foreign_or_torn_entry_is_written_anew(tmp_path: Path, torn: bytes) ->
     place.parent.mkdir(parents=True)
     place.write_bytes(torn)
     assert not run(client.ask(HELLO)).cached
-    assert json.loads(place.read_bytes())["text"] == "A"
+    assert json.loads(place.read_bytes())["reply"]["text"] == "A"
+
+
+def test_a_damaged_entry_is_asked_anew(tmp_path: Path) -> None:
+    inner = ScriptedClient(["Answer: A"])
+    client = Cached(inner, tmp_path)
+    run(client.ask(HELLO))
+    place = client.path(HELLO, 0)
+    place.write_bytes(place.read_bytes().replace(b"Answer: A", b"Answer: B"))
+    assert run(client.ask(HELLO)).text == "Answer: A"
+    assert len(inner.requests) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("")
+    client = Cached(ScriptedClient(["A"]), tmp_path / "file")
+    for repeat in range(3):
+        assert run(client.ask(Request((TextPart("x"),), repeat=repeat))).text == "A"
+    assert len(caplog.records) == 1
 
 
 # ---------------------------------------------------------------- smaller pictures

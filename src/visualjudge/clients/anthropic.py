@@ -115,12 +115,18 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
         If the body is no message.
     """
     try:
-        text = "".join(text_of(block["text"]) for block in body["content"] if block["type"] == "text")
+        text = "".join(text_of(block["text"]) for block in _list(body["content"]) if block["type"] == "text")
         finish = _FINISH.get(name_of(body.get("stop_reason")) or "end_turn", "other")
     except (KeyError, TypeError, AttributeError, ValueError):
         raise TransportError("the server's reply is no message", cause="no reply in body") from None
     usage, about_usage = _usage(body.get("usage"))
     return Reply(text, finish, usage, None, (*notes, *schema_notes(text, schema), *about_usage))
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("content must be a list of blocks")
+    return value
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:

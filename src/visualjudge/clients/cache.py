@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
 import weakref
 from dataclasses import asdict, replace
@@ -20,9 +21,12 @@ import orjson
 
 from visualjudge.atomic import write_bytes
 from visualjudge.clients.base import Alternative, Client, Identity, ImagePart, Part, Reply, Request, Token
+from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.wrapping import Wrapping
+from visualjudge.errors import RunError
 
-_FORMAT = 1
+_FORMAT = 2
+_log = logging.getLogger("visualjudge.clients")
 
 
 def default_cache_dir() -> Path:
@@ -59,6 +63,7 @@ class Cached(Wrapping):
     def __init__(self, inner: Client, directory: str | Path) -> None:
         super().__init__(inner)
         self.directory = Path(directory)
+        self._full = False
         self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
     def path(self, request: Request, attempt: int) -> Path:
@@ -78,19 +83,36 @@ class Cached(Wrapping):
             if kept is not None:
                 return kept
             reply = await self.inner.ask(request, attempt=attempt)
-            _write(path, reply)
+            self._keep(path, reply)
             return reply
+
+    def _keep(self, path: Path, reply: Reply) -> None:
+        """Write an entry; where that is not possible (a full disk, a folder that is read-only), go on without."""
+        if self._full:
+            return
+        try:
+            _write(path, reply)
+        except (RunError, OSError) as error:
+            self._full = True
+            _log.warning("replies are not kept from here on: %s", error)
 
 
 def _write(path: Path, reply: Reply) -> None:
-    write_bytes(path, orjson.dumps(asdict(reply)))
+    entry = orjson.dumps(asdict(reply))
+    write_bytes(path, orjson.dumps({"sha256": hashlib.sha256(entry).hexdigest(), "reply": orjson.Fragment(entry)}))
 
 
 def _read(path: Path) -> Reply | None:
-    """The entry, or None where there is none (or a foreign file in its place: it is written anew)."""
+    """The entry, or None where there is none, or a damaged or foreign file in its place: it is written anew."""
     try:
-        return replace(_reply(orjson.loads(path.read_bytes())), cached=True)
-    except (OSError, ValueError, TypeError, KeyError):
+        if path.stat().st_size > LARGEST_BODY:
+            return None
+        head, mark, rest = path.read_bytes().partition(b'","reply":')
+        entry = rest[:-1]
+        if not mark or head != b'{"sha256":"' + hashlib.sha256(entry).hexdigest().encode():
+            return None
+        return replace(_reply(orjson.loads(entry)), cached=True)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

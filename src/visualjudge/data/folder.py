@@ -184,9 +184,14 @@ class DataFolder:
         path = self.root / "images" / f"{task}.json"
         if not path.is_file():
             return {}
-        content = parsed(path.read_bytes(), f"images/{path.name}")
+        try:
+            content = parsed(path.read_bytes(), f"images/{path.name}")
+        except DataError as error:
+            content = error
         if not isinstance(content, dict):
-            raise DataError(f"images/{path.name}: is not a JSON object of image_id to record")
+            reason = str(content).partition(": ")[2] if isinstance(content, DataError) else "must be a JSON object"
+            self.problems.append(Problem(f"images/{path.name}", "the file", "records", reason))
+            return {}
         found: dict[str, tuple[ImageRecord | None, str]] = {}
         for image_id, raw in content.items():
             try:

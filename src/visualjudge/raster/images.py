@@ -28,6 +28,9 @@ except ImportError:  # no wheel for this platform: OpenCV writes PNG too, some t
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
 """Formats that are read. Others of Pillow's run programs (PostScript) or are no images of a data set."""
 _ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
+# check_pixels decides about sizes, and what Pillow notices in damaged metadata helps nobody who has a thousand files.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
@@ -223,10 +226,7 @@ def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Ima
     """
     name = name or (str(path) if isinstance(path, str | Path) else "the bytes")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # check_pixels decides
-            picture = Image.open(path, formats=FORMATS)
-        with picture:
+        with Image.open(path, formats=FORMATS) as picture:
             check_pixels("an image", picture.size[::-1])
             yield picture
     except FileNotFoundError:

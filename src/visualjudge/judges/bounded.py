@@ -1,0 +1,78 @@
+"""Reading replies within a budget: a degenerate reply of megabytes must not stop the event loop, nor the run.
+
+Short texts are read here and now. Longer ones are read by a process of their own, which is ended when its time is up;
+texts beyond the largest are not read at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from visualjudge.errors import RunError
+
+Result = TypeVar("Result")
+
+READ_AT_ONCE = 64 * 1024
+"""Characters that are read on the event loop: some 20 ms."""
+LONGEST_READ = 1024 * 1024
+"""Characters above which a reply is not read."""
+READ_WITHIN_S = 20.0
+"""Seconds that the reading of one reply may take."""
+
+
+class NotRead(RunError):
+    """A reply that was not read; ``cause`` is "too long" or "too slow to read"."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(f"the reply was not read: {cause}")
+        self.cause = cause
+
+
+async def read_bounded(read: Callable[..., Result], text: str, /, *args: Any, **options: Any) -> Result:
+    """``read(text, *args, **options)``, without blocking the event loop for longer than a few milliseconds.
+
+    Parameters
+    ----------
+    read
+        A function that can be imported by its name.
+
+    Raises
+    ------
+    NotRead
+        If ``text`` is longer than 1 MiB, or reading it takes longer than 20 s.
+    """
+    if len(text) > LONGEST_READ:
+        raise NotRead("too long")
+    if len(text) <= READ_AT_ONCE:
+        return read(text, *args, **options)
+    work = pickle.dumps((read, text, args, options))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        f"import sys; sys.path[:] = {sys.path!r}; from visualjudge.judges.bounded import _work; _work()",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        found, _ = await asyncio.wait_for(process.communicate(work), READ_WITHIN_S)
+    except TimeoutError:
+        raise NotRead("too slow to read") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise NotRead("too slow to read")
+    result: Result = pickle.loads(found)
+    return result
+
+
+def _work() -> None:
+    """In the process: read what the parent sends over the pipe, and send back what was found."""
+    read, text, args, options = pickle.load(sys.stdin.buffer)
+    sys.stdout.buffer.write(pickle.dumps(read(text, *args, **options)))

@@ -1,0 +1,101 @@
+"""One bad record costs one record: each case is built in a process of its own, with a limit on its memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from faults.malicious import TASKS, cases, good_folder
+
+GIB = 2**30
+SPOILT = ("UTF-16", "JSONL named .json", "no parquet", "images file of another kind")
+"""Cases that cost a whole file: another task must still be built."""
+WITHIN_S = 2.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    name: str
+    status: int
+    seconds: float
+    said: str
+    questions: int
+    problems: int
+
+
+def built(name: str) -> Ended:
+    """Build a data folder with one case in it, in a fork that may use one gibibyte more than it has."""
+    from visualjudge.dataset.build import Options, build
+
+    with tempfile.TemporaryDirectory() as place, (Path(place) / "log").open("w+") as log:
+        folder = good_folder(Path(place) / "data")
+        before = _content(folder)
+        cases()[name](folder)
+        touched = [task for task in TASKS if _content(folder)[task] != before[task]]
+        tasks = (*touched, "lowlevel-deblur") if name in SPOILT else tuple(touched)
+        begun = time.perf_counter()
+        child = os.fork()
+        if child == 0:
+            status = 3
+            try:
+                pages = int(Path("/proc/self/statm").read_text().split()[0])
+                limit = pages * resource.getpagesize() + GIB
+                resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+                done = build(folder, Path(place) / "out", Options(subsets=("encoding_analysis",), tasks=tasks))
+                log.write(json.dumps({"questions": done.questions, "problems": len(done.problems)}))
+                status = 0
+            except BaseException:
+                traceback.print_exc(file=log)
+            finally:
+                log.flush()
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        seconds = time.perf_counter() - begun
+        log.seek(0)
+        said = log.read()
+    counts = json.loads(said) if status == 0 else {"questions": 0, "problems": 0}
+    return Ended(name, status, seconds, said, **counts)
+
+
+def _content(folder: Path) -> dict[str, list[bytes]]:
+    """What the files of each task hold."""
+    return {task: [path.read_bytes() for path in sorted(folder.glob(f"*/{task}*"))] for task in TASKS}
+
+
+def prepared() -> float:
+    """Everything imported and warm, so that a fork's time is the case's; the seconds of a good build."""
+    return min(built_good() for _ in range(2))
+
+
+def built_good() -> float:
+    from visualjudge.dataset.build import Options, build
+
+    with tempfile.TemporaryDirectory() as place:
+        begun = time.perf_counter()
+        options = Options(subsets=("encoding_analysis",))
+        build(good_folder(Path(place) / "data"), Path(place) / "out", options)
+        return time.perf_counter() - begun
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+@pytest.mark.parametrize("part", range(4))
+def test_no_case_ends_a_build(part: int) -> None:
+    usual = prepared()
+    names = [name for name in list(cases())[part::4] if part == 0 or os.environ.get("VISUALJUDGE_SOAK")]
+    ended = [built(name) for name in names]
+    assert [(e.name, e.status, e.said[-600:]) for e in ended if e.status != 0] == []
+    assert [(e.name, round(e.seconds, 1)) for e in ended if e.seconds - usual > WITHIN_S] == []
+    assert [e.name for e in ended if not e.questions] == []
+
+
+def test_there_are_as_many_cases_as_were_tried() -> None:
+    assert len(cases()) >= 123

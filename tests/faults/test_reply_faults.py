@@ -1,0 +1,131 @@
+"""One bad reply costs one question: every fault of a server, by name, at every backend."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from faults.chaos import KEY, Chaos, chaos
+from visualjudge.clients import Request, RetryPolicy, TextPart, build_client
+from visualjudge.clients.base import Reply
+from visualjudge.clients.cache import Cached
+from visualjudge.clients.retry import Retrying
+from visualjudge.errors import ClientError
+
+BACKENDS = ["api", "vllm", "google", "anthropic"]
+ONCE = RetryPolicy(attempts=1)
+
+
+def opened(backend: str, server: Chaos, cache: Path, **options: Any) -> Cached:
+    url = f"{server.url}/v1" if backend in ("api", "vllm") else server.url
+    client = build_client(backend, model_name="m", base_url=url, api_key=KEY, timeout=1.5, **options)
+    return Cached(Retrying(client, ONCE), cache)
+
+
+async def outcome(client: Cached, name: str, **more: Any) -> Reply | ClientError:
+    try:
+        return await client.ask(Request((TextPart(f"FAULT<{name}>"),), **more))
+    except ClientError as error:
+        chain, seen = error, ""
+        while chain is not None:
+            seen += f"{chain!r} {vars(chain)}"
+            chain = chain.__cause__ or chain.__context__
+        assert KEY not in seen
+        return error
+
+
+async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientError]:
+    async with chaos(backend) as server:
+        client = opened(backend, server, cache)
+        try:
+            found = {}
+            names = [name for name in server.names if name != "one byte at a time"]
+            for batch in [names[k : k + 16] for k in range(0, len(names), 16)]:
+                found |= dict(
+                    zip(batch, await asyncio.gather(*(outcome(client, n, top_logprobs=2) for n in batch)), strict=True)
+                )
+            assert (await client.ask(Request((TextPart("good"),)))).text == "Answer: A"
+            return found
+        finally:
+            await client.aclose()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_fault_is_a_reply_or_a_typed_failure_that_can_be_written(backend: str, tmp_path: Path) -> None:
+    found = asyncio.run(all_outcomes(backend, tmp_path))
+    assert len(found) >= 105
+    for name, one in found.items():
+        if isinstance(one, Reply):
+            line = orjson.dumps([one.text, one.usage, one.notes, one.cause])
+            assert isinstance(one.text, str), name
+            assert all(0 <= count <= 10**12 for count in one.usage.values()), name
+        else:
+            line = str(one).encode()
+            assert "\n" not in str(one), name
+            assert len(line) < 1_500, name
+        assert KEY.encode() not in line, name
+        assert KEY[:-4].encode() not in line, name
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+    assert KEY.encode() not in written
+
+
+MALFORMED = [
+    "content is number", "content is object", "content is true", "content is bad parts", "finish reason is list",
+    "choices are null", "choices are object", "choices are text", "error with status 200: text",
+    "JSON: list", "JSON: deep", "JSON: invalid UTF-8", "JSON: lone surrogate", "gzip bomb", "an endless body", "br",
+    "307 to another host", "status 99", "half a body", "300 levels in content", "HTTP 400 with deep JSON",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", ["api", "anthropic"])
+def test_what_is_no_reply_is_a_failure_and_never_an_answer(backend: str, tmp_path: Path) -> None:
+    found = asyncio.run(all_outcomes(backend, tmp_path))
+    assert [name for name in MALFORMED if not isinstance(found[name], ClientError)] == []
+
+
+def test_what_is_a_good_reply_with_a_bad_margin_is_kept(tmp_path: Path) -> None:
+    found = asyncio.run(all_outcomes("api", tmp_path))
+    kept = [name for name in found if name.startswith(("usage", "logprobs"))]
+    assert [name for name in kept if getattr(found[name], "text", None) != "Answer: A"] == []
+    refused = [found[f"refusal is {kind}"] for kind in ("list", "object", "true")] + [found["content filter"]]
+    assert [one.finish_reason for one in refused if isinstance(one, Reply)] == ["refusal"] * 4
+
+
+@pytest.mark.parametrize("backend", ["api", "google", "anthropic"])
+def test_a_bomb_costs_no_more_memory_than_the_limit(backend: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with chaos(backend) as server:
+            client = opened(backend, server, tmp_path, largest_reply=2**20)
+            await outcome(client, "good enough")
+            tracemalloc.start()
+            begun = time.perf_counter()
+            assert isinstance(await outcome(client, "gzip bomb"), ClientError)
+            assert isinstance(await outcome(client, "an endless body"), ClientError)
+            assert time.perf_counter() - begun < 5
+            assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+            tracemalloc.stop()
+            await client.aclose()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("follow", "reached"), [(False, False), (True, True)])
+def test_a_redirect_is_followed_only_on_request_and_only_at_home(follow: bool, reached: bool, tmp_path: Path) -> None:
+    async def main() -> tuple[Any, Any]:
+        async with chaos("api") as server:
+            client = opened("api", server, tmp_path, follow_redirects=follow)
+            try:
+                return await outcome(client, "redirect to '/v1/again'"), await outcome(client, "307 to another host")
+            finally:
+                await client.aclose()
+
+    home, elsewhere = asyncio.run(main())
+    assert isinstance(home, ClientError)  # the fault redirects again and again; what matters is how often it was asked
+    assert isinstance(elsewhere, ClientError)
+    assert str(elsewhere).startswith("HTTP 307")
