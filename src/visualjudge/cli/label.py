@@ -36,11 +36,12 @@ def label(
     from visualjudge.analysis.decisions.label import label as draw
     from visualjudge.atomic import write_text
     from visualjudge.errors import UsageError
+    from visualjudge.spreadsheets import harmless
 
     if labels is not None and out.exists() and out.samefile(labels):
         raise UsageError(f"--out {out}: holds the labels that --labels names; choose another name")
     queue = draw(runs, n, kind=None if kind is None else kind.value, labels=labels, dataset=dataset, seed=seed)
-    write_text(out, queue.table().write_csv())
+    write_text(out, harmless(queue.table()).write_csv())
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     typer.echo(
         f"{out}: {n} of {queue.pool} items; fill in the column {column}, then visualjudge correct --labels {out}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Annotated, Any
 
@@ -89,7 +90,7 @@ def _root(
 def run() -> None:
     """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage."""
     try:
-        app()
+        _app_and_output()
     except UsageError as error:
         _say(error)
         sys.exit(2)
@@ -101,10 +102,20 @@ def run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except OSError as error:
-        if error.filename is None:
-            raise
-        print(f"visualjudge: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"visualjudge: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(1)
+
+
+def _app_and_output() -> None:
+    """The command, and what it printed: a full device shows only when the last of it is written."""
+    try:
+        app()
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter fails at its exit
+            raise
 
 
 def _say(error: VisualJudgeError) -> None:

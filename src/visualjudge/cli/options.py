@@ -72,10 +72,9 @@ def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
     """
     if variable is None:
         return None
-    key = os.environ.get(variable)
-    if not key:
-        raise UsageError(f"{option}: the environment variable {variable} is not set; it should hold the API key")
-    return key
+    from visualjudge.clients.secrets import key_from_environment
+
+    return key_from_environment(variable, option, os.environ)
 
 
 @dataclass(frozen=True, kw_only=True)

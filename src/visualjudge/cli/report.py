@@ -69,6 +69,7 @@ def _write(analysis: Analysis, out: Path | None, json: Path | None, format: Form
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
     from visualjudge.atomic import atomic_path, write_json, write_text
+    from visualjudge.spreadsheets import harmless
 
     if out is not None:
         write_text(out, html(analysis) if format is Format.html else markdown(analysis))
@@ -77,7 +78,7 @@ def _write(analysis: Analysis, out: Path | None, json: Path | None, format: Form
     if csv is not None:
         for name, table in analysis.tables.items():
             with atomic_path(csv / f"{name}.csv") as scratch:
-                table.write_csv(scratch)
+                harmless(table).write_csv(scratch)
 
 
 def _tell(analysis: Analysis) -> None:

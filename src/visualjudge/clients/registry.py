@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, V
 
 from visualjudge.clients.base import Client
 from visualjudge.clients.cache import Cached
+from visualjudge.clients.descriptors import within_limit
 from visualjudge.clients.limiter import Limited
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
@@ -137,7 +138,8 @@ def open_client(
     checked = _checked(config)
     policy = retry or (RetryPolicy(attempts=checked["attempts"]) if "attempts" in checked else RetryPolicy())
     backend: Client = build_client(**checked)
-    client: Client = Retrying(Limited(backend, concurrency or checked.get("concurrency", 32)), policy)
+    at_once = within_limit(concurrency or checked.get("concurrency", 32))
+    client: Client = Retrying(Limited(backend, at_once), policy)
     place = cache_dir or checked.get("cache_dir")
     if place:
         client = Cached(client, place)

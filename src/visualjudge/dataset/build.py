@@ -6,12 +6,9 @@ Everything is written into a folder beside the target, which takes the target's 
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,6 +22,7 @@ from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION
 from visualjudge.dataset.plan import CHUNK, Task, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
+from visualjudge.dataset.staging import staged as staged
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.tasks import task_named
@@ -102,31 +100,6 @@ def build(
         crew = min(workers, max(1, _records(folder, tasks) // CHUNK))
         with staged(target) as stage, open_engine(engine, crew if engine == "local" else workers) as running:
             return _fill(stage, folder, tasks, chosen, running, progress)
-
-
-@contextmanager
-def staged(target: Path) -> Iterator[Path]:
-    """A folder beside ``target`` that takes its name when the block ends well and is removed when it does not.
-
-    What a killed process left behind is removed by the next.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    for old in target.parent.glob(f".{target.name}.partial-*"):
-        if not _alive(old.name.rpartition("-")[2]):
-            shutil.rmtree(old, ignore_errors=True)
-    stage = target.parent / f".{target.name}.partial-{os.getpid()}"
-    stage.mkdir()
-    try:
-        yield stage
-        if target.exists():
-            old = stage.with_name(f".{target.name}.partial-{os.getpid()}-old")
-            target.rename(old)
-            stage.rename(target)
-            shutil.rmtree(old)
-        else:
-            stage.rename(target)
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _fill(
@@ -287,13 +260,3 @@ def _check_target(target: Path, force: bool) -> None:
         raise UsageError(f"{target}: exists already; --force replaces an older dataset")
     if not (target / META).is_file():
         raise UsageError(f"{target}: is not a dataset; it will not be replaced")
-
-
-def _alive(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ProcessLookupError, ValueError):
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import shutil
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -166,6 +168,7 @@ def _short_folder() -> str | None:
 def _begin(rows: bytes) -> None:
     """In a new worker: the pool is the parallelism, so OpenCV gets no threads; rows that the parent registered."""
     cv2.setNumThreads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     restore(pickle.loads(rows))
 
 
@@ -179,3 +182,11 @@ def _sendable(rows: tuple[tuple[str, Any, Any], ...]) -> bytes:
             f"registered rows cannot be sent to worker processes ({names}: {error}); define them in a module, "
             "or use --workers 1"
         ) from None
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for jobs for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

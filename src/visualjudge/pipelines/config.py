@@ -85,7 +85,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         plain = OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
     except FileNotFoundError:
         raise DataError(f"{file}: no such file") from None
-    except (YAMLError, UnicodeDecodeError, OSError) as error:
+    except (YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
         raise DataError(f"{file}: cannot be read as YAML: {' '.join(str(error).split())}") from None
     except OmegaConfBaseException as error:
         raise UsageError(f"{file}: {_first_line(error)}") from None

@@ -78,7 +78,7 @@ def _row(line: bytes, file: Path, number: int) -> Row | Problem:
     except orjson.JSONDecodeError as error:
         return Problem(str(file), where, "row", f"is not JSON: {error}")
     if isinstance(value, dict) and "key" in value:
-        where += f" ({value['key']})"
+        where += f" ({str(value['key'])[:80]})"
     try:
         row = RowFile.model_validate(value)
     except ValidationError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -15,7 +16,9 @@ Row = TypeVar("Row")
 
 
 def _cell(value: object) -> str:
-    return " ".join(str(value).split()).replace("|", "\\|")
+    """A text on one line in which neither HTML nor Markdown's own marks of a table act."""
+    line = html.escape(" ".join(str(value).split()), quote=False)
+    return line.replace("|", "\\|").replace("](", "]\\(")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -38,7 +41,7 @@ def _cells(title: str, cells: Iterable[Cell]) -> str:
 
 def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     left = words.unfinished(judge)
-    yield f"## {judge.name}\n\n" + (f"**{left}**\n\n" if left else "") + f"{words.headline(judge)}\n"
+    yield f"## {_cell(judge.name)}\n\n" + (f"**{left}**\n\n" if left else "") + f"{words.headline(judge)}\n"
     lines = [*filter(None, [words.failures(judge), *words.leanings(judge)]), *judge.problems]
     yield from (f"- {_cell(line)}" for line in [*lines, *words.other_warnings(judge)])
     yield "\n" + of(columns.PUBLISHED, [judge.pairwise.published])

@@ -1,0 +1,21 @@
+"""Tables for spreadsheet programs: no text is taken for a formula (OWASP, "CSV injection")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+def harmless(table: pl.DataFrame) -> pl.DataFrame:
+    """``table`` with an apostrophe before each text that a spreadsheet would compute; plain numbers stay."""
+    import polars as pl
+    import polars.selectors as select
+
+    text = select.string()
+    acts = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
+    return table.with_columns(pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep())

@@ -1,0 +1,49 @@
+"""A folder takes its name when it is whole; what a killed process left is put right by the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from visualjudge.dataset import staging
+from visualjudge.dataset.staging import staged
+from visualjudge.locks import FileLock
+
+
+def write(target: Path, text: str) -> None:
+    with staged(target) as stage:
+        (stage / "a").write_text(text)
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_an_older_folder_is_replaced_and_nothing_is_left(
+    tmp_path: Path, exchange: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not exchange:
+        monkeypatch.setattr(staging, "_exchanged", lambda one, other: False)
+    for text in ("old", "new"):
+        write(tmp_path / "out", text)
+    assert (tmp_path / "out/a").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_kill_between_the_renames_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".out.replaced-0123abcd").mkdir()
+    (tmp_path / ".out.replaced-0123abcd/a").write_text("old")
+    (tmp_path / ".out.partial-0123abcd").mkdir()
+    with pytest.raises(ZeroDivisionError), staged(tmp_path / "out"):
+        assert (tmp_path / "out/a").read_text() == "old"
+        1 / 0  # noqa: B018
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_whose_lock_is_held_is_left_alone(tmp_path: Path) -> None:
+    at_work = tmp_path / ".out.partial-0123abcd"
+    at_work.mkdir()
+    lock = FileLock(at_work)
+    write(tmp_path / "out", "mine")
+    assert at_work.exists()
+    lock.release()
+    write(tmp_path / "out", "again")
+    assert not at_work.exists()
