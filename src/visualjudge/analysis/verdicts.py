@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import polars as pl
@@ -14,11 +14,12 @@ from visualjudge.analysis.join import VERDICT_SCHEMA
 from visualjudge.analysis.questions import paused_collector
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import verdict_of
+from visualjudge.records import Status
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.tokens import token_counts
 
 BLOCK = 50_000
-STATUSES = frozenset({"ok", "unparseable", "refusal", "truncated", "api_error"})
+STATUSES = frozenset(get_args(Status))
 NUMBERS = frozenset({type(None), int, float})
 
 

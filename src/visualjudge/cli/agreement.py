@@ -14,15 +14,15 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def agreement(
     ratings: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             help="Ratings (.csv, .jsonl, .parquet), or a folder in VIEScore's layout.",
             show_default=False,
         ),
-    ],
+    ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="A rater that is a judge; all others are people.")] = None,
     run: Annotated[
-        list[Path] | None, typer.Option(help="A run whose scoring verdicts rate too (item = image).")
+        list[Path] | None, typer.Option(help="A run whose verdicts rate too: of a judge, or of people by rater.")
     ] = None,
     level: Annotated[str, typer.Option(help="Krippendorff's alpha: nominal, ordinal or interval.")] = "ordinal",
     json: Annotated[Path | None, typer.Option("--json", help="Where the figures go as JSON.")] = None,
@@ -35,12 +35,15 @@ def agreement(
     Ratings have the columns item, source, rater, dimension, score, one rating a row.
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
+
+    Example: visualjudge agreement --run runs/people --run runs/qwen
     """
     import polars as pl
     from rich.console import Console
 
     from visualjudge.analysis.columns import plain
     from visualjudge.analysis.people import agreement as figures
+    from visualjudge.analysis.raters import ratings_of_runs
     from visualjudge.analysis.ratings import read_ratings
     from visualjudge.atomic import write_json
     from visualjudge.errors import UsageError
@@ -48,11 +51,13 @@ def agreement(
     if level not in ("nominal", "ordinal", "interval"):
         raise UsageError(f"--level {level}: is nominal, ordinal or interval")
     tables, problems = [], []
-    for path in ratings:
+    for path in ratings or []:
         table, found = read_ratings(path)
         tables.append(table)
         problems += found
-    tables += [_run_table(folder) for folder in run or []]
+    if not ratings and not run:
+        raise UsageError("agreement needs ratings or a --run")
+    tables += [ratings_of_runs(run)] if run else []
     every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
         result = plain(figures(every, judge or (), level=level))  # type: ignore[arg-type]
@@ -77,14 +82,6 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> Any:
     cells = as_published(ratings, judges, scheme=scheme)
     typer.echo(published_table(cells, scheme).text())
     return published_json(cells, scheme)
-
-
-def _run_table(folder: Path) -> Any:
-    from visualjudge.analysis.load import load_study
-    from visualjudge.analysis.ratings import ratings_of_run
-
-    study = load_study([folder])
-    return ratings_of_run(study.joined[0], study.runs[0].name)
 
 
 def _show(result: Mapping[str, Any], console: Any) -> None:

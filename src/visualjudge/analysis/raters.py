@@ -1,0 +1,88 @@
+"""A people's run as ratings: each verdict belongs to the rater that its line names.
+
+Scores are ratings of the image's source, as those of a judge are. A pairwise choice is a rating of its question: 1
+where the first option as stored was chosen, 0 where the second was; a judge that was asked in both orders gets the
+mean. What a person could not tell is no rating, and a question that was asked a second time counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from visualjudge.analysis.join import Run
+from visualjudge.analysis.load import load_study
+from visualjudge.analysis.ratings import COLUMNS, ratings_of_run
+from visualjudge.runs.folder import RunFolder
+
+BACKEND = "people"
+CHOICE = "first option"
+"""The source of a rating that is a choice between two options."""
+_KEYS = ("id", "order", "repeat")
+
+
+def ratings_of_runs(folders: Sequence[str | Path]) -> pl.DataFrame:
+    """The verdicts of runs as ratings (COLUMNS and ``kind``): of people by rater, of other runs by judge.
+
+    Pairwise choices are among them where one of the runs is a people's run.
+
+    Raises
+    ------
+    DataError
+        If a run or its dataset cannot be read.
+    """
+    studies = [load_study([folder]) for folder in folders]
+    asked = any(_is_people(study.runs[0]) for study in studies)
+    tables = []
+    for study in studies:
+        run, joined = study.runs[0], study.joined[0]
+        if _is_people(run):
+            named = _first_answers(run, joined)
+            tables += [_scores(named), _choices(named, "person")]
+        else:
+            tables.append(ratings_of_run(joined, run.name))
+            tables += [_choices(joined.with_columns(rater=pl.lit(run.name)), "judge")] if asked else []
+    return pl.concat(tables, how="vertical")
+
+
+def _is_people(run: Run) -> bool:
+    return run.info.get("backend") == BACKEND
+
+
+def _first_answers(run: Run, joined: pl.DataFrame) -> pl.DataFrame:
+    """The usable verdicts with their rater, without those on questions asked a second time."""
+    assert run.folder is not None, "a run that was loaded has a folder"
+    rows = [
+        (v.id, v.order, v.repeat, str(v.extra.get("rater")), str(v.extra.get("purpose")))
+        for v in RunFolder(run.folder).verdicts().values()
+    ]
+    schema: dict[str, Any] = {"id": pl.String, "order": pl.String, "repeat": joined.schema["repeat"]}
+    raters = pl.DataFrame(rows, schema={**schema, "rater": pl.String, "purpose": pl.String}, orient="row")
+    typed = raters.with_columns(pl.col(name).cast(joined.schema[name]) for name in _KEYS)
+    return joined.join(typed, on=_KEYS, how="inner").filter(pl.col("parsed") & (pl.col("purpose") != "repeat"))
+
+
+def _scores(named: pl.DataFrame) -> pl.DataFrame:
+    """Scores as :func:`ratings_of_run` makes them, one table of all raters."""
+    parts = [ratings_of_run(part, str(rater)) for (rater,), part in named.group_by(["rater"], maintain_order=True)]
+    return pl.concat(parts).with_columns(kind=pl.lit("person")) if parts else ratings_of_run(named, "")
+
+
+def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Choices between two options, one rating a question and rater."""
+    pairs = named.filter(
+        (pl.col("kind") == "pairwise") & pl.col("parsed") & pl.col("text").cast(pl.String).is_in(["A", "B"])
+    )
+    dimension = pl.col("task").cast(pl.String) + "/pairwise"
+    return (
+        pairs.group_by(item=pl.col("id").cast(pl.String), rater="rater", dimension=dimension, maintain_order=True)
+        .agg(
+            score=(pl.col("text").cast(pl.String) == "A").mean(),
+            source=pl.lit(CHOICE).first(),
+            kind=pl.lit(kind).first(),
+        )
+        .select(*COLUMNS, "kind")
+    )
