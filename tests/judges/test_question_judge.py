@@ -203,3 +203,12 @@ def test_what_is_told_of_the_judge_names_mode_and_parameters(root: Path) -> None
     told: Any = QuestionJudge(ScriptedClient(["A"]), root, "json", retries=1, seed=3).describe()
     assert told["parameters"] == {"mode": "json", "retries": 1, "seed": 3}
     assert (told["backend"], told["model"]) == ("scripted", "scripted")
+
+
+def test_auto_asks_for_a_schema_with_the_reasons_before_the_answer(root: Path) -> None:
+    client = ScriptedClient(['{"reasoning": "A is better at edges", "answer": "B"}'])
+    verdict = asyncio.run(QuestionJudge(client, root, mode="auto")(Ask(question()))).verdict
+    schema = client.requests[0].schema
+    assert schema is not None
+    assert list(schema["properties"]) == ["reasoning", "answer"]
+    assert (verdict.value, verdict.extra["rule"]) == ("B", "JSON")

@@ -45,6 +45,7 @@ class ModeName(StrEnum):
     """How an answer is asked for."""
 
     text = "text"
+    auto = "auto"
     json = "json"
     logprobs = "logprobs"
 
@@ -69,7 +70,7 @@ def judge(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, images, tokens, cost; ask nothing.")] = False,
     mode: Annotated[
-        ModeName, typer.Option(help="text; json: ask for a schema; logprobs: weigh A against B.")
+        ModeName, typer.Option(help="text; auto: a schema where the server has it; json; logprobs: weigh A against B.")
     ] = ModeName.text,
     seed: Annotated[int | None, typer.Option(help="Sent to the server; seeds the baselines.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often to ask again where a reply cannot be read.")] = 0,

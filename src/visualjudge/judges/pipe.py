@@ -153,6 +153,8 @@ class ClientPipe:
     ) -> tuple[Value | None, list[Reply]]:
         """Ask, and ask again while ``read`` gives None, ``retries`` + 1 calls in all; every reply is returned.
 
+        A reply that a filter stopped is a refusal, whatever its text.
+
         Where a seed is set, each repeat moves it on: the same seed would bring the same reply.
         """
         replies: list[Reply] = []
@@ -160,7 +162,7 @@ class ClientPipe:
             reply = await self.client.ask(_moved_on(request, attempt), attempt=attempt)
             self._tell(reply)
             replies.append(reply)
-            value = read(reply.text)
+            value = None if reply.finish_reason == "refusal" else read(reply.text)
             if value is not None:
                 return value, replies
         return None, replies

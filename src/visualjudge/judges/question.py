@@ -21,7 +21,7 @@ from visualjudge.records import Question, Verdict
 from visualjudge.replies import read_reply
 from visualjudge.replies.logprobs import expected_score, probability_of_a
 
-Mode = Literal["text", "json", "logprobs"]
+Mode = Literal["text", "auto", "json", "logprobs"]
 LETTERS = "ABCDE"
 TOP_LOGPROBS = 20
 _WORTH_REPEATING = frozenset({"unparseable"})
@@ -32,13 +32,15 @@ def n_options(question: Question) -> int:
     return len(question.annotation_ids)
 
 
-def answer_schema(question: Question, *, whole: bool = False) -> dict[str, Any]:
-    """JSON schema of a reply that holds nothing but the answer; a score in tenths, or ``whole``."""
+def answer_schema(question: Question, *, whole: bool = False, reasons: bool = False) -> dict[str, Any]:
+    """JSON schema of a reply: the answer, after ``reasons`` if asked for; a score in tenths, or ``whole``."""
+    fields = {"reasoning": {"type": "string"}} if reasons else {}
+    properties = {**fields, "answer": _answer_rule(question, whole)}
     return {
         "title": f"{question.question_type}_answer",
         "type": "object",
-        "properties": {"answer": _answer_rule(question, whole)},
-        "required": ["answer"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 
@@ -81,7 +83,9 @@ class QuestionJudge:
     root
         The dataset's folder.
     mode
-        ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema is asked for beside it.
+        ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema of the answer is asked for beside
+        it. ``"auto"``: a schema with the reasons before the answer; a server that refuses it is asked in text for the
+        rest of the run, as its client notes.
         ``"logprobs"``: log-probabilities too, from which the probability of A and the expected score follow (the
         schema tells where the answer stands; scores are whole).
     retries
@@ -118,10 +122,15 @@ class QuestionJudge:
         return Request(
             tuple(parts),
             seed=None if self.seed is None else self.seed + ask.repeat,
-            schema=None if self.mode == "text" else answer_schema(ask.question, whole=self.mode == "logprobs"),
+            schema=self._schema(ask.question),
             top_logprobs=TOP_LOGPROBS if self.mode == "logprobs" else None,
             repeat=ask.repeat,
         )
+
+    def _schema(self, question: Question) -> dict[str, Any] | None:
+        if self.mode == "text":
+            return None
+        return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
 
     async def __call__(self, ask: Ask) -> Judged:
         """The verdict on one ask; whatever goes wrong with it is a verdict too."""

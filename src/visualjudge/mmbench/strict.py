@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from visualjudge.mmbench.option_texts import Mention, bare, mentions
 from visualjudge.mmbench.records import Reading
+from visualjudge.replies.markup import without_thoughts
 
 _OPEN, _CLOSE = r"[(\[{（【「\"'“‘*_`$]", r"[)\]}）】」\"'”’*_`$]"
 _HEAD = r"(?<![A-Za-z0-9_À-ÿ'’#&/\\-])"
@@ -85,8 +86,6 @@ _REFUSAL = re.compile(
     r"|无法|不能确定|抱歉|对不起|不知道",
     re.I,
 )
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S | re.I)
-_THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(r"<think(?:ing)?>", re.I), re.compile(r"</think(?:ing)?>", re.I)
 _SENTENCE = re.compile(r"[.!?。！？]\s+|\n+|[。！？]")
 _BLANKS, _EMPTY_LINES = re.compile(r"[^\S\n]+"), re.compile(r"\n\s*\n")
 _FULL_WIDTH = {code: chr(code - 0xFEE0) for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
@@ -149,10 +148,7 @@ class _View:
 
 def _spoken(reply: str) -> str:
     """What is said aloud: without the thoughts of a reasoning model; a thought that never ends leaves nothing."""
-    text = unicodedata.normalize("NFC", reply)
-    if _THOUGHT_ENDS.search(text):
-        text = _THOUGHT_ENDS.split(_THOUGHT.sub(" ", text))[-1]
-    opened = _THOUGHT_BEGINS.split(text)[0]
+    opened = without_thoughts(unicodedata.normalize("NFC", reply))
     narrow = _BLANKS.sub(" ", _EMPTY_LINES.sub("\n\n", opened))
     return narrow.translate(_FULL_WIDTH).strip()
 

@@ -9,11 +9,9 @@ case, ``X`` a string with a letter twice, ``x`` a single letter in lower case, `
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import islice
 
 OPTIONS = frozenset("ABCDEFGH")
 GONE = "\0"
@@ -115,8 +113,7 @@ class Scan:
         self._text = text if ascii_only else text.translate(_DIGITS)
         if "vs." in text or ".g." in text:
             self._text = _DOTTED.sub(lambda match: match[0].replace(".", "").ljust(len(match[0])), self._text)
-        self._pattern = _ASCII if ascii_only else _token()
-        self._tokens = self._pattern.findall(self._text)
+        self._tokens: list[str] = (_ASCII if ascii_only else _token()).findall(self._text)
         memo = _CODES[numbers]
         self._of_tokens = [memo[token] for token in self._tokens]
         self.codes = "".join(self._of_tokens)
@@ -142,15 +139,24 @@ class Scan:
 
     def token(self, at: int) -> str:
         """The word or mark of the code at ``at``."""
-        return str(self._tokens[self._places[at]])
+        return self._tokens[self._places[at]]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text the codes from ``start`` to ``end`` (exclusive) stand, as characters."""
         first, last = self._places[start], self._places[max(start, end - 1)]
-        matches = islice(self._pattern.finditer(self._text), first, last + 1)
-        begin = next(matches)
-        stop = deque(matches, maxlen=1)
-        return begin.start(), (stop[0] if stop else begin).end()
+        return self._offset(first), self._offset(last) + len(self._tokens[last])
+
+    def _offset(self, number: int) -> int:
+        """Where the token of this number begins: looked for from the nearer end, since answers stand there."""
+        if number < len(self._tokens) / 2:
+            at = 0
+            for token in self._tokens[:number]:
+                at = self._text.index(token, at) + len(token)
+            return self._text.index(self._tokens[number], at)
+        at = len(self._text)
+        for token in reversed(self._tokens[number:]):
+            at = self._text.rindex(token, 0, at)
+        return at
 
 
 def sentences(codes: str) -> Iterator[re.Match[str]]:

@@ -33,15 +33,37 @@ _OTHERS = re.compile(
     re.I,
 )
 _LONGEST = 20_000
+_MAY_DECLINE = re.compile(
+    "can(?:no|['’]| no)|unable|able to|sorry|apolog|won['’]|will not|could ?n|not (?:app|com)|access|ability|declin|refus|guideline"
+    "|polic|unfortun|incapab|regret|capabil|rejected|please|permitted|allowed"
+)
+_MAY_DECLINE_ELSEWHERE = (
+    "siento",
+    "no puedo",
+    "peux pas",
+    "suis pas",
+    "mir leid",
+    "kann ",
+    "dispiace",
+    "posso",
+    "maaf",
+    "tidak",
+)
 
 
 def is_refusal(text: str) -> bool:
     """Whether some sentence declines: ``cannot … help``, ``sorry … cannot``, a policy that forbids."""
     said = text[:_LONGEST]
-    if not said.isascii() and _OTHERS.search(said):
+    lowered = said.lower()
+    foreign = not said.isascii() or any(words in lowered for words in _MAY_DECLINE_ELSEWHERE)
+    if foreign and _OTHERS.search(said):
         return True
-    match = _ENGLISH.search(said)
+    hint = _MAY_DECLINE.search(lowered)
+    match = _ENGLISH.search(said, max(0, hint.start() - 80)) if hint else None
     if match is None:
-        return bool(_OTHERS.search(said))
-    sentence_end = re.compile(r"[.!?\n]|\Z").search(said, match.end())
+        return False
+    sentence_end = _SENTENCE_END.search(said, match.end())
     return not _UNDECIDED.search(said, match.start(), sentence_end.start() if sentence_end else len(said))
+
+
+_SENTENCE_END = re.compile(r"[.!?\n]")

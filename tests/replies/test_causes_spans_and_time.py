@@ -1,0 +1,77 @@
+"""Why a reply was not read, where an answer stands, ties, and time that grows with length only."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from visualjudge.replies import read_reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "cause"),
+    [
+        ("It's a tie.", "pairwise", "tie"),
+        ("[[A=B=Bad]]", "pairwise", "tie"),
+        ("The answer could be A.", "pairwise", "hedge"),
+        ("Answer: A, B", "pairwise", "several answers"),
+        ("A | B", "pairwise", "several answers"),
+        ("The image shows a dog.", "pairwise", "no answer"),
+        ("85/100", "scoring", "other scale"),
+        ("7 to 8", "scoring", "several answers"),
+        ("<think>B", "pairwise", "cut"),
+        ("I'm sorry, but I can't help with that.", "pairwise", "declined"),
+    ],
+)
+def test_what_is_not_read_has_a_cause(reply: str, kind: Any, cause: str) -> None:
+    reading = read_reply(reply, kind)
+    assert (reading.value, reading.cause) == ("Failed", cause)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "shown", "rule"),
+    [
+        ("A misses it.\n\n**Answer:** B", "pairwise", "Answer:** B", "label"),
+        ("<think>A</think> so \\boxed{B}", "pairwise", "B", "box"),
+        ("Good boxes. Score: 7/10", "scoring", "7/10", "label"),
+        ("I rank them B > A > C.", "ranking", "B > A > C", "chain"),
+    ],
+)
+def test_the_span_is_where_the_answer_stands(reply: str, kind: Any, shown: str, rule: str) -> None:
+    reading = read_reply(reply, kind, 3)
+    assert reading.span is not None
+    assert reply[slice(*reading.span)] == shown
+    assert reading.rule == rule
+
+
+def test_ties_are_values_where_the_question_allows_them() -> None:
+    allowed = ("tie", "both_bad")
+    assert read_reply("Verdict: [[A=B=Good]]", "pairwise", ties=allowed).value == "tie"
+    assert read_reply("Both are bad: [[A=B=Bad]]", "pairwise", ties=allowed).value == "both_bad"
+    assert read_reply("Model B is better: [[B>A]]", "pairwise", ties=allowed).value == "B"
+
+
+def test_an_unknown_question_type_is_named() -> None:
+    with pytest.raises(ValueError, match="got 'triple'"):
+        read_reply("A", "triple")  # type: ignore[arg-type]
+
+
+UNITS = (
+    "[", "{", '{"a":', "A ", "A > ", "A, ", ",", "so ", "not ", "a ", "1. ", "<think>", "<answer>", "\\boxed{", "(",
+    "answer ", "A is better and ", "7/", "选择", "I cannot ", "best ", "7 ", "[12, 34, 220, 310], ", "1. A\n", "[[A",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "ranking", "scoring"])
+@pytest.mark.parametrize("unit", UNITS)
+def test_time_grows_with_length_and_not_with_its_square(unit: str, kind: Any) -> None:
+    def seconds(length: int) -> float:
+        text = (unit * (length // len(unit) + 1))[:length]
+        begun = time.process_time()
+        read_reply(text, kind, 3)
+        return time.process_time() - begun
+
+    seconds(500)
+    assert seconds(8_000) < 10 * seconds(2_000) + 0.1
