@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -219,3 +220,19 @@ def test_file_name_that_would_be_too_long_ends_in_a_digest() -> None:
     names = {file_name("task", "ü" * 170 + end, "stem") for end in "ab"}
     assert len(names) == 2
     assert all(len(name.encode()) <= 200 for name in names)
+
+
+def test_images_are_shown_at_most_so_large_and_predictions_with_them(data: Path, dataset: Path, tmp_path: Path) -> None:
+    build(data, tmp_path / "out", replace(SMALL, max_side=48))
+    made = load_dataset(tmp_path / "out")
+    assert made.meta["options"]["max_side"] == 48
+    sizes = {read_rgb(path).shape[:2] for path in (tmp_path / "out/media").glob("*.png")}
+    assert max(max(size) for size in sizes) == 48
+    first = {q.annotation_ids: q for q in load_dataset(dataset).questions if q.encoding == "text_xyxy"}
+    for question in made.questions:
+        if question.encoding == "text_xyxy" and question.question_type == "scoring":
+            full, small = (json.loads(q.prompt[slice(*q.spans.options[0])].partition("\n")[2])
+                           for q in (first[question.annotation_ids], question))  # fmt: skip
+            for one, other in zip(full, small, strict=True):
+                assert np.allclose(np.array(one["bbox"]) / 2, other["bbox"], atol=1)
+    assert validate(tmp_path / "out")[1] == []

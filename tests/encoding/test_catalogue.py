@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import cv2
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +16,7 @@ from visualjudge.encoding.context import context_image
 from visualjudge.encoding.cost import gemini_tokens, openai_tokens, qwen_tokens
 from visualjudge.encoding.encoded import Encoded
 from visualjudge.encoding.grid import grid_of
-from visualjudge.encoding.tags import Anchor, draw_tags, words
+from visualjudge.encoding.tags import Anchor, draw_tags, text_bitmap, words
 from visualjudge.errors import DataError, UsageError
 from visualjudge.tasks import TASKS
 
@@ -99,7 +100,49 @@ def test_tags_keep_off_each_other_where_there_is_room() -> None:
 
 def test_letters_the_font_lacks_are_written_as_code_points() -> None:
     assert words("кот\nß") == "кот ß"
-    assert words("日") == "<65E5>"
+    assert words("ไท") == "<E44><E17>"
+
+
+@pytest.mark.parametrize("label", ["交通信号灯", "信号機ねこ", "고양이", "قطة", "बिल्ली", "Кошка", "Γάτα", "חתול"])
+def test_words_of_any_script_are_drawn_as_such(label: str) -> None:
+    assert words(label) == label
+    ink = text_bitmap(label, 24) > 128
+    assert ink.sum() > 40
+    assert not ink[0].any()
+    assert not ink[-1].any()
+
+
+def test_joined_scripts_are_shaped() -> None:
+    """Arabic letters join: the word is narrower than its letters side by side."""
+    apart = sum(text_bitmap(letter, 24).shape[1] - 12 for letter in "قطة")
+    assert text_bitmap("قطة", 24).shape[1] - 12 < apart
+
+
+def test_dots_and_limbs_shrink_with_a_small_person() -> None:
+    """The 17 points of a person of 25 pixels in a large picture stay apart."""
+    points = np.zeros((17, 3))
+    points[:, 0] = 300 + 6 * (np.arange(17) % 5)
+    points[:, 1] = 200 + 6 * (np.arange(17) // 5)
+    points[:, 2] = 2
+    image = np.zeros((480, 640, 3), np.uint8)
+    payload = {"persons": [{"keypoints": points.ravel().tolist()}]}
+    shown = encode("keypoint", "pixel_s0_c1_m0", payload, image).image
+    assert shown is not None
+    count, _ = cv2.connectedComponents((shown > 0).any(axis=2).astype(np.uint8))
+    assert count - 1 == 17
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_a_polygon_has_three_vertices_and_fills_back(shape: tuple[int, int]) -> None:
+    mask = np.zeros((40, 40), np.uint8)
+    mask[10 : 10 + shape[0], 20 : 20 + shape[1]] = 1
+    payload = {"instances": [{"label": "dog", "segmentation": mask}]}
+    text = encode("instance_segmentation", "text_polygon", payload, np.zeros((40, 40, 3), np.uint8)).text
+    (part,) = json.loads(text or "")
+    assert len(part["polygon"]) == 3
+    filled = np.zeros((40, 40), np.uint8)
+    cv2.fillPoly(filled, [np.array(part["polygon"])], 1)
+    assert np.array_equal(filled, mask)
 
 
 def test_hatching_mixes_every_masked_pixel_and_touches_no_other() -> None:

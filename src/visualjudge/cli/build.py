@@ -40,6 +40,9 @@ def build(
     prompt_version: Annotated[
         str | None, typer.Option(help="Version of the prompts, such as v2; with a folder, the version in it [v1]")
     ] = None,
+    max_side: Annotated[
+        int | None, typer.Option(help="Show images with a longer side of at most this, predictions scaled with them")
+    ] = None,
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Exit with 0 although records were left out")
     ] = False,
@@ -76,7 +79,12 @@ def build(
         min_margin,
     )
     options = Options(
-        seed, tuple(subset or SUBSETS), tuple(task) if task else None, caps, prompt_set(prompts, prompt_version)
+        seed,
+        tuple(subset or SUBSETS),
+        tuple(task) if task else None,
+        caps,
+        prompt_set(prompts, prompt_version),
+        max_side,
     )
     with stages() as progress:
         built = build_dataset(

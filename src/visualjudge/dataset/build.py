@@ -40,8 +40,12 @@ class Options:
     tasks: tuple[str, ...] | None = None
     caps: Caps = field(default_factory=Caps)
     prompts: PromptSet = V1
+    max_side: int | None = None
+    """Longer side of images in the dataset, at most; None: as they are."""
 
     def __post_init__(self) -> None:
+        if self.max_side is not None and self.max_side < 1:
+            raise UsageError(f"--max-side must be at least 1, got {self.max_side}")
         for name in self.subsets:
             if name not in SUBSETS:
                 raise UsageError(f"unknown subset {name!r}; one of: {', '.join(SUBSETS)}")
@@ -118,7 +122,7 @@ def _fill(
         raise DataError(f"{folder.root}: no question can be asked{_why_none(folder)}")
     (stage / MEDIA).mkdir()
     units = list(units_of(items, tasks))
-    jobs = (Job(str(folder.root), str(stage), unit, options.prompts) for unit in units)
+    jobs = (Job(str(folder.root), str(stage), unit, options.prompts, options.max_side) for unit in units)
     spool = _Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
@@ -217,7 +221,12 @@ def _meta(options: Options, items: Sequence[Item], files: dict[str, str], invali
         "version": VERSION,
         "tool": {"name": "visualjudge", "version": __version__},
         "seed": options.seed,
-        "options": {"subsets": sorted(set(options.subsets)), "tasks": tasks, **asdict(options.caps)},
+        "options": {
+            "subsets": sorted(set(options.subsets)),
+            "tasks": tasks,
+            "max_side": options.max_side,
+            **asdict(options.caps),
+        },
         "prompts": options.prompts.used(),
         **_own_prompts(options.prompts),
         "invalid_records": invalid,

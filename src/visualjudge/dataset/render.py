@@ -23,8 +23,8 @@ from visualjudge.encoding import Encoded, context_image, encode
 from visualjudge.predictions import Prediction, read_prediction, type_of
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Scene, Shown, question_prompt
-from visualjudge.raster.images import png_bytes, read_rgb
-from visualjudge.raster.masks import mask_from_png
+from visualjudge.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
+from visualjudge.raster.masks import mask_from_png, resized_mask
 from visualjudge.records import LETTERS, Annotation, ImageRecord, OptionFeatures, Pixels, Question, Size
 from visualjudge.tasks import TASKS
 
@@ -41,6 +41,8 @@ class Job:
     out: str
     unit: Unit
     prompts: PromptSet = V1
+    max_side: int | None = None
+    """Longer side of images, at most; larger ones are shown smaller, their predictions with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class _Context:
     """The pictures that come before the options, and the size that predictions for the image have."""
 
     pixels: Pixels | None
+    full: Size | None = None
+    """Size that predictions for the image have in the data folder."""
     images: tuple[str, ...] = ()
     masked: bool = False
     original: bool = False
@@ -120,11 +124,14 @@ def render(job: Job) -> Piece:
     for _, item in job.unit.questions:
         for name in item.annotation_ids:
             needed[item.task, name].add(item.stem)
-    contexts = {task: _context(task, job.unit.images.get(task), root, media) for task in {task for task, _ in needed}}
+    contexts = {
+        task: _context(task, job.unit.images.get(task), root, media, job.max_side)
+        for task in {task for task, _ in needed}
+    }
     options: dict[tuple[str, str, str], _Option] = {}
     for (task, name), stems in sorted(needed.items()):
         member = job.unit.members[task, name]
-        for stem, option in _options(member, stems, contexts[task], root, media):
+        for stem, option in _options(member, stems, contexts[task], root, media, job.max_side):
             options[task, name, stem] = option
     asked: list[tuple[int, bytes, bytes | None]] = []
     undecidable: list[int] = []
@@ -179,26 +186,38 @@ def answer_of(item: Item, notes: list[Annotation]) -> str | float:
     return letters if item.question_type == "ranking" else letters[0]
 
 
-def _context(task: str, record: ImageRecord | None, root: Path, media: Media) -> _Context:
+def _context(task: str, record: ImageRecord | None, root: Path, media: Media, max_side: int | None) -> _Context:
     row = TASKS[task]
     if record is None or not row.sourced:
         return _Context(None)
-    original = read_rgb(root / str(record.file))
-    shown = original
+    stored = read_rgb(root / str(record.file))
+    full = stored.shape[0], stored.shape[1]
+    size = fitted_size(full, max_side)
+    shown = original = resized_rgb(stored, size)
     if record.mask is not None:
-        shown = context_image(original, mask_from_png(root / record.mask).dense())
+        shown = context_image(original, resized_mask(mask_from_png(root / record.mask), size).dense())
     path, _ = media.write(file_name("original_" + record.image_id), shown)
     images = [path]
     alone = record.control is not None and record.control == record.file
     if record.control is not None and not alone:
-        images.append(media.write(file_name("control_" + record.image_id), read_rgb(root / record.control))[0])
-    return _Context(original, tuple(images), record.mask is not None, not alone, record.control is not None)
+        control = read_rgb(root / record.control)
+        control = resized_rgb(control, fitted_size((control.shape[0], control.shape[1]), max_side))
+        images.append(media.write(file_name("control_" + record.image_id), control)[0])
+    return _Context(original, full, tuple(images), record.mask is not None, not alone, record.control is not None)
 
 
-def _options(member: Member, stems: set[str], context: _Context, root: Path, media: Media) -> list[tuple[str, _Option]]:
+def _options(
+    member: Member, stems: set[str], context: _Context, root: Path, media: Media, max_side: int | None
+) -> list[tuple[str, _Option]]:
     note = member.entry.load()
-    size = None if type_of(note.task).is_image else context.size
-    prediction = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
+    is_image = type_of(note.task).is_image
+    size = None if is_image else context.size
+    prediction = read_prediction(
+        note.task, note.prediction, size=None if is_image else context.full, root=root, expression=note.prompt
+    )
+    own = (prediction.image.shape[0], prediction.image.shape[1]) if prediction.image is not None else context.full
+    if own is not None:
+        prediction = prediction.scaled(own, fitted_size(own, max_side))
     blank = context.pixels if context.pixels is not None else np.zeros((1, 1, 3), dtype=np.uint8)
     area = None if size is None else covered(prediction, size)
     made = []

@@ -27,6 +27,21 @@ def limb_width(size: Size) -> int:
     return 1 if max(size) < 64 else max(2, round(0.004 * max(size)))
 
 
+def person_radius(size: Size, person: Person, *, alone: bool) -> int:
+    """:func:`point_radius`, smaller for a person for whom that is more than 3 % of the extent; at least 1."""
+    extent = _longest(person)
+    return (
+        min(point_radius(size, alone=alone), max(1, round(0.03 * extent)))
+        if extent
+        else point_radius(size, alone=alone)
+    )
+
+
+def person_limb_width(size: Size, person: Person) -> int:
+    """:func:`limb_width`, smaller for a person for whom that is more than 1.5 % of the extent; at least 1."""
+    return min(limb_width(size), max(1, round(0.015 * _longest(person))))
+
+
 def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
     """All limbs, then all points, so that no limb hides a keypoint; the largest person first.
 
@@ -40,7 +55,7 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
         for k in order:
             _limbs(pixels, people[k], colors[k])
     for k in order:
-        _points(pixels, people[k], colors[k], point_radius(scene.size, alone=not style.limbs))
+        _points(pixels, people[k], colors[k], person_radius(scene.size, people[k], alone=not style.limbs))
     if style.colors == "part":
         return Encoded(pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS)
     return Encoded(pixels)
@@ -57,9 +72,14 @@ def _extent(person: Person) -> float:
     return float(np.ptp(points, axis=0).sum())
 
 
+def _longest(person: Person) -> float:
+    """The longer side of the keypoints' own box, in pixels; 0 for a single keypoint."""
+    return float(np.ptp(person.keypoints[person.present, :2], axis=0).max())
+
+
 def _limbs(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
     size = pixels.shape[0], pixels.shape[1]
-    width, present = limb_width(size), person.present.tolist()
+    width, present = person_limb_width(size, person), person.present.tolist()
     points = person.keypoints[:, :2].tolist()
     for a, b in LIMBS:
         if present[a] and present[b]:

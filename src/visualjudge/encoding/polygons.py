@@ -26,7 +26,12 @@ def polygons_of(mask: Mask) -> list[Polygon]:
         return []
     corner = np.array([mask.left, mask.top])
     contours, _ = cv2.findContours(mask.crop.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    return [(_simplified(contour) + corner).tolist() for contour in contours]
+    return [_at_least_three((_simplified(contour) + corner).tolist()) for contour in contours]
+
+
+def _at_least_three(polygon: Polygon) -> Polygon:
+    """A part of one pixel or one line has one or two corners: the last is repeated, which fills back to the same."""
+    return polygon + [polygon[-1]] * max(0, 3 - len(polygon))
 
 
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:

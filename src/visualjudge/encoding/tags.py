@@ -1,7 +1,6 @@
 """Label tags: words in black or white on a filled rectangle of the class's colour, placed where there is room.
 
-Letters come from DejaVu Sans, which matplotlib ships: Latin, Cyrillic, Greek, Arabic, Hebrew and more, the same on
-every machine. A letter it lacks is written as its code point, so that no two labels look alike.
+Letters come from :mod:`~visualjudge.encoding.fonts`.
 """
 
 from __future__ import annotations
@@ -9,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
-import matplotlib
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from visualjudge.encoding.canvas import Box, line_width
+from visualjudge.encoding.fonts import face, runs
 from visualjudge.encoding.palette import ink_on
 from visualjudge.records import RGB, Pixels, Size
 
-_FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 _SMALLEST = 8
 _COARSE = 640
 _CROWDED = 0.18
@@ -67,20 +64,29 @@ def font_size(size: Size) -> int:
 
 
 def words(label: str) -> str:
-    """``label`` as it can be drawn: on one line, a letter that the font lacks as its code point."""
-    return " ".join("".join(c if ord(c) in _letters() or c.isspace() else f"<{ord(c):X}>" for c in label).split())
+    """``label`` as it is drawn: on one line, a letter that no font has as its code point."""
+    return " ".join("".join(run.text for run in runs(label)).split())
 
 
 @lru_cache(maxsize=4096)
 def text_bitmap(text: str, font: int) -> np.ndarray:
-    """Coverage (h×w uint8) of ``text`` on its line: the same height for all words of one size, 0 = tag, 255 = ink."""
-    face = _face(font)
-    ascent, descent = face.getmetrics()
+    """Coverage (h×w uint8) of ``text`` on its line: 0 = tag, 255 = ink.
+
+    All words of one size have the same height, unless letters of another font reach beyond it.
+    """
+    ascent, descent = face(0, font, False).getmetrics()
     pad_x, pad_y = max(2, font // 4), max(1, font // 10)
-    width = int(np.ceil(face.getlength(text))) + 2 * pad_x
-    top = round(0.16 * ascent)  # room above capitals that only accents use
-    picture = Image.new("L", (width, ascent - top + descent + 2 * pad_y))
-    ImageDraw.Draw(picture).text((pad_x, pad_y - top), text, fill=255, font=face)
+    top = ascent - round(0.16 * ascent)  # room above capitals that only accents use
+    parts = [(run, face(run.font, font, run.shaped)) for run in runs(text)]
+    beyond = [one.getbbox(run.text, anchor="ls") for run, one in parts if run.font or run.shaped]
+    top = max([top, *(int(np.ceil(-box[1])) for box in beyond)])
+    descent = max([descent, *(int(np.ceil(box[3])) for box in beyond)])
+    width = int(np.ceil(sum(one.getlength(run.text) for run, one in parts))) + 2 * pad_x
+    picture = Image.new("L", (width, top + descent + 2 * pad_y))
+    x = float(pad_x)
+    for run, one in parts:
+        ImageDraw.Draw(picture).text((x, pad_y + top), run.text, fill=255, font=one, anchor="ls")
+        x += one.getlength(run.text)
     bitmap = np.asarray(picture)
     bitmap.setflags(write=False)
     return bitmap
@@ -184,16 +190,3 @@ class _Taken:
     def _window(self, x1: int, y1: int, x2: int, y2: int) -> tuple[slice, slice]:
         step = self._step
         return slice(max(0, y1) // step, -(-y2 // step)), slice(max(0, x1) // step, -(-x2 // step))
-
-
-@lru_cache(maxsize=64)
-def _face(font: int) -> ImageFont.FreeTypeFont:
-    return ImageFont.truetype(str(_FONT), font, layout_engine=ImageFont.Layout.BASIC)
-
-
-@lru_cache(maxsize=1)
-def _letters() -> frozenset[int]:
-    """Code points that the font has a glyph for."""
-    from matplotlib.ft2font import FT2Font
-
-    return frozenset(FT2Font(str(_FONT)).get_charmap())

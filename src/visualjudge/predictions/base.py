@@ -60,6 +60,10 @@ class Prediction:
         """Which pixels of an image of (height, width) ``size`` boxes or masks cover, H×W bool; None without such."""
         return None
 
+    def scaled(self, size: Size, target: Size) -> Self:
+        """The prediction for its image resized from (height, width) ``size`` to ``target``."""
+        return self
+
     def check(self, size: Size) -> None:
         """Check the prediction against the (height, width) of its image.
 

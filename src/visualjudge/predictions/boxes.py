@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,16 @@ class Detections(LabelledItems):
             x1, y1, x2, y2 = (max(0, round(v)) for v in item.xyxy)
             inside[y1:y2, x1:x2] = True
         return inside
+
+    def scaled(self, size: Size, target: Size) -> Detections:
+        down, across = target[0] / size[0], target[1] / size[1]
+        return Detections(
+            tuple(
+                replace(item, xyxy=(x1 * across, y1 * down, x2 * across, y2 * down), extent=None)
+                for item in self.items
+                for x1, y1, x2, y2 in (item.xyxy,)
+            )
+        )
 
 
 def _read(payload: Payload, _reading: Reading) -> Detections:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import cv2
 import numpy as np
 
 from visualjudge.atomic import atomic_path
@@ -30,6 +31,11 @@ class DepthMap(Prediction):
     @property
     def extent(self) -> Size:
         return self.values.shape[0], self.values.shape[1]
+
+    def scaled(self, size: Size, target: Size) -> DepthMap:
+        if size == target:
+            return self
+        return DepthMap(cv2.resize(self.values, target[::-1], interpolation=cv2.INTER_NEAREST), self.inverse)
 
     def check(self, size: Size) -> None:
         fields.check_size("depth", self.extent, size)

@@ -10,8 +10,8 @@ import numpy as np
 from visualjudge.errors import DataError
 from visualjudge.predictions import fields
 from visualjudge.predictions.base import Payload, Prediction, PredictionType, Reading, Writing
-from visualjudge.raster.images import read_rgb, rgb_of_array, write_png
-from visualjudge.records import Pixels
+from visualjudge.raster.images import read_rgb, resized_rgb, rgb_of_array, write_png
+from visualjudge.records import Pixels, Size
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -23,6 +23,9 @@ class WholeImage(Prediction):
     @property
     def image(self) -> Pixels:
         return self.pixels
+
+    def scaled(self, size: Size, target: Size) -> WholeImage:
+        return WholeImage(resized_rgb(self.pixels, target))
 
 
 def _read(payload: Payload, reading: Reading) -> WholeImage:

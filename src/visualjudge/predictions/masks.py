@@ -8,7 +8,7 @@ list of COCO polygons, or the path of a PNG.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from visualjudge.predictions import fields
 from visualjudge.predictions.base import Payload, PredictionType, Reading, Writing
 from visualjudge.predictions.items import LabelledItems
 from visualjudge.raster.images import read_gray
-from visualjudge.raster.masks import mask_from_array, mask_from_wire, rle_of
+from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask, rle_of
 from visualjudge.records import BoolArray, Mask, Size
 
 UNLABELLED = (0, 255)
@@ -56,6 +56,9 @@ class Masks(LabelledItems):
         for item in self.items:
             inside[item.mask.window] |= item.mask.crop
         return inside
+
+    def scaled(self, size: Size, target: Size) -> Masks:
+        return Masks(target, tuple(replace(item, mask=resized_mask(item.mask, target)) for item in self.items))
 
     def check(self, size: Size) -> None:
         if self.items:

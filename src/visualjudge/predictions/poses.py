@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from visualjudge.errors import DataError
 from visualjudge.predictions import fields
 from visualjudge.predictions.base import Payload, Prediction, PredictionType, Reading, Writing
 from visualjudge.raster.limits import LARGEST_COORDINATE
-from visualjudge.records import BoolArray, FloatArray, Xyxy
+from visualjudge.records import BoolArray, FloatArray, Size, Xyxy
 
 KEYPOINT_NUMBERS = 51
 
@@ -48,6 +48,10 @@ class People(Prediction):
 
     def without_crowds(self) -> People:
         return People(tuple(item for item in self.items if not item.iscrowd and item.present.any()))
+
+    def scaled(self, size: Size, target: Size) -> People:
+        factors = np.array([target[1] / size[1], target[0] / size[0], 1.0])
+        return People(tuple(replace(item, keypoints=item.keypoints * factors) for item in self.items))
 
 
 def _read(payload: Payload, _reading: Reading) -> People:

@@ -193,6 +193,21 @@ def png_bytes(pixels: Pixels) -> bytes:
     return bytes(buffer.tobytes())
 
 
+def fitted_size(size: Size, max_side: int | None) -> Size:
+    """(height, width) with a longer side of at most ``max_side``, proportions kept; ``size`` where it fits."""
+    longest = max(size)
+    if max_side is None or longest <= max_side:
+        return size
+    return max(1, round(size[0] * max_side / longest)), max(1, round(size[1] * max_side / longest))
+
+
+def resized_rgb(pixels: Pixels, size: Size) -> Pixels:
+    """H×W×3 uint8 at another (height, width), by area averaging; itself where it has that size."""
+    if pixels.shape[:2] == size:
+        return pixels
+    return np.asarray(cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
 def write_png(path: str | Path, pixels: Pixels) -> None:
     """Write an H×W×3 uint8 RGB array as PNG, atomically."""
     write_bytes(path, png_bytes(pixels))

@@ -1,0 +1,92 @@
+"""Letters of any script, from fonts that installed packages ship, the same on every machine.
+
+DejaVu Sans (with matplotlib) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika (devanagari-fonts, OFL) has
+Devanagari; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0) has Chinese, Japanese and Korean. Packages that only
+hold fonts are looked up, not imported. Scripts whose letters join or are reordered are shaped by HarfBuzz through
+Pillow's Raqm layout; where Pillow has none, letters stand side by side.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import matplotlib
+from PIL import ImageFont, features
+
+_PACKAGED = (
+    ("devanagari_fonts", "fonts/Shobhika-1.05/Shobhika-Regular.otf"),
+    ("paperang_p2_fonts_cjk", "fonts/wqy-microhei.ttc"),
+)
+_SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
+"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to Burmese, Khmer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Part of a text in one font; ``font`` is its place in :func:`fonts`."""
+
+    font: int
+    text: str
+
+    @property
+    def shaped(self) -> bool:
+        """Whether its letters depend on their neighbours."""
+        return any(low <= ord(letter) <= high for letter in self.text for low, high in _SHAPED)
+
+
+@lru_cache(maxsize=1)
+def fonts() -> tuple[Path, ...]:
+    """Font files that are there, the first one always."""
+    found = [Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"]
+    for package, file in _PACKAGED:
+        spec = find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+            if (Path(place) / file).is_file():
+                found.append(Path(place) / file)
+    return tuple(found)
+
+
+def runs(text: str) -> list[Run]:
+    """``text`` cut into runs of one font, each letter in the first font that has it.
+
+    Spaces, marks and joiners stay with the letters before them; a letter that no font has is written as its code
+    point, so that no two labels look alike.
+    """
+    made: list[Run] = []
+    for font, letter in _placed(text):
+        if made and (font is None or made[-1].font == font):
+            made[-1] = Run(made[-1].font, made[-1].text + letter)
+        else:
+            made.append(Run(font or 0, letter))
+    return made
+
+
+@lru_cache(maxsize=256)
+def face(font: int, size: int, shaped: bool) -> ImageFont.FreeTypeFont:
+    """A font at a size in pixels, with or without shaping."""
+    raqm = shaped and features.check("raqm")
+    engine = ImageFont.Layout.RAQM if raqm else ImageFont.Layout.BASIC
+    return ImageFont.truetype(str(fonts()[font]), size, layout_engine=engine)
+
+
+def _placed(text: str) -> Iterator[tuple[int | None, str]]:
+    """Each letter with its font; None: that of the letter before."""
+    for letter in text:
+        if letter.isspace() or unicodedata.category(letter) in ("Mn", "Mc", "Cf"):
+            yield None, letter
+            continue
+        font = next((k for k in range(len(fonts())) if ord(letter) in _letters(k)), None)
+        yield (0, f"<{ord(letter):X}>") if font is None else (font, letter)
+
+
+@lru_cache(maxsize=8)
+def _letters(font: int) -> frozenset[int]:
+    """Code points that a font has a glyph for."""
+    from matplotlib.ft2font import FT2Font
+
+    return frozenset(FT2Font(str(fonts()[font])).get_charmap())
