@@ -185,6 +185,40 @@ def yolo(
 
 
 @app.command(
+    epilog="Example: visualjudge import shapes --format labelme --task instance_segmentation --gt labels --pred out "
+    "--images photos --source sam --out data"
+)
+@with_options(DetectorOptions)
+def shapes(
+    task: TaskOption,
+    form: Annotated[
+        str, typer.Option("--format", help="labelme, cartucho, supervisely, label-studio or cvat.", show_default=False)
+    ],
+    gt: Annotated[Path, typer.Option(help="Folder; label-studio and cvat: a file.", show_default=False)],
+    images: ImagesOption,
+    source: SourceOption,
+    out: OutOption,
+    pred: PredOption = None,
+    class_of_interest: ClassesOption = None,
+    *,
+    how: DetectorOptions,
+) -> None:
+    """Labelling tools: labelme, Cartucho's text files, Supervisely, Label Studio (JSON), CVAT (Datumaro JSON)."""
+    from visualjudge.data.importers.shapes import shapes as read
+
+    run_import(
+        task,
+        out,
+        source,
+        pred,
+        class_of_interest,
+        how,
+        gt.name,
+        lambda p: read(task, form, gt, None if p is None else Path(p), images),
+    )
+
+
+@app.command(
     "label-map",
     epilog="Example: visualjudge import label-map --gt 'gtFine/*_gtFine_labelIds.png' "
     "--pred 'out/*.png' --images 'leftImg8bit/*_leftImg8bit.png' --classes classes.csv "

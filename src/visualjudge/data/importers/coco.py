@@ -280,6 +280,7 @@ def _invalid(file: Path, record: str, field_name: str, reason: str) -> InvalidRe
 _READERS: dict[str, tuple[Callable[[Any, str, Picture], Any], Callable[[Picture, Any], Prediction]]] = {
     "detection": (_detection, lambda _picture, items: Detections(items)),
     "instance": (_instance, lambda picture, items: Masks(picture.size, items)),
+    "semantic": (_instance, lambda picture, items: flattened(Masks(picture.size, items))),
     "keypoint": (_person, lambda _picture, items: People(items)),
 }
 
@@ -368,6 +369,17 @@ def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
 def _boxed(item: Instance) -> Detection:
     x1, y1, x2, y2 = (float(v) for v in item.mask.xyxy)
     return Detection(item.label, (x1, y1, x2, y2), item.score, item.iscrowd)
+
+
+def flattened(side: Masks) -> Masks:
+    """Instances as a label map: each pixel has the class of the smallest instance there; crowds count as instances."""
+    ordered = sorted(side.items, key=lambda item: -item.mask.area)
+    labels = sorted({item.label for item in ordered})
+    values = np.zeros(side.size, dtype=np.int32)
+    for item in ordered:
+        values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
+    parts = ((label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1))
+    return Masks(side.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
 
 
 def by_class(side: Masks) -> Masks:

@@ -21,6 +21,7 @@ from visualjudge.data.importers.sample import (
     folder_at,
     other_size,
     read_json,
+    read_pickle,
     read_table,
 )
 from visualjudge.errors import DataError, Problem
@@ -58,8 +59,8 @@ def referring(
     Parameters
     ----------
     gt
-        RefCOCO refs (``ann_id``, ``sentences``; with ``instances``), ``{"image", "objects": [{"expressions"}]}``, or
-        rows of ``image``, ``expression``, ``segmentation``; JSON or JSONL.
+        RefCOCO refs (``ann_id``, ``sentences``; with ``instances``; JSON or pickle),
+        ``{"image", "objects": [{"expressions"}]}``, or rows of ``image``, ``expression``, ``segmentation``.
     pred
         Rows of ``key`` (sent_id; or object_id or ref_id, for all expressions of a region) and ``segmentation``, or a
         folder of mask PNGs of those names.
@@ -153,7 +154,7 @@ def _predictions(pred: Path) -> dict[str, Any]:
 
 
 def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
-    content = read_table(gt) if gt.suffix.lower() in (".jsonl", ".csv", ".tsv") else read_json(gt)
+    content = _content(gt)
     groups = content if isinstance(content, list) else [content]
     regions = _instances(instances) if instances else {}
     for k, row in enumerate(groups):
@@ -168,6 +169,12 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
             text, file_name = str(row.get("expression", "")), str(row.get("image", row.get("file_name", "")))
             key = str(row.get("key", row.get("sent_id", k)))
             yield Expression(f"[{k}]", key, file_name, text, row.get("segmentation"), row.get("bbox"))
+
+
+def _content(gt: Path) -> Any:
+    if gt.suffix.lower() in (".p", ".pkl", ".pickle"):
+        return read_pickle(gt)
+    return read_table(gt) if gt.suffix.lower() in (".jsonl", ".csv", ".tsv") else read_json(gt)
 
 
 def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression]:

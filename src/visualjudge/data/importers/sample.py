@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,7 @@ class Sample:
     """Whether the white of ``mask`` is the region to fill or what is kept."""
 
 
+LARGEST_PICKLE = 1 << 30
 Found = Iterator[Sample | Problem]
 
 
@@ -110,6 +112,43 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {error.lineno}: is not JSON: {error.msg}") from None
+
+
+class _DataOnly(pickle.Unpickler):
+    """Reads a pickle of plain data; a name to be imported, the way by which pickles run code, is refused."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"it names {module}.{name}, which is not plain data")
+
+
+def read_pickle(path: Path) -> Any:
+    """The value of a pickle of plain data (lists, dicts, strings, numbers); nothing in it is executed.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, it is larger than 1 GiB, is no pickle, or holds more than plain data.
+    """
+    try:
+        if path.stat().st_size > LARGEST_PICKLE:
+            raise DataError(f"{path}: must be at most {LARGEST_PICKLE} bytes, got {path.stat().st_size}")
+        with path.open("rb") as file:
+            return _DataOnly(file, encoding="latin1").load()
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (
+        OSError,
+        pickle.UnpicklingError,
+        EOFError,
+        ValueError,
+        IndexError,
+        KeyError,
+        AttributeError,
+        TypeError,
+        MemoryError,
+        OverflowError,
+    ) as error:
+        raise DataError(f"{path}: must be a pickle of plain data: {error}") from None
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
