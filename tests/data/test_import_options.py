@@ -203,3 +203,34 @@ def test_predictions_that_all_equal_the_truth_are_warned_about(
     coco_files(lambda g, p, r: (g, [{**row, "score": 0.5} for row in g["annotations"]]))(tmp_path)
     assert run(tmp_path, *coco_words("object_detection")) == 0
     assert "warning: all 2 predictions equal their truth (score 10)" in capsys.readouterr().err
+
+
+def test_ratings_as_lists_under_other_names_are_read(tmp_path: Path) -> None:
+    """As TIFA publishes them: an object of rows, with a list of human scores."""
+    for k in (1, 2):
+        photo(tmp_path / f"o{k}.png", (40, 30), seed=k)
+    dump(
+        tmp_path / "t.json",
+        {f"x{k}": {"image_path": f"o{k}.png", "text": "a cat", "human_scores": [k, 5]} for k in (1, 2)},
+    )
+    words = ("import", "outputs", "--task", "generation_t2i", "--table", "{}/t.json", "--root", "{}", "--source", "m",
+             "--out", "{}/data", "--column", "output=image_path", "--column", "prompt=text", "--score-column",
+             "human_scores", "--score-range", "1", "5")  # fmt: skip
+    assert run(tmp_path, *words) == 0
+    found = records(tmp_path, "generation_t2i")
+    assert [(n["final_score"], n["prompt"], n["metadata"]["raters"]) for n in found] == [
+        (5.0, "a cat", 2),
+        (6.25, "a cat", 2),
+    ]
+
+
+def test_a_mask_of_another_size_is_resized_where_asked(tmp_path: Path) -> None:
+    mask = np.zeros((15, 20), np.uint8)
+    mask[:, :10] = 255
+    Image.fromarray(mask).save(tmp_path / "mask.png")
+    for more, status in (((), 1), (("--resize-mask",), 0)):
+        assert _rated(tmp_path, "generation_inpainting_low_level", "output,score,image,mask",
+                      "o1.png,4,source.png,mask.png", more=more) == status  # fmt: skip
+    index = json.loads((tmp_path / "data/images/generation_inpainting_low_level.json").read_text())
+    stored = np.asarray(Image.open(tmp_path / "data" / index["source"]["mask"]))[:, :, 0]
+    assert stored.shape == (30, 40) and (stored[:, :20] == 255).all() and not stored[:, 20:].any()

@@ -376,6 +376,10 @@ def outputs(
         list[str] | None, typer.Option(help="Column of the score [score]; repeat it for several raters.")
     ] = None,
     mask_white: Annotated[str, typer.Option(help="White of a mask is what to fill, or to keep.")] = "fill",
+    resize_mask: Annotated[bool, typer.Option("--resize-mask", help="Resize masks to their images.")] = False,
+    column: Annotated[
+        list[str] | None, typer.Option(help="OURS=THEIRS: a column under another name, as prompt=text.")
+    ] = None,
     *,
     how: ImportOptions,
 ) -> None:
@@ -388,6 +392,11 @@ def outputs(
 
     if mask_white not in ("fill", "keep"):
         raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
+    pairs = [one.partition("=") for one in column or ()]
+    for ours, equals, theirs in pairs:
+        if not (ours and equals and theirs):
+            raise UsageError(f"--column must be OURS=THEIRS, such as prompt=text, got {ours + equals + theirs!r}")
+    columns = {ours: theirs for ours, _, theirs in pairs}
 
     run_import(
         task,
@@ -398,6 +407,13 @@ def outputs(
         how,
         "table",
         lambda p: read(
-            task, Path(str(p)), root, score_range, score_column or "score", mask_white=cast(Any, mask_white)
+            task,
+            Path(str(p)),
+            root,
+            score_range,
+            score_column or "score",
+            mask_white=cast(Any, mask_white),
+            resize_mask=resize_mask,
+            columns=columns,
         ),
     )

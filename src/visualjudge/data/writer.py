@@ -22,7 +22,7 @@ from visualjudge.atomic import atomic_path, write_bytes, write_json
 from visualjudge.errors import DataError
 from visualjudge.predictions import Prediction, payload_of
 from visualjudge.raster.images import check_picture, orientation, oriented, picture_size, png_bytes, read_rgb
-from visualjudge.raster.masks import mask_from_png
+from visualjudge.raster.masks import mask_from_png, resized_mask
 from visualjudge.records import Annotation, Size
 from visualjudge.tasks import TASKS, task_named
 
@@ -64,11 +64,12 @@ class FolderWriter:
         mask: Path | None = None,
         control: Path | None = None,
         mask_white: Literal["fill", "keep"] = "fill",
+        resize_mask: bool = False,
     ) -> None:
         """Copy an image into the folder, and note its record.
 
         ``mask`` is written as black and white, white being the region to fill; ``mask_white`` says what it is in the
-        file.
+        file. With ``resize_mask`` one of another size is resized to the image's, to the nearest pixel.
 
         Raises
         ------
@@ -86,7 +87,7 @@ class FolderWriter:
         height, width = picture_size(picture)
         record: dict[str, Any] = {"file": self._picture(picture, image_id), "width": width, "height": height}
         if mask is not None:
-            record["mask"] = self._mask(mask, f"{image_id}_mask", (height, width), mask_white)
+            record["mask"] = self._mask(mask, f"{image_id}_mask", (height, width), mask_white, resize_mask)
         if control is not None:
             record["control"] = record["file"] if control == picture else self.copied(control, f"{image_id}_control")
         self._given[image_id] = files
@@ -137,11 +138,12 @@ class FolderWriter:
             return self.copied(path, stem)
         return self._written(png_bytes(read_rgb(path)), stem)
 
-    def _mask(self, path: Path, stem: str, size: Size, white: Literal["fill", "keep"]) -> str:
-        mask = mask_from_png(path)
+    def _mask(self, path: Path, stem: str, size: Size, white: Literal["fill", "keep"], resize: bool) -> str:
+        mask = resized_mask(mask_from_png(path), size) if resize else mask_from_png(path)
         if mask.size != size:
             raise DataError(
-                f"mask: {path} must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} (height×width)"
+                f"mask: {path} must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} (height×width); "
+                "--resize-mask resizes masks to their images"
             )
         dense = mask.dense() if white == "fill" else ~mask.dense()
         if not dense.any():

@@ -169,7 +169,12 @@ def _add(
     ]
     if sample.picture is not None:
         writer.add_image(
-            sample.image_id, sample.picture, mask=sample.mask, control=sample.control, mask_white=sample.mask_white
+            sample.image_id,
+            sample.picture,
+            mask=sample.mask,
+            control=sample.control,
+            mask_white=sample.mask_white,
+            resize_mask=sample.resize_mask,
         )
     for interest, value in rows:
         writer.add(_annotation(writer, sample, sample.source or source, interest, float(value or 0.0)))

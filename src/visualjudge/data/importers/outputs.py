@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +27,8 @@ def outputs(
     score_column: str | Sequence[str] = "score",
     *,
     mask_white: Literal["fill", "keep"] = "fill",
+    resize_mask: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Found:
     """Samples of a table with a row an output and rating.
 
@@ -41,10 +43,14 @@ def outputs(
     score_range
         Lowest and highest score of the table, which become 0 and 10.
     score_column
-        Column of the score, or several of several raters. Rows of the same output, and several columns, are ratings
-        of one output: the sample has their mean, and ``metadata.raters`` their number.
+        Column of the score, or several of several raters; a cell may be a list. Rows of the same output, several
+        columns and lists are ratings of one output: the sample has their mean, and ``metadata.raters`` their number.
     mask_white
         Whether the white of a mask is the region to fill or what is kept.
+    resize_mask
+        Resize a mask of another size than its image.
+    columns
+        Names that the table has in the place of ours, ``{"prompt": "text"}``.
 
     Raises
     ------
@@ -54,20 +60,25 @@ def outputs(
     check_type(task, TYPES, "output")
     if not score_range[0] < score_range[1]:
         raise UsageError("--score-range must have the lowest score first")
-    columns = (score_column,) if isinstance(score_column, str) else tuple(score_column)
-    rows = read_table(table)
+    scores = (score_column,) if isinstance(score_column, str) else tuple(score_column)
+    rows = [_renamed(row, columns or {}) for row in read_table(table)]
     if TASKS[task].edits and rows and not any("image" in row for row in rows):
         raise UsageError(f"{table}: must have a column 'image' with the source images: {task} cannot be judged without")
     rated: dict[tuple[Any, ...], list[_Row]] = {}
     for number, row in enumerate(rows, 1):
         try:
-            one = _row(task, row, root, score_range, columns)
+            one = _row(task, row, root, score_range, scores)
         except DataError as error:
             field, _, reason = str(error).partition(": ")
             yield Problem(table.name, f"row {number}", field, reason)
             continue
         rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
-    yield from _samples(task, table, list(rated.values()), mask_white)
+    for sample in _samples(task, table, list(rated.values()), mask_white):
+        yield replace(sample, resize_mask=resize_mask) if isinstance(sample, Sample) else sample
+
+
+def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    return {**row, **{ours: row[theirs] for ours, theirs in columns.items() if theirs in row}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +155,10 @@ def _row(task: str, row: Mapping[str, Any], root: Path, limits: tuple[float, flo
     for column in columns:
         if column not in row:
             raise DataError(f"{column}: the field is missing")
-    scores = tuple(given_score(row[column], limits) for column in columns)
+    ratings = [value for column in columns for value in _ratings(row[column])]
+    if not ratings:
+        raise DataError(f"{columns[0]}: must hold a rating, got an empty list")
+    scores = tuple(given_score(value, limits) for value in ratings)
     files = {name: _path(row, name, root) for name in ("image", "mask", "control")}
     if TASKS[task].edits and files["image"] is None:
         raise DataError(f"image: is missing; {task} cannot be judged without the source image")
@@ -152,8 +166,12 @@ def _row(task: str, row: Mapping[str, Any], root: Path, limits: tuple[float, flo
     named = row.get("image_id") not in (None, "")
     image_id = str(row["image_id"]) if named else _image_id(files, prompt)
     source = str(row.get("source") or "") or None
-    given = tuple(float(row[column]) for column in columns)
+    given = tuple(float(value) for value in ratings)
     return _Row(output, image_id, named, files, prompt, source, given, scores)
+
+
+def _ratings(cell: Any) -> list[Any]:
+    return list(cell) if isinstance(cell, list) else [cell]
 
 
 def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:

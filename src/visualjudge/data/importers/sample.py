@@ -45,6 +45,8 @@ class Sample:
     """The input itself names the image; else ``image_id`` is the picture's file name without its suffix."""
     mask_white: Literal["fill", "keep"] = "fill"
     """Whether the white of ``mask`` is the region to fill or what is kept."""
+    resize_mask: bool = False
+    """A mask of another size than the picture is resized to it."""
 
 
 LARGEST_PICKLE = 1 << 30
@@ -164,9 +166,10 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     if path.suffix.lower() == ".jsonl":
         return [_object(line, path, number) for number, line in _lines(path)]
     if path.suffix.lower() == ".json":
-        rows = read_json(path)
+        content = read_json(path)
+        rows = list(content.values()) if isinstance(content, dict) else content
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise DataError(f"{path}: is not a JSON array of objects")
+            raise DataError(f"{path}: must be a JSON array of objects, or an object of objects")
         return rows
     raise UsageError(f"{path}: a table is a .csv, .tsv, .jsonl or .json file")
 
