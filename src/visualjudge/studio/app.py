@@ -13,9 +13,10 @@ import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from visualjudge.errors import DataError, UsageError
+from visualjudge.raster.images import picture_size
 from visualjudge.records import Question
 from visualjudge.studio import compare, copies, facets
-from visualjudge.studio.cards import card
+from visualjudge.studio.cards import LETTERS, card
 from visualjudge.studio.guard import Guard
 from visualjudge.studio.matrix import matrices
 from visualjudge.studio.places import DatasetPlace, RunPlace
@@ -122,6 +123,7 @@ class Pages:
             "/r/{slug}/live": self.watch,
             "/d/{slug}/q/{identity}": self.question,
             "/d/{slug}/q/{identity}/request": self.request,
+            "/d/{slug}/q/{identity}/labels": self.labels,
             "/d/{slug}/image/{name:path}": self.image,
             "/d/{slug}/thumb/{width:int}/{name:path}": self.thumb,
         }
@@ -188,6 +190,7 @@ class Pages:
             runs=[run for run, _ in shelf.runs],
             facts=compare.facts(question),
             marks=MARKS,
+            labelled=bool(self.site.places.data_folders),
         )
 
     def request(self, request: Request) -> Response:
@@ -203,6 +206,18 @@ class Pages:
         run = self.site.run(params.get("run", ""))
         write = copies.as_python if params.get("as") == "python" else copies.as_curl
         return PlainTextResponse(write(found[0].root, parts, run.info() if run else {}))
+
+    def labels(self, request: Request) -> Response:
+        """The labelled regions of each option's image, by letter; empty without a data folder."""
+        found = self._question(request)
+        if found is None:
+            return _missing("question")
+        question, shown = found[3], [image for image in option_images(found[3]) if image]
+        path = confined(found[0].root, shown[0]) if shown else None
+        if path is None:
+            return _json({})
+        marks = self.site.labels.of(question, picture_size(path))
+        return _json({letter: [asdict(mark) for mark in each] for letter, each in zip(LETTERS, marks, strict=False)})
 
     # ---------------------------------------------------------------- data for the grid
 

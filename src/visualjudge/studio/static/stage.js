@@ -28,6 +28,7 @@ class Stage extends HTMLElement {
     this.base = this.layers.find((layer) => layer.bitmap);
     this.classList.add("ready");
     this.draw();
+    if (this.dataset.labels) this.labels = await (await fetch(this.dataset.labels)).json();
   }
 
   disconnectedCallback() {
@@ -214,6 +215,7 @@ class Stage extends HTMLElement {
   point(event) {
     const at = this.place(event);
     this.cursor = at && this.base ? this.toImage(...at).map(Math.floor) : null;
+    this.pointed = at ? [...this.panes.children].indexOf(event.target.closest("figure")) : -1;
     this.draw();
   }
 
@@ -259,6 +261,31 @@ class Stage extends HTMLElement {
     if (this.mode === "slider") this.slide(context, width, height);
     if (this.scale() >= GRID_FROM) this.lines(context, width, height);
     if (this.cursor) this.cross(context, width, height);
+    if (this.cursor && this.panes.children[this.pointed] === figure) this.name(context, width, height, key);
+  }
+
+  /** The smallest labelled region under the pointer: its frame and its name. */
+  name(context, width, height, key) {
+    const shown = this.mode === "slider" && this.cursor[0] > this.toImage(this.cut * width, 0)[0] ? this.b : key;
+    const [x, y] = this.cursor;
+    const area = ({ box: [l, t, r, b] }) => (r - l) * (b - t);
+    const hit = (this.labels?.[shown] ?? []).filter(({ box: [l, t, r, b] }) => x >= l && x <= r && y >= t && y <= b).sort((p, q) => area(p) - area(q))[0];
+    this.hit = hit?.label;
+    if (!hit) return;
+    const scale = this.scale();
+    const [left, top] = this.toImage(0, 0);
+    const [l, t, r, b] = [hit.box[0] - left, hit.box[1] - top, hit.box[2] - left, hit.box[3] - top].map((v) => v * scale);
+    context.strokeStyle = "#fff";
+    context.setLineDash([4, 4]);
+    context.strokeRect(l, t, r - l, b - t);
+    context.setLineDash([]);
+    context.font = "600 13px system-ui, sans-serif";
+    const wide = context.measureText(hit.label).width + 14;
+    const [px, py] = [Math.max(0, Math.min((x - left) * scale + 14, width - wide)), Math.max(0, Math.min((y - top) * scale + 14, height - 24))];
+    context.fillStyle = "#16161a";
+    context.fillRect(px, py, wide, 23);
+    context.fillStyle = "#fff";
+    context.fillText(hit.label, px + 7, py + 16);
   }
 
   caption(layer) {
