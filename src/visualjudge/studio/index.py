@@ -113,7 +113,7 @@ class DatasetIndex:
         """Which questions have all words of ``query`` in their prompt, or bear it as id."""
         with self._lock:
             codes = self.texts.search(query)
-        hits = np.zeros(int(self.columns.text.max(initial=-1)) + 2, dtype=bool)
+        hits = np.zeros(int(self.columns.text.max(initial=-1)) + 1, dtype=bool)
         hits[codes[codes < hits.size]] = True
         mask = hits[self.columns.text]
         row = self.row_of(query.strip())
@@ -250,6 +250,7 @@ class _Builder:
     def finish(self) -> None:
         """Write what is left."""
         self._flush()
+        self.texts.flush()
         words = [(name, code, value) for name, known in self.codes.items() for value, code in known.items()]
         self.db.executemany("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
         columns: dict[str, NDArray[Any]] = {name: np.array(v, np.int32) for name, v in self.one.items()}

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 LONGEST = 20_000
 """Bytes of a text that are indexed."""
+_BATCH = 1000
+_REMEMBERED = 400_000
 _KEPT = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
 _WORD = re.compile(r'"[^"]+"|\S+')
 _SCHEMA = """
@@ -31,6 +33,8 @@ class TextIndex:
         self._db = connection
         self._next = int(connection.execute("SELECT count(*) FROM text").fetchone()[0])
         self._recent: dict[bytes, int] = {}
+        self._recent_is_all = self._next == 0
+        self._waiting: list[tuple[bytes, int, str]] = []
 
     @classmethod
     def create(cls, connection: sqlite3.Connection) -> Self:
@@ -44,26 +48,41 @@ class TextIndex:
         digest = hashlib.blake2b(words, digest_size=12).digest()
         code = self._recent.get(digest)
         if code is None:
-            found = self._db.execute("SELECT code FROM text WHERE digest = ?", (digest,)).fetchone()
+            found = None
+            if not self._recent_is_all:
+                found = self._db.execute("SELECT code FROM text WHERE digest = ?", (digest,)).fetchone()
             code = int(found[0]) if found else self._insert(digest, words)
-            if len(self._recent) > 100_000:
-                self._recent.clear()
             self._recent[digest] = code
         return code
 
     def _insert(self, digest: bytes, words: bytes) -> int:
         code, self._next = self._next, self._next + 1
-        self._db.execute("INSERT INTO text VALUES (?, ?)", (digest, code))
-        self._db.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (code + 1, words.decode("utf-8", "ignore")))
+        self._waiting.append((digest, code, words.decode("utf-8", "ignore")))
+        if len(self._waiting) >= _BATCH:
+            self.flush()
         return code
+
+    def flush(self) -> None:
+        """Write what was added; to be called before the connection commits."""
+        waiting, self._waiting = self._waiting, []
+        self._db.executemany("INSERT INTO text VALUES (?, ?)", ((digest, code) for digest, code, _ in waiting))
+        self._db.executemany(
+            "INSERT INTO words (rowid, body) VALUES (?, ?)", ((c + 1, words) for _, c, words in waiting)
+        )
+        if len(self._recent) > _REMEMBERED:
+            self._recent.clear()
+            self._recent_is_all = False
 
     def search(self, query: str) -> NDArray[np.int64]:
         """Codes of the texts with all words of ``query``; the last word may be unfinished, "quoted words" adjoin."""
         expression = fts_expression(query)
         if not expression:
             return np.zeros(0, np.int64)
-        found = self._db.execute("SELECT rowid FROM words WHERE words MATCH ?", (expression,)).fetchall()
-        return np.fromiter((row[0] - 1 for row in found), np.int64, len(found))
+        # One string of numbers is read ten times faster than as many rows.
+        found = self._db.execute("SELECT group_concat(rowid) FROM words WHERE words MATCH ?", (expression,)).fetchone()[
+            0
+        ]
+        return np.fromstring(found, np.int64, sep=",") - 1 if found else np.zeros(0, np.int64)
 
 
 def fts_expression(query: str) -> str:

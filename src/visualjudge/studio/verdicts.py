@@ -176,6 +176,7 @@ class RunIndex:
         chunk = np.array(entries, ROW)
         self.causes.update(str(verdict["cause"])[:80] for verdict, _, _ in found if verdict.get("cause"))
         with self._db:
+            self._texts.flush()
             self._db.execute("UPDATE meta SET value = ? WHERE name = 'causes'", (orjson.dumps(self.causes).decode(),))
             self._db.execute("INSERT INTO chunk (data) VALUES (?)", (chunk.tobytes(),))
             self._db.execute("UPDATE meta SET value = ? WHERE name = 'read'", (str(read),))
@@ -258,7 +259,9 @@ class RunIndex:
         """Which questions have a reply with all words of ``query``."""
         with self._lock:
             codes = self._texts.search(query)
-        hit = np.isin(self._rows["text"], codes)
+        known = np.zeros(int(self._rows["text"].max(initial=-1)) + 2, dtype=bool)  # the last entry is for no text
+        known[codes[codes < known.size - 1]] = True
+        hit = known[self._rows["text"]]
         mask = np.zeros(self._dataset.columns.count, dtype=bool)
         mask[self._rows["q"][hit]] = True
         return mask
