@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,25 @@ def test_page_of_a_run_lists_outcomes(asked: TestClient) -> None:
     run = next(part.split('"')[0] for part in asked.get("/").text.split('data-run="')[1:])
     assert "right 1" in asked.get(f"/r/{run}").text
     assert asked.get("/r/none").status_code == 404
+
+
+def test_the_part_of_a_reply_that_was_read_is_marked_with_its_rule(tmp_path: Path) -> None:
+    question = pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES)
+    root = write_dataset(tmp_path / "ds", [question])
+    reply = "A has <i>nice</i> edges. But the boxes of B fit.\n\nAnswer: B"
+    write_run(tmp_path / "run", root, [replace(said(question, "B"), raw_response=reply)], judge="r")
+    client = TestClient(create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1")
+    text = client.get(f"/d/{_slug(client)}/q/q0").text
+    marked = text.split("<mark>")[1].split("</mark>")[0]
+    assert "B" in marked
+    assert "A has &lt;i&gt;nice&lt;/i&gt; edges." in text.split("<mark>")[0]
+    assert "Read by rule" in text
+    assert "reads it differently" not in text
+
+
+def test_a_reply_that_is_read_otherwise_now_is_told(tmp_path: Path) -> None:
+    question = pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES)
+    root = write_dataset(tmp_path / "ds", [question])
+    write_run(tmp_path / "run", root, [replace(said(question, "A"), raw_response="Answer: B")], judge="r")
+    client = TestClient(create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1")
+    assert "reads it differently" in client.get(f"/d/{_slug(client)}/q/q0").text

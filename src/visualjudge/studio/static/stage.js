@@ -237,6 +237,7 @@ class Stage extends HTMLElement {
     this.dataset.mode = this.mode;
     this.dataset.shown = panes.join(",");
     this.panes.classList.toggle("many", panes.length > 3);
+    this.panes.dataset.count = panes.length;
     this.tell();
   }
 
