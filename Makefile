@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test test-browser test-vllm check bench docs clean
+.PHONY: demo test test-browser test-vllm check bench docs soak fuzz clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.runtime: pyproject.toml requirements.lock
@@ -60,6 +60,13 @@ docs: demo
 
 docs-check: $(VENV)/.runtime
 	@$(BIN)/visualjudge gallery --check
+
+# Kills commands for an hour and builds every malicious record; every reader of foreign bytes, a minute each.
+soak: $(VENV)/.test
+	@VISUALJUDGE_SOAK=3600 $(BIN)/python -m pytest --timeout 7200 tests/faults
+
+fuzz: $(VENV)/.test
+	@$(BIN)/python tests/faults/fuzz.py --seconds 60
 
 clean:
 	rm -rf $(VENV) demo-out

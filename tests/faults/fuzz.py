@@ -1,0 +1,184 @@
+"""Mutated inputs for every reader of foreign bytes: nothing but the project's own errors may come out.
+
+``python tests/faults/fuzz.py --seconds 60`` spends so long on each target; ``make fuzz`` does. The seed corpus is in
+``tests/faults/seeds/<target>/``; an input that escapes is written beside it, to be fixed and kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.clients import anthropic, failures, openai_protocol
+from visualjudge.clients.payload import image_of_bytes
+from visualjudge.clients.secrets import Redactor, Secret
+from visualjudge.data.scan import parsed, spans
+from visualjudge.data.wire import annotation_from_wire, image_from_wire
+from visualjudge.dataset.folder import question_from_wire
+from visualjudge.errors import VisualJudgeError
+from visualjudge.mmbench.table import read_table
+from visualjudge.pipelines.rows import read_rows
+from visualjudge.predictions import read_prediction
+from visualjudge.raster.images import opened, picture_size, read_depth, rgb_of
+from visualjudge.raster.masks import mask_from_wire
+from visualjudge.runs.journal import read_records
+from visualjudge.seeding import rng_for
+
+SEEDS = Path(__file__).parent / "seeds"
+SIZE = (48, 64)
+Target = Callable[[bytes, Path], object]
+_REDACT = Redactor([Secret("sk-a-secret-of-some-length")])
+
+
+def _file(suffix: str, read: Callable[[Path], object]) -> Target:
+    def target(raw: bytes, place: Path) -> object:
+        path = place / f"input{suffix}"
+        path.write_bytes(raw)
+        return read(path)
+
+    return target
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    value = parsed(raw, "input")
+    return value if isinstance(value, dict) else {"value": value}
+
+
+def _prediction(task: str) -> Target:
+    return lambda raw, place: read_prediction(task, _object(raw), size=SIZE, root=place, expression="it")
+
+
+TARGETS: dict[str, Target] = {
+    "records-json": _file(".json", lambda path: list(spans(path))),
+    "records-jsonl": _file(".jsonl", lambda path: list(spans(path))),
+    "annotation": lambda raw, _: annotation_from_wire(_object(raw), file="f", task="object_detection", position=0),
+    "image-record": lambda raw, _: image_from_wire("x", _object(raw), file="f"),
+    "boxes": _prediction("object_detection"),
+    "instances": _prediction("instance_segmentation"),
+    "segments": _prediction("semantic_segmentation"),
+    "poses": _prediction("keypoint"),
+    "mask": lambda raw, _: mask_from_wire(parsed(raw, "input"), SIZE),
+    "npy": _file(".npy", read_depth),
+    "npz": _file(".npz", read_depth),
+    "pfm": _file(".pfm", read_depth),
+    "image": lambda raw, _: _decoded(raw),
+    "image-size": _file(".png", picture_size),
+    "image-sent": lambda raw, _: image_of_bytes(raw, "input"),
+    "question": lambda raw, _: question_from_wire(parsed(raw, "input")),
+    "chat-completion": lambda raw, _: openai_protocol.reply_of(_object(raw), None),
+    "message": lambda raw, _: anthropic.reply_of(_object(raw), None),
+    "error-body": lambda raw, _: failures.api_error(429, raw, {"Retry-After": raw.decode("latin-1")}, _REDACT),
+    "redacted": lambda raw, _: _REDACT(raw.decode("utf-8", "replace")),
+    "journal": _file(".jsonl", lambda path: list(read_records(path))),
+    "table": _file(".tsv", read_table),
+    "rows": _file(".jsonl", read_rows),
+}
+
+
+def _decoded(raw: bytes) -> object:
+    with opened(io.BytesIO(raw)) as image:
+        return rgb_of(image)
+
+
+def seeds(name: str) -> list[bytes]:
+    """The seed corpus of a target."""
+    return [path.read_bytes() for path in sorted((SEEDS / name).iterdir()) if not path.name.startswith("escaped-")]
+
+
+_TOKENS = (
+    b"1e308",
+    b"-1",
+    b"10" * 30,
+    b"null",
+    b"NaN",
+    b"[]",
+    b"{}",
+    b'"',
+    b"\\",
+    b"\0",
+    b"\xff",
+    b"[" * 50,
+    b"\n",
+    b"\\ud800",
+)
+
+
+def mutated(raw: bytes, rng: np.random.Generator) -> bytes:
+    """``raw`` with a few places flipped, cut, doubled, or overwritten by something odd."""
+    data = bytearray(raw)
+    for _ in range(int(rng.integers(1, 6))):
+        at = int(rng.integers(0, len(data) + 1))
+        match int(rng.integers(0, 6)):
+            case 0 if data:
+                data[at % len(data)] ^= 1 << int(rng.integers(0, 8))
+            case 1:
+                del data[at : at + int(rng.integers(1, 9))]
+            case 2:
+                data[at:at] = data[at : at + int(rng.integers(1, 40))]
+            case 3:
+                data[at:at] = _TOKENS[int(rng.integers(0, len(_TOKENS)))]
+            case 4:
+                data = data[:at] if rng.random() < 0.3 else data
+            case _:
+                token = _TOKENS[int(rng.integers(0, len(_TOKENS)))]
+                data[at : at + len(token)] = token
+    return bytes(data)
+
+
+def inputs(name: str, seed: int) -> Iterator[bytes]:
+    """Mutated inputs of a target, without end; the same for the same seed."""
+    corpus, rng = seeds(name), rng_for(seed, "fuzz", name)
+    yield from corpus
+    while True:
+        yield mutated(corpus[int(rng.integers(0, len(corpus)))], rng)
+
+
+def escapes(name: str, raw: bytes, place: Path) -> str | None:
+    """What is wrong: an error that is not the project's own, or reading that takes more than two seconds."""
+    begun = time.perf_counter()
+    try:
+        TARGETS[name](raw, place)
+    except VisualJudgeError:
+        pass
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:200]}"
+    seconds = time.perf_counter() - begun
+    return f"took {seconds:.1f} s" if seconds > 2 else None
+
+
+def main() -> int:
+    """Fuzz every target for ``--seconds``; 1 where something escaped."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("targets", nargs="*", default=[])
+    asked = parser.parse_args()
+    found = total = 0
+    with tempfile.TemporaryDirectory() as place:
+        for name in asked.targets or TARGETS:
+            end, number = time.monotonic() + asked.seconds, 0
+            for number, raw in enumerate(inputs(name, asked.seed), 1):  # noqa: B007
+                reason = escapes(name, raw, Path(place))
+                if reason is not None:
+                    found += 1
+                    (SEEDS / name / f"escaped-{found}").write_bytes(raw)
+                    print(f"{name}: {reason}")
+                if time.monotonic() > end or found > 20:
+                    break
+            total += number
+            print(f"{name}: {number} inputs")
+    print(json.dumps({"inputs": total, "escaped": found}))
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
