@@ -70,7 +70,7 @@ GOOD = {"api": openai_reply, "vllm": openai_reply, "google": google_reply, "anth
 # ---------------------------------------------------------------- what is said
 
 
-def _texts() -> Iterator[tuple[str, str]]:
+def texts_said() -> Iterator[tuple[str, str]]:
     yield "megabytes of prose", "The boxes are tighter in A. " * 80_000
     yield "a coordinate loop", "The box is at " + "(12, 34), " * 3_000
     yield "brackets", "[" * 4_000
@@ -105,7 +105,7 @@ def _usages() -> Iterator[tuple[str, Any]]:
 
 def said_faults() -> dict[str, dict[str, Any]]:
     """Changes to a good reply, by name."""
-    found: dict[str, dict[str, Any]] = {name: {"text": text} for name, text in _texts()}
+    found: dict[str, dict[str, Any]] = {name: {"text": text} for name, text in texts_said()}
     found |= {name: {"usage": usage} for name, usage in _usages()}
     for kind, value in {
         "number": 5,

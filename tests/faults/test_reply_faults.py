@@ -11,12 +11,15 @@ from typing import Any
 import orjson
 import pytest
 
-from faults.chaos import KEY, Chaos, chaos
-from visualjudge.clients import Request, RetryPolicy, TextPart, build_client
+from faults.chaos import KEY, Chaos, chaos, texts_said
+from visualjudge.clients import Request, RetryPolicy, ScriptedClient, TextPart, build_client
 from visualjudge.clients.base import Reply
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.retry import Retrying
 from visualjudge.errors import ClientError
+from visualjudge.judges.asks import Ask, Judged, verdict_line
+from visualjudge.judges.question import QuestionJudge
+from visualjudge.records import Question
 
 BACKENDS = ["api", "vllm", "google", "anthropic"]
 ONCE = RetryPolicy(attempts=1)
@@ -129,3 +132,42 @@ def test_a_redirect_is_followed_only_on_request_and_only_at_home(follow: bool, r
     assert isinstance(home, ClientError)  # the fault redirects again and again; what matters is how often it was asked
     assert isinstance(elsewhere, ClientError)
     assert str(elsewhere).startswith("HTTP 307")
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "ranking", "scoring"])
+def test_degenerate_texts_are_one_verdict_each_and_stop_no_loop(kind: str) -> None:
+    texts = dict(texts_said())
+    client = ScriptedClient(lambda request, attempt: texts[request.parts[-1].text])  # type: ignore[union-attr]
+    judge = QuestionJudge(client, Path())
+    longest = 0.0
+
+    async def main() -> list[Judged]:
+        nonlocal longest
+        asks = [Ask(question(kind, name)) for name in texts]
+        working = asyncio.gather(*(judge(ask) for ask in asks))
+        while not working.done():
+            begun = time.perf_counter()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.perf_counter() - begun)
+        return await working
+
+    found = dict(zip(texts, asyncio.run(main()), strict=True))
+    assert all(orjson.dumps(verdict_line(judged.verdict)) for judged in found.values())
+    assert found["megabytes of prose"].verdict.cause == "too long"
+    assert longest < 5  # seconds that a signal would wait, on a busy machine
+
+
+def question(kind: Any, prompt: str) -> Question:
+    letters = {"pairwise": "A", "ranking": "AB", "scoring": 5.0}[kind]
+    n = 1 if kind == "scoring" else 2
+    fixed = {
+        "task": "object_detection",
+        "encoding": "x",
+        "image_id": "i",
+        "class_of_interest": None,
+        "error_type": None,
+    }
+    listed = {"annotation_ids": ("a", "b")[:n], "final_scores": (1.0, 2.0)[:n], "sources": (None, None)[:n]}
+    return Question(
+        id=prompt, question_type=kind, subset=(), prompt=prompt, images=(), answer=letters, **fixed, **listed
+    )

@@ -10,13 +10,14 @@ import asyncio
 import pickle
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from visualjudge.errors import RunError
 
 Result = TypeVar("Result")
+TooMuch = Literal["too long", "too slow to read"]
 
-READ_AT_ONCE = 64 * 1024
+READ_AT_ONCE = 16 * 1024
 """Characters that are read on the event loop: some 20 ms."""
 LONGEST_READ = 1024 * 1024
 """Characters above which a reply is not read."""
@@ -27,7 +28,7 @@ READ_WITHIN_S = 20.0
 class NotRead(RunError):
     """A reply that was not read; ``cause`` is "too long" or "too slow to read"."""
 
-    def __init__(self, cause: str) -> None:
+    def __init__(self, cause: TooMuch) -> None:
         super().__init__(f"the reply was not read: {cause}")
         self.cause = cause
 
@@ -70,6 +71,13 @@ async def read_bounded(read: Callable[..., Result], text: str, /, *args: Any, **
         raise NotRead("too slow to read")
     result: Result = pickle.loads(found)
     return result
+
+
+async def read_or_none(read: Callable[[str], Result | None], text: str) -> Result | None:
+    """``read(text)`` for a reader that takes time in proportion to the text; a text that is too long says nothing."""
+    if len(text) > LONGEST_READ:
+        return None
+    return read(text) if len(text) <= READ_AT_ONCE else await asyncio.to_thread(read, text)
 
 
 def _work() -> None:

@@ -15,6 +15,7 @@ from visualjudge.clients.payload import image_part
 from visualjudge.clients.registry import CLIENT_REGISTRY, open_client
 from visualjudge.clients.sync import run_sync
 from visualjudge.errors import PromptError, UsageError
+from visualjudge.judges.bounded import read_or_none
 from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
 from visualjudge.prompts.adapters import ADAPTERS, Adapter
 from visualjudge.prompts.template import PromptTemplate, fill
@@ -162,7 +163,7 @@ class ClientPipe:
             reply = await self.client.ask(_moved_on(request, attempt), attempt=attempt)
             self._tell(reply)
             replies.append(reply)
-            value = None if reply.finish_reason == "refusal" else read(reply.text)
+            value = None if reply.finish_reason == "refusal" else await read_or_none(read, reply.text)
             if value is not None:
                 return value, replies
         return None, replies

@@ -16,9 +16,10 @@ from visualjudge.clients.retry import cause_of
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.errors import ClientError, DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.bounded import NotRead, read_bounded
 from visualjudge.judges.swap import swapped
-from visualjudge.records import Question, Verdict
-from visualjudge.replies import read_reply
+from visualjudge.records import FAILED, Question, Verdict
+from visualjudge.replies import Reading, read_reply
 from visualjudge.replies.logprobs import expected_score, probability_of_a
 
 Mode = Literal["text", "auto", "json", "logprobs"]
@@ -70,6 +71,15 @@ def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
     pairs = itertools.zip_longest(texts, images)
     parts = [part for text, image in pairs for part in ((text, False), (image, True)) if part[0] is not None]
     return [(text, is_image) for text, is_image in parts if is_image or text.strip()]
+
+
+async def _read(question: Question, reply: Reply) -> Reading:
+    """What the reply says; one that is not read within the budget is a failure with its cause."""
+    kind, n = question.question_type, n_options(question)
+    try:
+        return await read_bounded(read_reply, reply.text, kind, n, finish_reason=reply.finish_reason)
+    except NotRead as error:
+        return Reading(FAILED, "unparseable", error.cause)
 
 
 @dataclass
@@ -152,14 +162,14 @@ class QuestionJudge:
             if not reply.cached:
                 calls += 1
                 paid.update(reply.usage)
-            verdict = self._verdict(ask, reply, time.perf_counter() - begun, attempt)
+            seconds = time.perf_counter() - begun
+            verdict = self._verdict(ask, reply, await _read(ask.question, reply), seconds, attempt)
             if verdict.status not in _WORTH_REPEATING:
                 break
         return Judged(verdict, calls, paid)
 
-    def _verdict(self, ask: Ask, reply: Reply, seconds: float, attempt: int) -> Verdict:
+    def _verdict(self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int) -> Verdict:
         question = ask.question
-        reading = read_reply(reply.text, question.question_type, n_options(question), finish_reason=reply.finish_reason)
         extra = {
             "notes": list(reply.notes) or None,
             "attempts": attempt + 1 if attempt else None,
@@ -174,7 +184,7 @@ class QuestionJudge:
             usage=dict(reply.usage) or None,
             latency_s=round(seconds, 4),
             repeat=ask.repeat,
-            cause=reading.cause,
+            cause=reply.cause or reading.cause,
             extra={name: value for name, value in extra.items() if value is not None},
         )
         return in_stored_letters(ask, self._weighed(question, reply, shown))

@@ -16,7 +16,17 @@ from visualjudge.replies.refusals import is_refusal
 
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Status = Literal["ok", "unparseable", "refusal", "truncated"]
-Cause = Literal["tie", "several answers", "no answer", "hedge", "other scale", "cut", "declined"]
+Cause = Literal[
+    "tie",
+    "several answers",
+    "no answer",
+    "hedge",
+    "other scale",
+    "cut",
+    "declined",
+    "too long",
+    "too slow to read",
+]
 FAILED = "Failed"
 TIE, BOTH_BAD = "tie", "both_bad"
 _GRAMMARS = {"pairwise": choices, "ranking": rankings, "scoring": scores}
