@@ -135,7 +135,7 @@ def test_record_with_too_few_cells_is_left_out(tmp_path):
         (b"index\tA\n", "question"),
         (b"index\tquestion\tA\tA\n", "twice"),
         (b'index\tquestion\n1\t"never closed\n2\tx\n', "never closed"),
-        (b"index\tquestion\n1\t\xff\xfe\n", "not UTF-8"),
+        (b"index\tquesti\xff\xfeon\n1\tx\n", "not UTF-8"),
     ],
 )
 def test_file_that_is_no_table_is_refused_with_its_reason(tmp_path, content, says):
@@ -187,3 +187,11 @@ def test_rotations_move_texts_and_answer_and_share_the_picture(tmp_path):
 def test_rotations_of_rotations_are_refused(tmp_path):
     with pytest.raises(DataError, match="1000001 is a rotation"):
         write_rotations(table_of(tmp_path, [row(1_000_001)]), tmp_path / "r.tsv")
+
+
+def test_a_row_that_is_not_utf8_costs_that_row(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_bytes(b"index\tquestion\tA\n1\tx\ty\n2\t\xff\xfe\ty\n3\tx\ty\n")
+    table = read_table(path)
+    assert [row.index for row in table.rows] == [1, 3]
+    assert "not UTF-8 at byte 25" in str(table.problems[0])

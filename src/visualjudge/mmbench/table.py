@@ -31,6 +31,8 @@ class Record:
     offset: int
     line: int
     cells: list[str]
+    flaw: str | None = None
+    """Why the cells cannot be used as they are."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class _Reader:
 
     def take(self, record: Record) -> None:
         if not self.columns:
-            self._header(record.cells)
+            self._header(record)
             return
         try:
             row = self._row(record)
@@ -139,7 +141,10 @@ class _Reader:
             raise DataError(f"{self.path}: empty; a tab-separated table with a header line is due")
         return Table(self.path, self.columns, self.letters, tuple(self.rows.values()), tuple(self.problems))
 
-    def _header(self, cells: Sequence[str]) -> None:
+    def _header(self, record: Record) -> None:
+        cells = record.cells
+        if record.flaw is not None:
+            raise DataError(f"{self.path}:{record.line}: {record.flaw}")
         names = [cell.strip() for cell in cells]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -154,6 +159,8 @@ class _Reader:
 
     def _row(self, record: Record) -> Row:
         cells = record.cells
+        if record.flaw is not None:
+            raise self._invalid(record, f"line {record.line}", "cells", record.flaw)
         if len(cells) != len(self.columns):
             reason = f"{len(cells)} cells where the header has {len(self.columns)} columns"
             raise self._invalid(record, f"line {record.line}", "cells", reason)
@@ -216,7 +223,7 @@ def _records(stream: BinaryIO, path: Path, offset: int = 0, line: int = 1) -> It
         if not text.strip("\r\n"):
             continue
         cells = _quoted(text, lines, path, first) if '"' in text else text.rstrip("\r\n").split("\t")
-        yield Record(begin, first, cells)
+        yield Record(begin, first, cells, lines.taken_flaw())
 
 
 class _Lines:
@@ -226,6 +233,7 @@ class _Lines:
         self.stream, self.path = stream, path
         self.begin = self.end = offset
         self.number = line - 1
+        self.flaw: str | None = None
 
     def next(self) -> bytes | None:
         raw = self.stream.readline()
@@ -239,7 +247,13 @@ class _Lines:
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.path}:{self.number}: not UTF-8 at byte {self.begin + error.start}") from None
+            self.flaw = f"not UTF-8 at byte {self.begin + error.start}"
+            return raw.decode(errors="replace")
+
+    def taken_flaw(self) -> str | None:
+        """What was wrong with the lines since the last call."""
+        flaw, self.flaw = self.flaw, None
+        return flaw
 
 
 def _quoted(text: str, lines: _Lines, path: Path, first: int) -> list[str]:
