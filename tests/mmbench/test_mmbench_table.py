@@ -191,7 +191,8 @@ def test_rotations_of_rotations_are_refused(tmp_path):
 
 def test_a_row_that_is_not_utf8_costs_that_row(tmp_path):
     path = tmp_path / "t.tsv"
-    path.write_bytes(b"index\tquestion\tA\n1\tx\ty\n2\t\xff\xfe\ty\n3\tx\ty\n")
+    path.write_bytes(b'index\tquestion\tA\n1\tx\ty\n2\t\xff\xfe\ty\n3\tx\ty\n4\rx\t"y"\tz\n5\tx\ty\n')
     table = read_table(path)
-    assert [row.index for row in table.rows] == [1, 3]
+    assert [row.index for row in table.rows] == [1, 3, 5]
     assert "not UTF-8 at byte 25" in str(table.problems[0])
+    assert "malformed quoted cell" in str(table.problems[1])

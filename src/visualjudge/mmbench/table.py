@@ -268,7 +268,11 @@ def _quoted(text: str, lines: _Lines, path: Path, first: int) -> list[str]:
         ended = True
 
     csv.field_size_limit(sys.maxsize)
-    cells = next(csv.reader(feed(), delimiter="\t"))
+    try:
+        cells = next(csv.reader(feed(), delimiter="\t"))
+    except csv.Error as error:
+        lines.flaw = f"malformed quoted cell: {error}"
+        return [text]
     if ended:
         raise DataError(f"{path}:{first}: a quoted cell that begins in this record is never closed")
     return cells
