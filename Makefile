@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
 .PHONY: demo test test-browser test-vllm check bench docs soak fuzz clean
+
+.PHONY: train-local demo test test-browser test-vllm check bench docs clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.runtime: pyproject.toml requirements.lock
@@ -70,3 +72,7 @@ fuzz: $(VENV)/.test
 
 clean:
 	rm -rf $(VENV) demo-out
+
+# The weights of the local judge, made again from the same scenes
+train-local: $(VENV)/.runtime
+	@$(BIN)/python tools/train_local.py

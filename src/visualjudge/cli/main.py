@@ -26,6 +26,8 @@ COMMANDS = {
     "prompts": "Write the pages that show every prompt",
     "validate": "Recompute every checksum and rule of a dataset",
     "judge": "Put a dataset's questions to a judge",
+    "train-local": "Train the local judge on scored predictions",
+    "distill": "Teach the local judge the verdicts of a run",
     "pipeline": "Judge modules over JSONL rows",
     "report": "How far the judge can be trusted: tables, metrics.json, report.html",
     "card": "May I rank my models with this judge? Checks that pass, fail or are not shown",
@@ -39,7 +41,7 @@ COMMANDS = {
     "export": "A dataset for other tools",
     "plugins": "List the installed plug-ins",
 }
-MODULES = {"import": "import_"}  # a keyword cannot name a module
+MODULES = {"import": "import_", "train-local": "train_local"}  # a keyword cannot name a module
 
 
 class LazyCommands(TyperGroup):

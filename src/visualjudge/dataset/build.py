@@ -22,6 +22,7 @@ from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION
 from visualjudge.dataset.plan import CHUNK, Task, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
+from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.dataset.staging import staged as staged
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.prompts.prompt_set import V1, PromptSet
@@ -126,8 +127,10 @@ def _fill(
     spool = _Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
+    shown = _Lines(stage / PREDICTIONS)
     for piece in engine.map(render, jobs):
         spool.add(piece)
+        shown.add(piece.predictions)
         files.update(piece.files)
         left_out.update(piece.undecidable)
         progress("rendering questions", spool.count + len(left_out), len(items))
@@ -135,6 +138,7 @@ def _fill(
     asked = [items[k] for k in kept]
     if not asked:
         raise DataError(f"{folder.root}: no question can be asked: the options of each look the same")
+    files[PREDICTIONS] = shown.finish()
     files[QUESTIONS] = spool.finish(stage / QUESTIONS, zip(kept, deal(asked, options.seed), strict=True))
     undecidable, unseen = counted(items, left_out), unseen_errors(items, left_out, _error_types(tasks))
     write_json(
@@ -145,13 +149,30 @@ def _fill(
             "unseen_error_types": unseen,
         },
     )
-    return Built(len(asked), len(files) - 1, tuple(folder.problems), undecidable, unseen)
+    return Built(len(asked), len(files) - 2, tuple(folder.problems), undecidable, unseen)
 
 
 def _error_types(tasks: Sequence[Task]) -> dict[tuple[str, str], str | None]:
     """The error type of each annotation by (task, annotation_id)."""
     notes = (member.entry.annotation for task in tasks for member in task.members)
     return {(note.task, note.annotation_id): note.error_type for note in notes}
+
+
+class _Lines:
+    """A file that grows by lines, and its SHA-256."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self._digest = hashlib.sha256()
+
+    def add(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            self._file.write(line)
+            self._digest.update(line)
+
+    def finish(self) -> str:
+        self._file.close()
+        return self._digest.hexdigest()
 
 
 class _Spool:

@@ -19,13 +19,14 @@ import orjson
 from visualjudge.dataset.folder import MEDIA, question_to_wire
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.sampling import Item
+from visualjudge.dataset.shown import hole_line, prediction_line
 from visualjudge.encoding import Encoded, context_image, encode
 from visualjudge.predictions import Prediction, read_prediction, type_of
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Scene, Shown, question_prompt
 from visualjudge.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
 from visualjudge.raster.masks import mask_from_png, resized_mask
-from visualjudge.records import LETTERS, Annotation, ImageRecord, OptionFeatures, Pixels, Question, Size
+from visualjudge.records import LETTERS, Annotation, ImageRecord, Mask, OptionFeatures, Pixels, Question, Size
 from visualjudge.tasks import TASKS
 
 LONGEST_STEM = 200
@@ -51,12 +52,13 @@ class Piece:
 
     ``questions`` are (place, JSON, JSON with the options reversed); the last is None but for pairs. ``undecidable``
     are the places of questions that are not asked, because two of their options look the same. ``files`` are the
-    SHA-256 of each picture by its path in the dataset.
+    SHA-256 of each picture by its path in the dataset. ``predictions`` are lines of ``predictions.jsonl``.
     """
 
     questions: tuple[tuple[int, bytes, bytes | None], ...]
     undecidable: tuple[int, ...]
     files: Mapping[str, str]
+    predictions: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,19 @@ class _Context:
     full: Size | None = None
     """Size that predictions for the image have in the data folder."""
     images: tuple[str, ...] = ()
-    masked: bool = False
+    hole: Mask | None = None
+    image_id: str = ""
     original: bool = False
     control: bool = False
+
+    @property
+    def masked(self) -> bool:
+        """Whether a region of the original is marked as the one to fill."""
+        return self.hole is not None
+
+    def line(self, task: str) -> bytes:
+        """The marked region as a line of ``predictions.jsonl``."""
+        return b"" if self.hole is None else hole_line(task, self.image_id, self.hole)
 
     @property
     def size(self) -> Size | None:
@@ -129,9 +141,12 @@ def render(job: Job) -> Piece:
         for task in {task for task, _ in needed}
     }
     options: dict[tuple[str, str, str], _Option] = {}
+    predictions = [context.line(task) for task, context in sorted(contexts.items()) if context.hole is not None]
     for (task, name), stems in sorted(needed.items()):
         member = job.unit.members[task, name]
-        for stem, option in _options(member, stems, contexts[task], root, media, job.max_side):
+        prediction = _prediction(member.entry.load(), contexts[task], root, job.max_side)
+        predictions += prediction_line(task, name, prediction)
+        for stem, option in _options(member, prediction, stems, contexts[task], media):
             options[task, name, stem] = option
     asked: list[tuple[int, bytes, bytes | None]] = []
     undecidable: list[int] = []
@@ -148,7 +163,7 @@ def render(job: Job) -> Piece:
             reversed_ = _written(_question(turned, job, contexts[item.task], options))
         asked.append((place, _written(question), reversed_))
     media.keep(used)
-    return Piece(tuple(asked), tuple(undecidable), media.files)
+    return Piece(tuple(asked), tuple(undecidable), media.files, tuple(predictions))
 
 
 def _decidable(item: Item, options: Mapping[tuple[str, str, str], _Option]) -> bool:
@@ -194,8 +209,9 @@ def _context(task: str, record: ImageRecord | None, root: Path, media: Media, ma
     full = stored.shape[0], stored.shape[1]
     size = fitted_size(full, max_side)
     shown = original = resized_rgb(stored, size)
-    if record.mask is not None:
-        shown = context_image(original, resized_mask(mask_from_png(root / record.mask), size).dense())
+    hole = None if record.mask is None else resized_mask(mask_from_png(root / record.mask), size)
+    if hole is not None:
+        shown = context_image(original, hole.dense())
     path, _ = media.write(file_name("original_" + record.image_id), shown)
     images = [path]
     alone = record.control is not None and record.control == record.file
@@ -203,21 +219,22 @@ def _context(task: str, record: ImageRecord | None, root: Path, media: Media, ma
         control = read_rgb(root / record.control)
         control = resized_rgb(control, fitted_size((control.shape[0], control.shape[1]), max_side))
         images.append(media.write(file_name("control_" + record.image_id), control)[0])
-    return _Context(original, full, tuple(images), record.mask is not None, not alone, record.control is not None)
+    return _Context(original, full, tuple(images), hole, record.image_id, not alone, record.control is not None)
+
+
+def _prediction(note: Annotation, context: _Context, root: Path, max_side: int | None) -> Prediction:
+    """The prediction, scaled with its image."""
+    size = None if type_of(note.task).is_image else context.full
+    found = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
+    own = (found.image.shape[0], found.image.shape[1]) if found.image is not None else context.full
+    return found if own is None else found.scaled(own, fitted_size(own, max_side))
 
 
 def _options(
-    member: Member, stems: set[str], context: _Context, root: Path, media: Media, max_side: int | None
+    member: Member, prediction: Prediction, stems: set[str], context: _Context, media: Media
 ) -> list[tuple[str, _Option]]:
-    note = member.entry.load()
-    is_image = type_of(note.task).is_image
-    size = None if is_image else context.size
-    prediction = read_prediction(
-        note.task, note.prediction, size=None if is_image else context.full, root=root, expression=note.prompt
-    )
-    own = (prediction.image.shape[0], prediction.image.shape[1]) if prediction.image is not None else context.full
-    if own is not None:
-        prediction = prediction.scaled(own, fitted_size(own, max_side))
+    note = member.entry.annotation
+    size = None if type_of(note.task).is_image else context.size
     blank = context.pixels if context.pixels is not None else np.zeros((1, 1, 3), dtype=np.uint8)
     area = None if size is None else covered(prediction, size)
     made = []

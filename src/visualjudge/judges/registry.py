@@ -15,6 +15,10 @@ PIPE_REGISTRY: Registry[str, Any] = Registry(
     },
 )
 QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
-    "question judge", {"baseline": "visualjudge.judges.baseline:baseline_judge"}
+    "question judge",
+    {
+        "baseline": "visualjudge.judges.baseline:baseline_judge",
+        "local": "visualjudge.judges.local.judge:local_judge",
+    },
 )
 """Judges of a dataset's questions that ask no backend: (model, dataset folder, *, seed) → Judge."""

@@ -1,0 +1,30 @@
+"""``visualjudge distill``: a local judge that imitates the judge of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(epilog="Example: visualjudge distill runs/gpt-4o --out student.vj")
+def distill(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Model file to write, such as student.vj.", show_default=False)],
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Where the held-out figures go as JSON.")] = None,
+) -> None:
+    """Teach the local judge the verdicts of another judge; figures are its agreement on images that it did not see.
+
+    Use it with: visualjudge judge DATASET --backend local --model student.vj --out RUN
+    """
+    from visualjudge.cli.local_tables import finish_training
+    from visualjudge.cli.progress import stages
+    from visualjudge.runs.distilling import distill as learn
+
+    with stages() as show:
+        done = learn(run, dataset=dataset, progress=lambda k, total: show("reading questions", k, total))
+    finish_training(done, out, json)

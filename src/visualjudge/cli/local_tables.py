@@ -1,0 +1,50 @@
+"""What ``train-local`` and ``distill`` print: for each task, how often the model was right on held-out images."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from visualjudge.analysis.statistics.shares import shares
+from visualjudge.atomic import write_json
+from visualjudge.judges.local.fit import Fitted
+from visualjudge.judges.local.training import Trained
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Share of held-out pairs that the model orders as its teacher does, with the 95 % interval where there is one."""
+
+    task: str
+    right: float
+    ci95: tuple[float, float] | None
+    pairs: int
+    images: int
+
+
+def held_out(task: str, fitted: Fitted) -> HeldOut:
+    """The figures of one task."""
+    hits, cases = (np.array([getattr(row, name) for row in fitted.right]) for name in ("hits", "pairs"))
+    found = shares(hits, cases, whole=False)
+    return HeldOut(task, round(float(found.value[0]), 4), found.interval(0), fitted.pairs, len(fitted.right))
+
+
+def finish_training(done: Trained, out: Path, json: Path | None) -> None:
+    """Write the model, print its figures, and name the tasks that it declines."""
+    rows = [held_out(task, fitted) for task, fitted in sorted(done.fits.items())]
+    done.model.save(out)
+    if json is not None:
+        write_json(json, {"model": str(out), "tasks": [asdict(row) for row in rows], "declined": dict(done.declined)})
+    table = Table("task", "right on held-out images", "95 %", "pairs", "images")
+    for row in rows:
+        ends = "fewer than 5 images" if row.ci95 is None else f"{row.ci95[0]:.1%} to {row.ci95[1]:.1%}"
+        table.add_row(row.task, f"{row.right:.1%}", ends, str(row.pairs), str(row.images))
+    Console().print(table)
+    for task, why in done.declined.items():
+        typer.echo(f"visualjudge: {task}: not trained: {why}", err=True)
+    typer.echo(f"{out}: use it with visualjudge judge DATASET --backend local --model {out} --out RUN")

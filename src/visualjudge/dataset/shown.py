@@ -1,0 +1,101 @@
+"""What a dataset shows, as data: ``predictions.jsonl``, so that a judge without a language model can look at it too.
+
+A line a prediction of boxes, masks or poses, without its score, source or anything else that tells how good it is;
+and a line for each region to fill. Depth maps and images are read back from the media, where they stand as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from visualjudge.errors import DataError
+from visualjudge.predictions import Prediction, payload_of, read_prediction, type_of
+from visualjudge.raster.masks import mask_from_rle, rle_of
+from visualjudge.records import Mask
+
+PREDICTIONS = "predictions.jsonl"
+
+
+def prediction_line(task: str, annotation_id: str, prediction: Prediction) -> Iterator[bytes]:
+    """The line of a prediction; none where it is shown as a whole image."""
+    if type_of(task).file_field is None:
+        payload = payload_of(task, prediction, root=Path(), stem="", digits=None)
+        yield _line({"task": task, "annotation_id": annotation_id, "prediction": payload})
+
+
+def hole_line(task: str, image_id: str, hole: Mask) -> bytes:
+    """The line of an image's region to fill."""
+    return _line({"task": task, "image_id": image_id, "mask": rle_of(hole)})
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+
+
+class ShownPredictions:
+    """The predictions of a dataset by task and annotation; read as they are asked for, only places are kept."""
+
+    def __init__(self, root: str | Path) -> None:
+        self._path = Path(root) / PREDICTIONS
+        self.prediction = lru_cache(maxsize=1024)(self._prediction)
+
+    def _prediction(self, task: str, annotation_id: str, size: tuple[int, int]) -> Prediction:
+        """A typed prediction.
+
+        Parameters
+        ----------
+        size
+            (height, width) of its image.
+
+        Raises
+        ------
+        DataError
+            If the dataset does not hold it.
+        """
+        return read_prediction(task, self._row(task, "annotation_id", annotation_id)["prediction"], size=size)
+
+    def hole(self, task: str, image_id: str) -> np.ndarray | None:
+        """The region to fill of an image, H×W bool; None where there is none."""
+        if (task, "image_id", image_id) not in self._places:
+            return None
+        return mask_from_rle(self._row(task, "image_id", image_id)["mask"]).dense()
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str, str], int]:
+        if not self._path.is_file():
+            raise DataError(f"{self._path}: no such file; build the dataset again with this version of visualjudge")
+        places: dict[tuple[str, str, str], int] = {}
+        at = 0
+        with self._path.open("rb") as lines:
+            for line in lines:
+                row = self._parsed(line)
+                field = "annotation_id" if "annotation_id" in row else "image_id"
+                places[str(row.get("task")), field, str(row.get(field))] = at
+                at += len(line)
+        return places
+
+    def _row(self, task: str, field: str, name: str) -> Mapping[str, Any]:
+        try:
+            at = self._places[task, field, name]
+        except KeyError:
+            raise DataError(
+                f"{self._path}: {task}: {name}: the prediction is missing; build the dataset again"
+            ) from None
+        with self._path.open("rb") as lines:
+            lines.seek(at)
+            return self._parsed(lines.readline())
+
+    def _parsed(self, line: bytes) -> Mapping[str, Any]:
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise DataError(f"{self._path}: a line is not JSON ({error}); build the dataset again") from None
+        if not isinstance(row, Mapping):
+            raise DataError(f"{self._path}: a line must be an object; build the dataset again")
+        return row

@@ -1,0 +1,117 @@
+"""What the local judge looks at, a row for each type of prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from visualjudge.judges.local.depth import depth_features
+from visualjudge.judges.local.images import (
+    agreement,
+    controlled_features,
+    filled_features,
+    quality_features,
+    restored_features,
+)
+from visualjudge.judges.local.poses import pose_features
+from visualjudge.judges.local.regions import box_features, mask_features
+from visualjudge.judges.local.view import View, view_of
+from visualjudge.predictions import DepthMap, Detections, Masks, People, WholeImage, type_of
+from visualjudge.records import BoolArray, FloatArray, Pixels
+from visualjudge.tasks import task_named
+
+Features = Mapping[str, float]
+NOTHING: Features = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a question shows beside its options: the source image, the control image, the region to fill."""
+
+    image: Pixels | None = None
+    control: Pixels | None = None
+    hole: BoolArray | None = None
+
+    @cached_property
+    def view(self) -> View:
+        """The source image as the features see it."""
+        if self.image is None:
+            raise ValueError("a question without a source image has no view")
+        return view_of(self.image)
+
+
+def given_of(task: str, image: Pixels | None, control: Pixels | None, hole: BoolArray | None) -> Given:
+    """What a question of ``task`` gives; a generator that edits nothing was given its only image as the control."""
+    alone = type_of(task).is_image and not (task_named(task).edits or task_named(task).restored)
+    if alone and control is None:
+        return Given(control=image)
+    return Given(image, control, hole)
+
+
+def nearness_of(depth: DepthMap) -> FloatArray:
+    """Nearness 0 (far) .. 1 (near) of each pixel, as the encodings show it; NaN where the map is invalid."""
+    valid = depth.valid
+    if not valid.any():
+        return np.full(depth.values.shape, np.nan)
+    low, high = np.percentile(depth.values[valid], [2, 98])
+    share = np.clip((depth.values - low) / (high - low), 0, 1) if high > low else np.full(depth.values.shape, 0.5)
+    return np.where(valid, share if depth.inverse else 1 - share, np.nan)
+
+
+def _boxes(found: Detections, given: Given) -> Features:
+    return box_features(given.view, found.items)
+
+
+def _masks(found: Masks, given: Given) -> Features:
+    return mask_features(given.view, found.items)
+
+
+def _poses(found: People, given: Given) -> Features:
+    return pose_features(given.view, found.items)
+
+
+def _depth(found: DepthMap, given: Given) -> Features:
+    return depth_features(given.view, nearness_of(found))
+
+
+def _restored(found: WholeImage, given: Given) -> Features:
+    return NOTHING if given.image is None else restored_features(found.pixels, given.image)
+
+
+def _generated(found: WholeImage, given: Given) -> Features:
+    """Nothing where the prompt is all there is: without a language model no image can be held against a text."""
+    if given.image is None and given.control is None:
+        return NOTHING
+    features = quality_features(found.pixels)
+    if given.image is not None:
+        features |= agreement(found.pixels, given.image)
+    if given.control is not None:
+        features |= controlled_features(found.pixels, given.control)
+    if given.image is not None and given.hole is not None:
+        features |= filled_features(found.pixels, given.image, given.hole)
+    return features
+
+
+LOOKS: dict[str, Callable[[Any, Given], Features]] = {
+    "detection": _boxes,
+    "instance": _masks,
+    "semantic": _masks,
+    "referring": _masks,
+    "keypoint": _poses,
+    "depth": _depth,
+    "restoration": _restored,
+    "generation": _generated,
+}
+"""Features by type of prediction; a type without a row is declined."""
+
+
+def features_of(task: str, prediction: Any, given: Given) -> Features:
+    """Features of a typed prediction; empty where this judge has nothing to look at."""
+    look = LOOKS.get(type_of(task).name)
+    if look is None or (given.image is None and not type_of(task).is_image):
+        return NOTHING
+    return look(prediction, given)

@@ -1,0 +1,172 @@
+"""Fitting the local judge: logistic regression on differences of features, with images kept whole.
+
+No intercept, so that the model is antisymmetric. Ridge towards given weights (zero, or those of the package), its
+strength chosen by cross-validation over images. Logistic regression was chosen over gradient boosting: as accurate on
+held-out images here, a thousandth of the size, and its weights can be read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression, minimize
+
+from visualjudge.judges.local.model import CLIP, Features, Weights
+
+RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0)
+FOLDS = 5
+KNOTS = 40
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One prediction with its features and its score; pairs are made inside a ``group``, folds by ``image``."""
+
+    image: str
+    group: str
+    features: Features
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two predictions of one group, the better one first."""
+
+    image: str
+    group: str
+    better: Features
+    worse: Features
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHits:
+    """Pairs of one image and how many of them were ordered rightly; a tie counts half."""
+
+    image: str
+    hits: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Weights, and how often they were right on images that they were not fitted to."""
+
+    weights: Weights
+    right: tuple[ImageHits, ...]
+    """What came of the held-out pairs of every image."""
+    pairs: int
+
+
+def pairs_of(samples: Iterable[Sample]) -> list[Pair]:
+    """All pairs of unequal score inside each group."""
+    groups: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        groups[sample.image, sample.group].append(sample)
+    return [
+        Pair(image, group, one.features, two.features)
+        for (image, group), items in groups.items()
+        for one in items
+        for two in items
+        if one.score > two.score
+    ]
+
+
+def fit(pairs: Sequence[Pair], samples: Sequence[Sample], prior: Weights | None = None) -> Fitted:
+    """Fit one task.
+
+    Parameters
+    ----------
+    pairs
+        What is learned from, of at least two images.
+    samples
+        Predictions with scores (0..10), for the calibration of scores; may be empty.
+    prior
+        Weights that the fit is pulled towards.
+
+    Raises
+    ------
+    ValueError
+        If the pairs are of fewer than two images.
+    """
+    images = sorted({pair.image for pair in pairs})
+    if len(images) < 2:
+        raise ValueError("pairs of at least 2 images are needed")
+    names = prior.names if prior else tuple(sorted({name for pair in pairs for name in pair.better}))
+    apart = np.array([[pair.better.get(n, 0.0) - pair.worse.get(n, 0.0) for n in names] for pair in pairs])
+    counts = Counter((pair.image, pair.group) for pair in pairs)
+    share = np.array([counts[pair.image, pair.group] ** -0.5 for pair in pairs])
+    scale = np.array(prior.scale) if prior else np.sqrt((apart**2).mean(axis=0)) + 1e-9
+    units = np.clip(apart / scale, -CLIP, CLIP)
+    start = np.array(prior.weights) if prior else np.zeros(len(names))
+    fold = np.array([images.index(pair.image) % FOLDS for pair in pairs])
+    held_out = {ridge: _held_out(units, share, fold, ridge, start) for ridge in RIDGES}
+    best = min(RIDGES, key=lambda ridge: _loss(held_out[ridge], share))
+    weights = _ridge(units, share, best, start)
+    temperature = _temperature(held_out[best], share)
+    right = _by_image([pair.image for pair in pairs], held_out[best])
+    plain = Weights(names, tuple(scale.tolist()), tuple(weights.tolist()), temperature)
+    return Fitted(_calibrated(plain, samples), right, len(pairs))
+
+
+def _held_out(units: Array, share: Array, fold: NDArray[np.int_], ridge: float, start: Array) -> Array:
+    """Log-odds of each pair by weights that were fitted without its image's fold."""
+    found = np.zeros(len(units))
+    for k in np.unique(fold):
+        rest = fold != k
+        weights = _ridge(units[rest], share[rest], ridge, start) if rest.any() else start
+        found[~rest] = units[~rest] @ weights
+    return found
+
+
+def _ridge(units: Array, share: Array, ridge: float, start: Array) -> Array:
+    def loss(weights: Array) -> tuple[float, Array]:
+        log_odds = units @ weights
+        pull = weights - start
+        slope = -(units.T @ (share / (1 + np.exp(np.clip(log_odds, -500, 500)))))
+        return _total(log_odds, share) + ridge / 2 * float(pull @ pull), slope + ridge * pull
+
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B").x)
+
+
+def _total(log_odds: Array, share: Array) -> float:
+    return float((share * np.logaddexp(0, -log_odds)).sum())
+
+
+def _loss(log_odds: Array, share: Array) -> float:
+    return _total(log_odds, share) / float(share.sum())
+
+
+def _temperature(log_odds: Array, share: Array) -> float:
+    """What the held-out log-odds must be divided by to be the best probabilities (Guo et al., ICML 2017)."""
+    candidates = np.exp(np.linspace(-1, 3, 81))
+    return float(min(candidates, key=lambda t: _total(log_odds / t, share)))
+
+
+def _by_image(images: Sequence[str], log_odds: Array) -> tuple[ImageHits, ...]:
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for image, value in zip(images, log_odds, strict=True):
+        found[image].append(0.5 + 0.5 * float(np.sign(value)))
+    return tuple(ImageHits(image, sum(values), len(values)) for image, values in sorted(found.items()))
+
+
+def _calibrated(weights: Weights, samples: Sequence[Sample]) -> Weights:
+    """The weights with the knots of an isotonic regression of score on quality; as they are without samples."""
+    if not samples:
+        return weights
+    order = sorted(((weights.quality_of(s.features), s.score) for s in samples), key=lambda row: row[0])
+    quality, score = (np.array(column, dtype=np.float64) for column in zip(*order, strict=True))
+    fitted = np.clip(isotonic_regression(score).x, 0, 10)
+    at = np.unique(np.linspace(0, len(quality) - 1, KNOTS).round().astype(int))
+    return Weights(
+        weights.names,
+        weights.scale,
+        weights.weights,
+        weights.temperature,
+        tuple(quality[at].tolist()),
+        tuple(fitted[at].tolist()),
+    )

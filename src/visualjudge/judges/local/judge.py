@@ -1,0 +1,116 @@
+"""The local judge: looks at the image and the prediction, never at the truth, and answers without a language model."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.errors import DataError
+from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.local.features import Features
+from visualjudge.judges.local.model import Model, Weights, load, shipped
+from visualjudge.judges.local.questions import QuestionFeatures
+from visualjudge.records import FAILED, Verdict
+
+LETTERS = "ABCDE"
+
+
+def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
+    """The judge of ``--backend local``.
+
+    Parameters
+    ----------
+    model
+        ``default``, or the path of a file that ``train-local`` or ``distill`` wrote.
+    root
+        Folder of the dataset that it is asked about.
+    seed
+        Without effect: this judge draws nothing.
+
+    Raises
+    ------
+    DataError
+        If the model cannot be read.
+    """
+    return LocalJudge(QuestionFeatures(root), shipped() if model == "default" else load(model), Path(model).name)
+
+
+@dataclass
+class LocalJudge:
+    """Compares options by their features; declines where it has none, or where they do not differ."""
+
+    looks: QuestionFeatures
+    model: Model
+    name: str = "default"
+    simulated: bool = False
+
+    async def __call__(self, ask: Ask) -> Judged:
+        """Its verdict, with the probabilities or the score as the raw response."""
+        begun = time.perf_counter()
+        try:
+            verdict = await asyncio.to_thread(self._verdict, ask)
+        except DataError as error:
+            return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
+        seconds = round(time.perf_counter() - begun, 4)
+        return Judged(in_stored_letters(ask, replace(verdict, latency_s=seconds)), calls=0)
+
+    def _verdict(self, ask: Ask) -> Verdict:
+        question = ask.question
+        weights = self.model.tasks.get(question.task)
+        if weights is None:
+            return _declined(ask, f"the model {self.name} knows no {question.task}")
+        options = self.looks.options(question)
+        if not all(options):
+            return _declined(ask, "there is nothing but the prompt to hold the image against")
+        return _ANSWERS[question.question_type](ask, options[::-1] if ask.order == "BA" else options, weights)
+
+    def describe(self) -> Mapping[str, Any]:
+        """Backend and model."""
+        card = {"trained_on": self.model.card.get("trained_on")}
+        return {"backend": "local", "base_url": None, "model": self.name, "parameters": card}
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def _pairwise(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
+    log_odds = weights.log_odds(options[0], options[1])
+    if log_odds == 0:
+        return _declined(ask, "the options do not differ in anything that this judge sees")
+    probability = float(1 / (1 + np.exp(-np.clip(log_odds, -50, 50))))
+    letter = "A" if log_odds > 0 else "B"
+    return _verdict(ask, letter, f"P(A is better) = {probability:.3f}\nAnswer: {letter}", probability_a=probability)
+
+
+def _ranking(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
+    strength = [sum(weights.log_odds(one, other) for other in options) for one in options]
+    if len(set(strength)) < len(options):
+        return _declined(ask, "two options do not differ in anything that this judge sees")
+    order = "".join(LETTERS[k] for k in sorted(range(len(options)), key=lambda k: -strength[k]))
+    return _verdict(ask, order, f"log-odds: {', '.join(f'{s:.2f}' for s in strength)}\nAnswer: {order}")
+
+
+def _scoring(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
+    expected = weights.score_of(options[0])
+    if expected is None:
+        return _declined(ask, "the model was trained on comparisons alone")
+    value = round(expected, 2)
+    return _verdict(ask, value, f"Answer: {value}", expected_score=value)
+
+
+_ANSWERS = {"pairwise": _pairwise, "ranking": _ranking, "scoring": _scoring}
+
+
+def _verdict(ask: Ask, value: str | float, said: str, **extra: Any) -> Verdict:
+    return Verdict(ask.question.id, ask.order, value, "ok", said, repeat=ask.repeat, **extra)
+
+
+def _declined(ask: Ask, why: str) -> Verdict:
+    said = f"I cannot judge this: {why}."
+    return Verdict(ask.question.id, ask.order, FAILED, "refusal", said, repeat=ask.repeat, cause="declined")

@@ -1,0 +1,88 @@
+"""Features of poses: are the limbs as long as people's, the two sides alike, and left and right where they belong?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from visualjudge.judges.local.view import View
+from visualjudge.predictions import Person
+from visualjudge.skeleton import LIMBS
+
+LENGTHS = {
+    (5, 6): 0.80, (11, 12): 0.52, (5, 11): 1.0, (6, 12): 1.0, (5, 7): 0.62, (6, 8): 0.62, (7, 9): 0.55, (8, 10): 0.55,
+    (11, 13): 0.88, (12, 14): 0.88, (13, 15): 0.86, (14, 16): 0.86, (0, 1): 0.12, (0, 2): 0.12, (1, 3): 0.17,
+    (2, 4): 0.17, (1, 2): 0.15, (3, 5): 0.42, (4, 6): 0.42,
+}  # fmt: skip
+"""Length of limbs over that of the trunk, seen from the front; after Drillis and Contini's body proportions (1966)."""
+SIDES = ((5, 6), (11, 12), (13, 14), (15, 16), (7, 8), (9, 10), (1, 2), (3, 4))
+
+
+def pose_features(view: View, people: Sequence[Person]) -> dict[str, float]:
+    """Features of the people of one image."""
+    rows = [_person(view, person) for person in people]
+    found = {"people": float(len(rows)), "present": float(sum(row["present"] for row in rows))}
+    for name in ("too_long", "longest", "uneven", "crossed", "upside", "outside", "flat"):
+        values = [row[name] for row in rows] or [0.0]
+        found |= {f"mean_{name}": float(np.mean(values)), f"max_{name}": float(np.max(values))}
+    return found
+
+
+def _person(view: View, person: Person) -> dict[str, float]:
+    points, present = person.keypoints[:, :2], person.present
+    unit = _trunk(points, present)
+    ratios = {
+        limb: float(np.linalg.norm(points[limb[0]] - points[limb[1]])) / (unit * LENGTHS[_sorted(limb)])
+        for limb in LIMBS
+        if present[list(limb)].all()
+    }
+    logs = np.log(np.maximum(list(ratios.values()), 0.05)) if ratios else np.zeros(1)
+    height, width = view.size
+    inside = (points >= 0).all(axis=1) & (points[:, 0] < width) & (points[:, 1] < height)
+    return {
+        "present": float(present.sum()),
+        "too_long": float(np.maximum(logs, 0).mean()),
+        "longest": float(logs.max()),
+        "flat": float(np.minimum(logs, 0).mean()),
+        "uneven": _asymmetry(ratios),
+        "crossed": _crossed(points, present),
+        "upside": _upside(points, present),
+        "outside": float((present & ~inside).sum()),
+    }
+
+
+def _sorted(limb: tuple[int, int]) -> tuple[int, int]:
+    return (min(limb), max(limb))
+
+
+def _trunk(points: np.ndarray, present: np.ndarray) -> float:
+    """Length of the trunk in pixels, from the limbs there are: the median of what each says."""
+    said = [
+        np.linalg.norm(points[a] - points[b]) / LENGTHS[_sorted((a, b))] for a, b in LIMBS if present[a] and present[b]
+    ]
+    return max(float(np.median(said)), 1e-3) if said else 1.0
+
+
+def _asymmetry(ratios: dict[tuple[int, int], float]) -> float:
+    """Mean |log ratio| of a left limb to its right twin."""
+    by_pair = {_sorted(limb): value for limb, value in ratios.items()}
+    twins = [((5, 7), (6, 8)), ((7, 9), (8, 10)), ((11, 13), (12, 14)), ((13, 15), (14, 16)), ((5, 11), (6, 12))]
+    twins += [((0, 1), (0, 2)), ((1, 3), (2, 4)), ((3, 5), (4, 6))]
+    found = [
+        abs(np.log(max(by_pair[a], 0.05) / max(by_pair[b], 0.05))) for a, b in twins if a in by_pair and b in by_pair
+    ]
+    return float(np.mean(found)) if found else 0.0
+
+
+def _crossed(points: np.ndarray, present: np.ndarray) -> float:
+    """Disagreement of the pairs on which side of the body is left: 0 all agree, 1 half do."""
+    signs = [np.sign(points[a, 0] - points[b, 0]) for a, b in SIDES if present[a] and present[b]]
+    return 1 - abs(float(np.mean(signs))) if signs else 0.0
+
+
+def _upside(points: np.ndarray, present: np.ndarray) -> float:
+    """Share of chains (head, shoulders, hips, knees, ankles) that run upwards."""
+    chains = [(0, 5), (0, 6), (5, 11), (6, 12), (11, 13), (12, 14), (13, 15), (14, 16)]
+    found = [points[a, 1] > points[b, 1] for a, b in chains if present[a] and present[b]]
+    return float(np.mean(found)) if found else 0.0

@@ -1,0 +1,103 @@
+"""From a question of a dataset to the features of its options, in the order as stored."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path, PurePosixPath
+
+import matplotlib
+import numpy as np
+
+from visualjudge.confine import confined_path
+from visualjudge.dataset.shown import ShownPredictions
+from visualjudge.errors import DataError
+from visualjudge.judges.local.depth import depth_features
+from visualjudge.judges.local.features import NOTHING, Features, Given, features_of, given_of
+from visualjudge.predictions import WholeImage, type_of
+from visualjudge.raster.images import read_rgb
+from visualjudge.records import FloatArray, Pixels, Question
+
+CONTROL = "control_"
+"""How the media names of control images begin."""
+KEPT = 4096
+"""Options whose features are kept: one option stands in many questions."""
+
+
+class QuestionFeatures:
+    """Features of the options of a dataset's questions; each is computed once and kept for other questions."""
+
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root)
+        self._shown = ShownPredictions(root)
+        self._given = lru_cache(maxsize=16)(self._read_given)
+        self._features = lru_cache(maxsize=KEPT)(self._look)
+
+    def options(self, question: Question) -> list[Features]:
+        """Features of each option; empty ones where there is nothing to look at.
+
+        Raises
+        ------
+        DataError
+            If an image or a prediction cannot be read.
+        """
+        n = len(question.annotation_ids)
+        drawn = question.images[-n:] if self._drawn(question) else (None,) * n
+        context = question.images[: -n if drawn[0] is not None else None]
+        place = question.task, question.image_id, context
+        return [
+            self._features(place, name, image, question.encoding)
+            for name, image in zip(question.annotation_ids, drawn, strict=True)
+        ]
+
+    def _drawn(self, question: Question) -> bool:
+        """Whether the prediction is read back from its image: depth maps and whole images are."""
+        return type_of(question.task).file_field is not None
+
+    def _look(
+        self, place: tuple[str, str, tuple[str, ...]], annotation_id: str, image: str | None, stem: str
+    ) -> Features:
+        task = place[0]
+        given = self._given(*place)
+        if image is None:
+            if given.image is None:
+                return NOTHING
+            height, width = given.image.shape[:2]
+            return features_of(task, self._shown.prediction(task, annotation_id, (height, width)), given)
+        pixels = self._pixels(image)
+        if type_of(task).is_image:
+            return features_of(task, WholeImage(pixels), given)
+        return NOTHING if given.image is None else depth_features(given.view, nearness_in(pixels, stem))
+
+    def _read_given(self, task: str, image_id: str, context: tuple[str, ...]) -> Given:
+        controls = [name for name in context if PurePosixPath(name).name.startswith(CONTROL)]
+        images = [name for name in context if name not in controls]
+        image = self._pixels(images[0]) if images else None
+        control = self._pixels(controls[0]) if controls else None
+        return given_of(task, image, control, self._shown.hole(task, image_id) if images else None)
+
+    def _pixels(self, name: str) -> Pixels:
+        return read_rgb(confined_path(self._root, name))
+
+
+def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
+    """Nearness 0..1 that an H×W×3 uint8 image shows in a colour map of matplotlib; NaN where it is black.
+
+    Raises
+    ------
+    DataError
+        If the image has colours that are not in the map.
+    """
+    codes = pixels.astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
+    known, level = _colours(colour_map)
+    at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
+    if not ((known[at] == codes) | (codes == 0)).all():
+        raise DataError(f"encoding: the image must be drawn in {colour_map}, got other colours")
+    return np.where(codes == 0, np.nan, level[at] / 255)
+
+
+@cache
+def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Packed colours of a map, sorted, and the entry of each."""
+    table = (matplotlib.colormaps[name](np.arange(256), bytes=True)[:, :3]).astype(np.int64)
+    codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
+    return codes, level.astype(np.float64)

@@ -1,0 +1,133 @@
+"""From a data folder to a model of the local judge, with figures from images that each fit did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from visualjudge import __version__
+from visualjudge.data.folder import DataFolder, check_entry
+from visualjudge.encoding import context_image
+from visualjudge.errors import DataError
+from visualjudge.judges.local.features import Given, features_of, given_of
+from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
+from visualjudge.judges.local.model import Model, shipped
+from visualjudge.predictions import read_prediction, type_of
+from visualjudge.raster.images import read_rgb
+from visualjudge.raster.masks import mask_from_png
+from visualjudge.records import Annotation, BoolArray, ImageRecord, Pixels
+from visualjudge.tasks import task_named
+
+Progress = Callable[[str, int, int], None]
+FEWEST_IMAGES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model, the fit of each task, and why a task has none."""
+
+    model: Model
+    fits: Mapping[str, Fitted]
+    declined: Mapping[str, str]
+
+
+def train(
+    pairs: Mapping[str, Sequence[Pair]],
+    samples: Mapping[str, Sequence[Sample]],
+    trained_on: str,
+    *,
+    prior: Model | None = None,
+) -> Trained:
+    """Fit every task that has pairs of at least two images.
+
+    Parameters
+    ----------
+    pairs, samples
+        By task: comparisons to learn from, and scored predictions (0..10) to calibrate scores with.
+    trained_on
+        What the model's card says it was trained on.
+    prior
+        A model whose weights the fits are pulled towards.
+    """
+    fits: dict[str, Fitted] = {}
+    declined: dict[str, str] = {}
+    for task, compared in sorted(pairs.items()):
+        seen = [pair for pair in compared if pair.better and pair.worse]
+        if len({pair.image for pair in seen}) < FEWEST_IMAGES:
+            declined[task] = f"comparisons on at least {FEWEST_IMAGES} images are needed"
+            continue
+        known = [sample for sample in samples.get(task, ()) if sample.features]
+        fits[task] = fit(seen, known, prior.tasks.get(task) if prior else None)
+    card = {
+        "trained_on": trained_on,
+        "version": __version__,
+        "held_out": {task: _card_row(done) for task, done in fits.items()},
+    }
+    return Trained(Model({task: done.weights for task, done in fits.items()}, card), fits, declined)
+
+
+def _card_row(done: Fitted) -> dict[str, float]:
+    right = sum(row.hits for row in done.right) / done.pairs
+    return {"pairs": done.pairs, "images": len(done.right), "right": round(right, 4)}
+
+
+def train_on_folder(root: str | Path, progress: Progress = lambda stage, done, total: None) -> Trained:
+    """Train on the groups of a data folder, pulled towards the weights of the package.
+
+    Raises
+    ------
+    DataError
+        If no task has comparisons on two images.
+    """
+    samples = folder_samples(root, progress)
+    pairs = {task: pairs_of(rows) for task, rows in samples.items()}
+    done = train(pairs, samples, f"{sum(map(len, samples.values()))} predictions of a data folder", prior=shipped())
+    if not done.fits:
+        raise DataError(f"{root}: nothing to train on: {'; '.join(f'{k}: {v}' for k, v in done.declined.items())}")
+    return done
+
+
+def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sample]]:
+    """Features and scores of every valid prediction of a data folder, by task."""
+    with DataFolder(root) as folder:
+        return {task: list(_task_samples(folder, task, progress)) for task in folder.tasks}
+
+
+def _task_samples(folder: DataFolder, task: str, progress: Progress) -> Iterator[Sample]:
+    images = folder.images(task)
+    entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
+    for _, same in groupby(enumerate(entries, 1), key=lambda item: item[1].annotation.image_id):
+        numbered = list(same)
+        record = images.get(numbered[0][1].annotation.image_id)
+        given = _given(task, record, folder.root)
+        for k, entry in numbered:
+            progress(task, k, len(entries))
+            if check_entry(entry, record, str(folder.root)).problem is None:
+                yield _sample(entry.load(), given, folder.root)
+
+
+def _given(task: str, record: ImageRecord | None, root: Path) -> Given:
+    """What questions about an image show beside their options."""
+    if record is None or not task_named(task).sourced:
+        return Given()
+    image = read_rgb(root / str(record.file))
+    if record.mask is not None:
+        return marked(image, mask_from_png(root / record.mask).dense())
+    separate = record.control is not None and record.control != record.file
+    return given_of(task, image, read_rgb(root / str(record.control)) if separate else None, None)
+
+
+def marked(image: Pixels, hole: BoolArray) -> Given:
+    """An H×W×3 uint8 image with its region to fill (H×W bool) drawn onto it, as questions show it."""
+    return Given(context_image(image, hole), hole=hole)
+
+
+def _sample(note: Annotation, given: Given, root: Path) -> Sample:
+    size = None
+    if given.image is not None and not type_of(note.task).is_image:
+        size = given.image.shape[0], given.image.shape[1]
+    prediction = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
+    group = f"{note.class_of_interest} {note.error_type} {note.prompt}"
+    return Sample(note.image_id, group, features_of(note.task, prediction, given), note.final_score)

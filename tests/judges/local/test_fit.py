@@ -1,0 +1,105 @@
+"""Fitting: antisymmetric, honest on held-out images, nothing learned from shuffled labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from visualjudge.errors import DataError
+from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
+from visualjudge.judges.local.model import Model, Weights, load, shipped
+
+
+def samples(images: int, *, shuffled: bool = False) -> list[Sample]:
+    """Predictions whose score is one feature, beside one of noise."""
+    rng = np.random.default_rng(3)
+    found = []
+    for image in range(images):
+        scores = rng.permutation(np.linspace(1, 9, 5))
+        shown = rng.permutation(scores) if shuffled else scores
+        for value, looks in zip(scores, shown, strict=True):
+            features = {"good": float(looks), "noise": float(rng.normal())}
+            found.append(Sample(f"image{image}", "group", features, float(value)))
+    return found
+
+
+def right(done: Fitted) -> float:
+    return sum(row.hits for row in done.right) / done.pairs
+
+
+def test_the_telling_feature_is_found_and_the_other_is_not() -> None:
+    rows = samples(20)
+    done = fit(pairs_of(rows), rows)
+    weight = dict(zip(done.weights.names, done.weights.weights, strict=True))
+    assert right(done) == 1.0
+    assert weight["good"] > 10 * abs(weight["noise"])
+
+
+def test_shuffled_labels_are_right_half_of_the_time() -> None:
+    rows = samples(200, shuffled=True)
+    assert right(fit(pairs_of(rows), rows)) == pytest.approx(0.5, abs=0.05)
+
+
+def test_scores_follow_the_calibration_and_stay_on_the_scale() -> None:
+    rows = samples(20)
+    weights = fit(pairs_of(rows), rows).weights
+    assert weights.score_of({"good": 9.0, "noise": 0.0}) == pytest.approx(9, abs=1)
+    assert weights.score_of({"good": -1e9, "noise": 0.0}) >= 0.0
+    assert weights.score_of({"good": 1e9, "noise": 0.0}) <= 10.0
+
+
+def test_pairs_of_one_image_are_too_few() -> None:
+    rows = samples(1)
+    with pytest.raises(ValueError, match="2 images"):
+        fit(pairs_of(rows), rows)
+
+
+def test_predictions_of_equal_score_make_no_pair() -> None:
+    assert pairs_of([Sample("i", "g", {"a": 1.0}, 5.0), Sample("i", "g", {"a": 2.0}, 5.0)]) == []
+
+
+def test_a_prior_holds_where_pairs_are_few() -> None:
+    prior = Weights(("good",), (1.0,), (5.0,))
+    pair = Pair("one", "g", {"good": 0.0}, {"good": 0.1}), Pair("two", "g", {"good": 0.0}, {"good": 0.1})
+    assert fit(pair, [], prior).weights.weights[0] > 0
+
+
+@given(
+    st.dictionaries(st.sampled_from(["count", "mean_edge", "repeats"]), st.floats(-1e6, 1e6)),
+    st.dictionaries(st.sampled_from(["count", "mean_edge", "repeats"]), st.floats(-1e6, 1e6)),
+)
+def test_exchanging_the_options_turns_the_log_odds_round(one: dict[str, float], two: dict[str, float]) -> None:
+    weights = shipped().tasks["object_detection"]
+    assert weights.log_odds(one, two) == -weights.log_odds(two, one)
+
+
+def test_a_model_is_read_as_it_was_written(tmp_path: object) -> None:
+    rows = samples(10)
+    path = tmp_path / "model.vj"  # type: ignore[operator]
+    Model({"keypoint": fit(pairs_of(rows), rows).weights}, {"trained_on": "a test"}).save(path)
+    again = load(path)
+    assert again.card["trained_on"] == "a test"
+    assert again.tasks["keypoint"] == fit(pairs_of(rows), rows).weights
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": "other", "version": 1, "tasks": {}}',
+        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {}}}',
+        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": ["a"], "scale": [],'
+        ' "weights": [1], "temperature": 1, "quality": [0], "score": [5]}}}',
+        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": ["a"], "scale": [1],'
+        ' "weights": ["x"], "temperature": 1, "quality": [0], "score": [5]}}}',
+    ],
+)
+def test_a_file_that_is_no_model_is_one_line(tmp_path: object, content: str) -> None:
+    path = tmp_path / "bad.vj"  # type: ignore[operator]
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"bad\.vj: is not a model of the local judge"):
+        load(path)

@@ -1,0 +1,133 @@
+"""The local judge on a small dataset: it looks, it is consistent, and it declines where there is nothing to see."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import skimage.data
+
+from making import make_folder
+from visualjudge.dataset.build import Options, build
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.shown import PREDICTIONS, ShownPredictions
+from visualjudge.encoding import encode
+from visualjudge.errors import DataError
+from visualjudge.judges.asks import Ask, Judged
+from visualjudge.judges.local.features import Given, features_of, nearness_of
+from visualjudge.judges.local.judge import local_judge
+from visualjudge.judges.local.model import shipped
+from visualjudge.judges.local.questions import nearness_in
+from visualjudge.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
+from visualjudge.records import Pixels, Question
+
+TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur", "generation_t2i")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    root = tmp_path_factory.mktemp("local")
+    make_folder(root / "data", tasks=TASKS)
+    build(root / "data", root / "dataset", Options(tasks=TASKS, subsets=("judge_analysis",)))
+    return load_dataset(root / "dataset")
+
+
+def asked(dataset: Dataset, question: Question, order: str = "AB") -> Judged:
+    judge = local_judge("default", dataset.root)
+    return asyncio.run(judge(Ask(question, order)))  # type: ignore[arg-type]
+
+
+def of(dataset: Dataset, task: str, kind: str, count: int = 12) -> list[Question]:
+    return [q for q in dataset.questions if q.task == task and q.question_type == kind][:count]
+
+
+@pytest.mark.parametrize("task", TASKS[:4])
+def test_both_orders_give_the_same_answer_and_complementary_probabilities(dataset: Dataset, task: str) -> None:
+    for question in of(dataset, task, "pairwise"):
+        one, two = asked(dataset, question).verdict, asked(dataset, question, "BA").verdict
+        assert (one.value, one.status) == (two.value, two.status)
+        if one.status == "ok":
+            assert one.probability_a == pytest.approx(two.probability_a, abs=1e-12)
+
+
+def preferred(task: str, better: Prediction, worse: Prediction, pixels: Pixels) -> bool:
+    given = Given(pixels)
+    one, two = (features_of(task, prediction, given) for prediction in (better, worse))
+    return shipped().tasks[task].log_odds(one, two) > 0
+
+
+def test_a_repeated_box_and_a_box_on_nothing_are_seen() -> None:
+    coins = skimage.data.coins()
+    pixels = np.repeat(coins[:, :, None], 3, axis=2)
+    truth = [Detection("coin", (35.0, 30.0, 85.0, 75.0)), Detection("coin", (100.0, 30.0, 140.0, 75.0))]
+    right = Detections(tuple(truth))
+    assert preferred("object_detection", right, Detections((*truth, truth[0])), pixels)
+    moved = Detection("coin", (60.0, 50.0, 110.0, 95.0))
+    assert preferred("object_detection", right, Detections((moved, truth[1])), pixels)
+
+
+@pytest.mark.parametrize("worse", ["blurred", "noisy"])
+def test_a_blurred_and_a_noisy_restoration_are_seen(worse: str) -> None:
+    clean = skimage.data.coffee()[:200, :240]
+    given = cv2.GaussianBlur(clean, (0, 0), 3)
+    noise = np.random.default_rng(1).normal(0, 25, clean.shape)
+    spoilt = {"blurred": given, "noisy": np.clip(clean + noise, 0, 255).astype(np.uint8)}[worse]
+    assert preferred("lowlevel-deblur", WholeImage(clean), WholeImage(spoilt), given)
+
+
+def test_an_image_for_a_text_is_declined(dataset: Dataset) -> None:
+    for question in of(dataset, "generation_t2i", "pairwise"):
+        verdict = asked(dataset, question).verdict
+        assert (verdict.value, verdict.status, verdict.cause) == ("Failed", "refusal", "declined")
+
+
+def test_rankings_and_scores_have_the_form_of_an_answer(dataset: Dataset) -> None:
+    for question in of(dataset, "lowlevel-deblur", "ranking"):
+        value = asked(dataset, question).verdict.value
+        assert sorted(str(value)) == list("ABCDE")[: len(question.annotation_ids)]
+    for question in of(dataset, "lowlevel-deblur", "scoring"):
+        value = asked(dataset, question).verdict.value
+        assert isinstance(value, float)
+        assert 0 <= value <= 10
+
+
+def test_text_and_image_of_one_prediction_get_one_verdict(dataset: Dataset) -> None:
+    by_pair: dict[tuple[str, ...], set[str]] = {}
+    for question in of(dataset, "object_detection", "pairwise", 999):
+        first = sorted(question.annotation_ids)[0]
+        verdict = asked(dataset, question).verdict
+        chosen = question.annotation_ids["AB".index(str(verdict.value))] if verdict.status == "ok" else "none"
+        by_pair.setdefault((first, *sorted(question.annotation_ids)), set()).add(chosen)
+    assert all(len(chosen) == 1 for chosen in by_pair.values())
+
+
+def test_what_is_shown_tells_nothing_of_the_truth(dataset: Dataset) -> None:
+    lines = [json.loads(line) for line in (dataset.root / PREDICTIONS).read_text().splitlines()]
+    assert {name for line in lines for name in line} <= {"task", "annotation_id", "prediction", "image_id", "mask"}
+
+
+def test_a_dataset_without_predictions_costs_a_question_not_the_run(dataset: Dataset, tmp_path: Path) -> None:
+    question = of(dataset, "object_detection", "pairwise")[0]
+    verdict = asyncio.run(local_judge("default", tmp_path)(Ask(question))).verdict
+    assert verdict.status == "api_error"
+
+
+def test_a_missing_prediction_is_named(dataset: Dataset) -> None:
+    with pytest.raises(DataError, match="nobody: the prediction is missing"):
+        ShownPredictions(dataset.root).prediction("keypoint", "nobody", (10, 10))
+
+
+@pytest.mark.parametrize("colour_map", ["plasma", "turbo", "gray"])
+def test_nearness_is_read_back_from_each_colour_map(colour_map: str) -> None:
+    depth = np.linspace(1, 9, 64).reshape(8, 8)
+    drawn = encode("depth_estimation", colour_map, {"depth": depth}, np.zeros((8, 8, 3), np.uint8)).image
+    assert drawn is not None
+    expected = nearness_of(DepthMap(depth))
+    found = nearness_in(drawn, colour_map)
+    known = np.isfinite(found)
+    assert known.mean() > 0.9
+    assert np.abs(found - expected)[known].max() <= 2 / 255

@@ -1,0 +1,137 @@
+"""Train the weights of the local judge that the package ships: ``make train-local``.
+
+Scenes with exact truth (``local_scenes.py``), controlled errors of every type, mixtures of two types, and classical
+filters as restorations. The same number of scenes gives the same bytes. No image of the demo is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+from local_scenes import LABELS, Scene, scene
+
+from visualjudge.demo.data import boxed
+from visualjudge.demo.degrade import DEGRADATIONS
+from visualjudge.demo.generate import GENERATORS, SEVERITIES
+from visualjudge.judges.local import model
+from visualjudge.judges.local.features import Given, features_of
+from visualjudge.judges.local.fit import Sample, pairs_of
+from visualjudge.judges.local.training import marked, train
+from visualjudge.metrics import score
+from visualjudge.perturb import levels
+from visualjudge.perturb.catalogue import applies, error_types, perturbed
+from visualjudge.perturb.groups import graded
+from visualjudge.predictions import DepthMap, Detections, Masks, People, Prediction, WholeImage
+from visualjudge.records import Pixels
+from visualjudge.seeding import rng_for
+
+LEVELS = 4
+MIXED = 4
+MOST_EXPRESSIONS = 3
+SEED = 42
+
+
+def main() -> None:
+    """Train and write the file."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--scenes", type=int, default=24)
+    options.add_argument("--out", type=Path, default=Path(model.__file__).with_name("default.vj"))
+    chosen = options.parse_args()
+    samples: defaultdict[str, list[Sample]] = defaultdict(list)
+    for number in range(chosen.scenes):
+        for task, sample in scene_samples(scene(number, people=number % 3)):
+            samples[task].append(sample)
+        print(f"scene {number + 1} of {chosen.scenes}", flush=True)
+    done = train({task: pairs_of(rows) for task, rows in samples.items()}, samples, f"{chosen.scenes} made scenes")
+    done.model.save(chosen.out)
+    for task, fitted in done.fits.items():
+        right = sum(row.hits for row in fitted.right) / fitted.pairs
+        print(f"{task}: {right:.3f} of {fitted.pairs} held-out pairs")
+
+
+def scene_samples(made: Scene) -> Iterator[tuple[str, Sample]]:
+    """Every training sample of one scene, with its task."""
+    photo, given = made.photo, Given(made.photo.pixels)
+    around = levels.Scene(photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects))
+    truths: list[tuple[str, str, Prediction]] = [
+        ("object_detection", "", Detections(tuple(boxed(item) for item in photo.objects))),
+        ("instance_segmentation", "", Masks(photo.size, photo.objects)),
+        ("semantic_segmentation", "", Masks(photo.size, photo.segments)),
+        ("depth_estimation", "", DepthMap(made.depth, inverse=True)),
+    ]
+    regions = photo.objects[:MOST_EXPRESSIONS]
+    truths += [("referring_segmentation", str(k), Masks(photo.size, (item,))) for k, item in enumerate(regions)]
+    truths += [("keypoint", "", People(photo.people))] if photo.people else []
+    for task, key, truth in truths:
+        yield from _with_errors(task, f"{photo.name} {key}", photo.name, truth, around, given)
+    yield from _restorations(made)
+    yield from _generations(made)
+
+
+def _with_errors(
+    task: str, key: str, image: str, truth: Prediction, around: levels.Scene, given: Given
+) -> Iterator[tuple[str, Sample]]:
+    for error_type in error_types(task):
+        for item in graded(task, error_type, truth, around, seed=SEED, key=key):
+            features = features_of(task, item.prediction, given)
+            yield task, Sample(image, f"{key} {error_type}", features, item.final_score)
+    for k in range(MIXED):
+        prediction = _mixed(task, truth, around, np.random.default_rng([SEED, k]), f"{key} {k}")
+        value = score(task, prediction, truth)
+        yield task, Sample(image, f"{key} mixed", features_of(task, prediction, given), value)
+
+
+def _mixed(task: str, truth: Prediction, around: levels.Scene, rng: np.random.Generator, key: str) -> Prediction:
+    """A truth with errors of two types, one on top of the other, each of a random severity."""
+    found = truth
+    for error_type in rng.choice(error_types(task), 2):
+        if applies(task, str(error_type), found, around):
+            steps = list(perturbed(task, str(error_type), found, around, seed=SEED, key=key))
+            found = steps[int(rng.integers(len(steps)))][1]
+    return found
+
+
+def _restorations(made: Scene) -> Iterator[tuple[str, Sample]]:
+    clean, name = made.photo.pixels, made.photo.name
+    truth = WholeImage(clean)
+    for task, degrade in DEGRADATIONS.items():
+        degraded = degrade(clean, rng_for(SEED, "degrade", task, name))
+        given = Given(degraded)
+        yield from _with_errors(task, name, name, truth, levels.Scene(made.photo.size, (), LEVELS, degraded), given)
+        for output in _filtered(cv2.resize(degraded, clean.shape[1::-1], interpolation=cv2.INTER_CUBIC)):
+            restored = WholeImage(output)
+            value = score(task, restored, truth)
+            yield task, Sample(name, f"{name} filters", features_of(task, restored, given), value)
+
+
+def _filtered(pixels: Pixels) -> Iterator[Pixels]:
+    """What classical filters make of an image."""
+    yield pixels
+    for size in (3, 5, 7):
+        yield np.asarray(cv2.medianBlur(pixels, size), dtype=np.uint8)
+    for sigma in (1.2, 2.5):
+        soft = cv2.GaussianBlur(pixels, (0, 0), sigma)
+        yield np.asarray(soft, dtype=np.uint8)
+        yield np.asarray(cv2.addWeighted(pixels, 1.8, soft, -0.8, 0), dtype=np.uint8)
+    yield np.asarray(cv2.bilateralFilter(pixels, 7, 40, 5), dtype=np.uint8)
+    yield np.asarray(cv2.morphologyEx(pixels, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)), dtype=np.uint8)
+
+
+def _generations(made: Scene) -> Iterator[tuple[str, Sample]]:
+    for task, generate in GENERATORS.items():
+        output = generate(made.photo)
+        given = Given() if output.source_unseen else Given(output.source, output.control)
+        if output.mask is not None:
+            given = marked(output.source, output.mask)
+        for severity, pixels in zip(SEVERITIES, output.outputs, strict=True):
+            features = features_of(task, WholeImage(pixels), given)
+            yield task, Sample(made.photo.name, made.photo.name, features, 10 * (1 - severity))
+
+
+if __name__ == "__main__":
+    main()
