@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
-from visualjudge.analysis.report.disagreements import worst
+from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html as page
 from visualjudge.cli.report import app
@@ -194,13 +194,13 @@ def test_judge_of_one_place_is_said_to_lean_to_it_and_has_an_interval(tmp_path: 
     assert low < 0.5 < high
 
 
-def test_worst_disagreements_show_each_pair_once(tmp_path: Path) -> None:
+def test_examples_show_each_pair_once(tmp_path: Path) -> None:
     turned = {"annotation_ids": ("b0", "a0"), "encoding": "text_other", "id": "again"}
     questions = [pair(0, (8.0, 1.0)), pair(0, (1.0, 8.0), **turned), pair(1, (7.0, 1.0))]
     dataset = write_dataset(tmp_path / "ds", questions)
     verdicts = [said(questions[0], "B"), said(questions[1], "A"), said(questions[2], "B")]
     run = write_run(tmp_path / "run", dataset, verdicts)
-    assert [entry["image"] for entry in worst(analyse([run]).study, 0)] == ["image0", "image1"]
+    assert [entry.image for entry in examples(analyse([run]).study, 0)] == ["image0", "image1"]
 
 
 @pytest.mark.parametrize(("period", "recommended"), [(2, False), (10, True)])

@@ -188,7 +188,7 @@ def _sum_of(name: str) -> pl.Expr:
 
 def pairwise_figures(pairs: pl.DataFrame) -> Pairwise:
     """The headline of the pairwise questions; ``position_p`` is the exact binomial test of A against ½."""
-    parsed = pairs.filter(pl.col("parsed"))
+    parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
     return Pairwise(
         accuracy=accuracy(pairs),
         questions=pairs["id"].n_unique(),

@@ -94,7 +94,8 @@ def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
 def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question (and repeat) asked in both orders, with what was said and whether it was right in each."""
     keep = ["id", "repeat", "cluster", "task", "parsed", "text", "right"]
-    ab, ba = (table.filter(pl.col("order") == order).select(keep) for order in ("AB", "BA"))
+    rows = table.select(*keep, "order")
+    ab, ba = (rows.filter(pl.col("order") == order).drop("order") for order in ("AB", "BA"))
     joined = ab.join(ba.drop("cluster", "task"), on=["id", "repeat"], suffix="_ba", maintain_order="left")
     both = pl.col("parsed") & pl.col("parsed_ba")
     return joined.with_columns(

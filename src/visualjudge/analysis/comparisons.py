@@ -41,7 +41,7 @@ def asked_like(study: Study) -> tuple[int, ...]:
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
     keep = [*KEYS, "right", "cluster"]
-    a, b = (study.kind(k, "pairwise").select(keep) for k in (i, j))
+    a, b = (study.joined[k].lazy().filter(pl.col("kind") == "pairwise").select(keep).collect() for k in (i, j))
     return a.join(b.drop("cluster"), on=KEYS, suffix="_b")
 
 
@@ -123,7 +123,11 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
 def _ratings(study: Study, runs: Sequence[int], kind: str, value: pl.Expr) -> tuple[FloatArray, IntArray]:
     """Raters × units of the usable replies, NaN where a judge gave none; and the units' images."""
     parts = [
-        study.kind(k, kind).filter(pl.col("parsed")).select(*KEYS, "cluster", value.cast(pl.Float64).alias(f"j{k}"))
+        study.joined[k]
+        .lazy()
+        .filter((pl.col("kind") == kind) & pl.col("parsed"))
+        .select(*KEYS, "cluster", value.cast(pl.Float64).alias(f"j{k}"))
+        .collect()
         for k in runs
     ]
     units = pl.concat([part.select(*KEYS, "cluster") for part in parts]).unique(maintain_order=True)

@@ -129,7 +129,7 @@ def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
     """One row a question: its cell, its options' scores, sources and features as lists in option order."""
-    return asked_table(Asked(lambda name: [getattr(q, name) for q in questions], getattr))
+    return numbered(asked_table(Asked(lambda name: [getattr(q, name) for q in questions], getattr)))
 
 
 def asked_table(asked: Asked) -> pl.DataFrame:
@@ -154,9 +154,13 @@ def asked_table(asked: Asked) -> pl.DataFrame:
         },
         schema_overrides={"classes": pl.String},
     )
-    codes = pl.Series("cluster", np.unique(table["image"].to_numpy(), return_inverse=True)[1], dtype=pl.Int64)
     width = pl.col("scores").list.max() - pl.col("scores").list.min()
-    return table.with_columns(codes, margin=width, options=pl.col("scores").list.len().cast(pl.Int64))
+    return table.with_columns(margin=width, options=pl.col("scores").list.len().cast(pl.Int64))
+
+
+def numbered(table: pl.DataFrame) -> pl.DataFrame:
+    """The questions with ``cluster``: a number for each image, by the order of their names."""
+    return table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64) - 1)
 
 
 def _usable() -> pl.Expr:

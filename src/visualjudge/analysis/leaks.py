@@ -29,7 +29,7 @@ LEAST_IMAGES = 10
 RIDGE = 1.0
 PERMUTATIONS = 499
 CELLS = 4_000_000
-MOST_CELLS = 15_000_000
+MOST_CELLS = 6_000_000
 LEAST_PERMUTATIONS = 49
 
 
@@ -48,7 +48,7 @@ def _rule_rows(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> list[Leak]:
     for r, rule in enumerate(RULES):
         told = gaps[:, r] != 0
         hits = (gaps[told, r] > 0) == truth[told]
-        rows.append(_row(pairs.filter(pl.Series(told)), pl.Series("hit", hits), scope, rule))
+        rows.append(_row(pairs.select("cluster").filter(pl.Series(told)), pl.Series("hit", hits), scope, rule))
     return rows
 
 

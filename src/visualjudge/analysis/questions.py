@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +17,18 @@ from typing import Any
 import orjson
 import polars as pl
 
-from visualjudge.analysis.join import Asked, asked_table, question_table
+from visualjudge.analysis.join import Asked, asked_table, numbered, question_table
 from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire
 from visualjudge.errors import DataError
 from visualjudge.records import Question
 
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id")
 _ARRAYS = ("annotation_ids", "final_scores", "sources")
+
+
+PIECE = 16_000_000
+LONGEST_RECORD = 2_000_000
+_BETWEEN = re.compile(rb'\}\s*,\s*(\{\s*"id"\s*:)')
 
 
 @contextmanager
@@ -47,14 +54,33 @@ def _plain(raw: Any) -> bool:
 
 
 def _table(path: Path) -> pl.DataFrame | None:
-    """The table straight from the file; None where it needs the careful reader."""
+    """The table straight from the file, a piece at a time; None where it needs the careful reader."""
     try:
-        raw = orjson.loads(path.read_bytes())
-        if not _plain(raw):
+        frames = [_frame(orjson.loads(piece)) for piece in _pieces(path.read_bytes())]
+        if any(frame is None for frame in frames):
             return None
-        return asked_table(Asked(lambda name: _column(raw, name), dict.get))
+        return numbered(pl.concat([frame for frame in frames if frame is not None]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError):
         return None
+
+
+def _frame(raw: Any) -> pl.DataFrame | None:
+    return asked_table(Asked(lambda name: _column(raw, name), dict.get)) if _plain(raw) else None
+
+
+def _pieces(content: bytes) -> Iterator[bytes]:
+    """An array of records in pieces that are arrays, cut between two records that begin with their id.
+
+    A cut inside a text would leave a piece that is not JSON, and the whole file to the careful reader.
+    """
+    start, opened = 0, b""
+    while len(content) - start > PIECE:
+        cut = _BETWEEN.search(content, start + PIECE)
+        if cut is None:
+            break
+        yield opened + content[start : cut.start() + 1] + b"]"
+        start, opened = cut.end() - len(cut[1]), b"["
+    yield opened + content[start:]
 
 
 def _column(raw: list[dict[str, Any]], name: str) -> list[Any]:
@@ -105,8 +131,7 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         other, _ = read_questions(root)
         _refuse_others(table, other, root, roots[0])
         table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
-    codes = table["image"].rank("dense").cast(pl.Int64) - 1 if len(roots) > 1 else table["cluster"]
-    return table.with_columns(codes.alias("cluster")), meta
+    return (numbered(table) if len(roots) > 1 else table), meta
 
 
 def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: Path) -> None:
@@ -132,5 +157,22 @@ def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
     path = root / QUESTIONS
     if not path.is_file():
         return {q.id: q for q in load_dataset(root).questions if q.id in wanted}
-    raw = orjson.loads(path.read_bytes())
+    content = path.read_bytes()
+    near = {name: _near(content, name) for name in wanted}
+    if all(near.values()):
+        return {name: question_from_wire(raw) for name, raw in near.items()}
+    raw = orjson.loads(content)
     return {str(item["id"]): question_from_wire(item, k) for k, item in enumerate(raw) if item["id"] in wanted}
+
+
+def _near(content: bytes, name: str) -> dict[str, Any] | None:
+    """The record that begins with this id, where the file is as the tool writes it."""
+    start = content.find(b'{"id":' + orjson.dumps(name))
+    if start < 0:
+        return None
+    try:
+        text = content[start : start + LONGEST_RECORD].decode("utf-8", "ignore")
+        found, _ = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

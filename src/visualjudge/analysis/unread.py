@@ -12,7 +12,7 @@ from visualjudge.analysis.join import Run, Study
 from visualjudge.analysis.load import read_reply
 
 SHAPES = 10
-SAMPLED = 4000
+SAMPLED = 1000
 """Failed replies that are looked at for their shapes: the first ones of the run."""
 SHAPE_LENGTH = 60
 EXAMPLE_LENGTH = 400

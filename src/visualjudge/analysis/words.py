@@ -10,6 +10,7 @@ from visualjudge.analysis.figures import (
     Estimate,
     JudgeResult,
     Leak,
+    Preference,
     Sensitivity,
 )
 from visualjudge.analysis.join import missing_verdicts
@@ -106,6 +107,24 @@ def verdict(judge: JudgeResult) -> str:
     return "worse than chance" if high is not None and high < 0.5 else "not shown to be better than chance"
 
 
+def answer(judge: JudgeResult) -> str:
+    """The answer in one sentence: how often right, whether above chance, the order, leanings, what was not read."""
+    p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
+    if not p.share.n:
+        return headline(judge)
+    parts = [
+        f"right in {with_ends(p.share)} of {number(p.share.n)} pairwise verdicts on {number(p.share.images)} images"
+    ]
+    parts.append(verdict(judge))
+    if swap.n:
+        parts.append(f"the same answer in both orders in {percent(swap.value)}")
+    leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
+    parts.append(f"leans {', '.join(leans)}" if leans else "no leaning is shown")
+    if judge.unread.failed:
+        parts.append(f"{percent(judge.unread.failed / judge.unread.n)} of all replies could not be read")
+    return "; ".join(parts) + "."
+
+
 def unfinished(judge: JudgeResult) -> str | None:
     """That verdicts of the run are missing, or None."""
     return missing_verdicts(judge.missing, judge.expected)
@@ -151,10 +170,14 @@ def leanings(judge: JudgeResult) -> list[str]:
     out = []
     for row in judge.bias:
         if row.flagged and row.estimate.value is not None:
-            way = "to" if row.estimate.value > 0 else "away from"
+            way = _way(row)
             size = f"{100 * abs(row.estimate.value):.1f} points at equal difficulty"
             out.append(f"Leans {way} {row.leans_to}: {size} (p {p_value(row.p_holm)} after Holm).")
     return out
+
+
+def _way(row: Preference) -> str:
+    return "to" if (row.estimate.value or 0) > 0 else "away from"
 
 
 def jnd_text(row: Sensitivity) -> str:

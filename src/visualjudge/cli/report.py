@@ -33,6 +33,12 @@ def report(
     csv: Annotated[Path | None, typer.Option("--csv", help="Folder for every table as CSV.")] = None,
     dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    gap: Annotated[
+        float, typer.Option(help="The gap between two judges, in points, that the images needed are counted for.")
+    ] = 5.0,
+    questions: Annotated[
+        int, typer.Option(help="How many of the most telling questions the page shows; 0: a few of each judge.")
+    ] = 0,
 ) -> None:
     """How far can the judge be trusted: a table here, metrics.json, and a page to open in a browser.
 
@@ -43,15 +49,25 @@ def report(
     from visualjudge.analysis import analyse
     from visualjudge.analysis.report.terminal import show
 
+    _check(gap, questions)
     _refuse_inputs(runs, dataset, {"--out": out, "--json": json, "--csv": csv})
     notes = Console(stderr=True)
     with notes.status("analysing") as status:
-        analysis = analyse(runs, dataset=dataset, seed=seed, progress=status.update)
+        analysis = analyse(runs, dataset=dataset, seed=seed, gap=gap / 100, progress=status.update)
         status.update("writing the report")
-        _write(analysis, out, json, format, csv)
+        _write(analysis, out, json, format, csv, questions)
     screen = Console()
     show(analysis.results, screen if screen.is_terminal else Console(width=WIDE))
     _tell(analysis)
+
+
+def _check(gap: float, questions: int) -> None:
+    from visualjudge.errors import UsageError
+
+    if not 0 < gap <= 100:
+        raise UsageError(f"--gap must be above 0 and at most 100 points, got {gap:g}")
+    if questions < 0:
+        raise UsageError(f"--questions must be at least 0, got {questions}")
 
 
 def _refuse_inputs(runs: list[Path], dataset: Path | None, outputs: dict[str, Path | None]) -> None:
@@ -65,14 +81,16 @@ def _refuse_inputs(runs: list[Path], dataset: Path | None, outputs: dict[str, Pa
             raise UsageError(f"{option} {path}: the report reads this file; choose another name")
 
 
-def _write(analysis: Analysis, out: Path | None, json: Path | None, format: Format, csv: Path | None) -> None:
+def _write(
+    analysis: Analysis, out: Path | None, json: Path | None, format: Format, csv: Path | None, questions: int
+) -> None:
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
     from visualjudge.atomic import atomic_path, write_json, write_text
     from visualjudge.spreadsheets import harmless
 
     if out is not None:
-        write_text(out, html(analysis) if format is Format.html else markdown(analysis))
+        write_text(out, html(analysis, questions) if format is Format.html else markdown(analysis))
     if json is not None:
         write_json(json, analysis.metrics)
     if csv is not None:

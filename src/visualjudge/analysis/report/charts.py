@@ -1,14 +1,14 @@
-"""Small pictures as inline SVG, coloured by the page's CSS variables so that they follow light and dark."""
+"""Small drawings as inline SVG, coloured by the page's CSS variables so that they follow light and dark."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from visualjudge.analysis.figures import Sensitivity
 from visualjudge.analysis.psychometric import curve
 
 WIDTH, HEIGHT = 420, 250
@@ -60,35 +60,35 @@ def _axes(most: float, label: str) -> list[str]:
     return out
 
 
-def _one_curve(row: Mapping[str, Any], most: float, series: int) -> list[str]:
+def _one_curve(row: Sensitivity, most: float, series: int) -> list[str]:
     out = []
-    if row["jnd"] is not None:
+    if row.jnd.value is not None and row.alpha is not None and row.beta is not None and row.lapse is not None:
         x = np.linspace(0, most, 80)
-        y = curve(row["alpha"], row["beta"], row["lapse"], x)
+        y = curve(row.alpha, row.beta, row.lapse, x)
         path = " ".join(f"{_x(a, most):.1f},{_y(b):.1f}" for a, b in zip(x, y, strict=True))
         out.append(f'<polyline class="curve s{series}" points="{path}"/>')
-    largest = max((p["n"] for p in row["points"]), default=1)
-    for p in row["points"]:
-        size = 2 + 3 * (p["n"] / largest) ** 0.5
-        title = f"margin {p['x']:.2f}: {p['share']:.1%} of {p['n']:.0f}"
+    largest = max((p.n for p in row.points), default=1)
+    for p in row.points:
+        size = 2 + 3 * (p.n / largest) ** 0.5
+        title = f"distance {p.x:.2f}: {p.share:.1%} of {p.n:.0f}"
         out.append(
-            f'<circle class="point s{series}" cx="{_x(p["x"], most):.1f}" cy="{_y(p["share"]):.1f}" r="{size:.1f}">'
+            f'<circle class="point s{series}" cx="{_x(p.x, most):.1f}" cy="{_y(p.share):.1f}" r="{size:.1f}">'
             f"<title>{title}</title></circle>"
         )
-    if row["jnd"] is not None:
-        x_jnd = _x(row["jnd"], most)
+    if row.jnd.value is not None:
+        x_jnd = _x(row.jnd.value, most)
         out.append(
             f'<line class="jnd s{series}" x1="{x_jnd:.1f}" x2="{x_jnd:.1f}" y1="{_y(0.75):.1f}" y2="{_y(0):.1f}"/>'
         )
     return out
 
 
-def curves(rows: Sequence[Mapping[str, Any]], label: str, title: str) -> Markup:
+def curves(rows: Sequence[Sensitivity], label: str) -> Markup:
     """Share right against distance for each of ``rows`` (one a judge), with the fitted curve and its 75 % point."""
-    reach = [p["x"] for row in rows for p in row["points"]] + [row["jnd"] for row in rows if row["jnd"] is not None]
+    reach = [p.x for row in rows for p in row.points] + [row.jnd.value for row in rows if row.jnd.value is not None]
     if not reach:
         return Markup("")
-    most = max(reach) * 1.05
+    most, title = max(reach) * 1.05, f"Share of right answers against {label}"
     parts = _axes(most, label)
     for series, row in enumerate(rows):
         parts += _one_curve(row, most, series % 6)

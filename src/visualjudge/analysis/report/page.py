@@ -1,28 +1,47 @@
-"""``report.html``: one file that asks no host for anything."""
+"""``report.html``: one file that asks no host for anything. The answer first, judges as columns, the rest folded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 import visualjudge
-from visualjudge.analysis import words
+from visualjudge.analysis import columns, words
 from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.decisions.opening import opening
+from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity
 from visualjudge.analysis.report import charts
-from visualjudge.analysis.report.disagreements import worst
+from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_pictures, examples
+from visualjudge.analysis.report.grids import Grid, across, by_rows, grid, headline_grid
+from visualjudge.analysis.report.methods import SOURCES, methods
+from visualjudge.encoding.titles import encoding_title
 
-_FILTERS = {
-    "percent": words.percent,
-    "percents": words.percents,
-    "number": words.number,
-    "span": words.span,
-    "p": words.p_value,
-    "points": words.points,
-}
+
+@dataclass(frozen=True)
+class Group:
+    """Judges that were asked the same questions, in one table."""
+
+    judges: Sequence[JudgeResult]
+    headline: Grid
+
+
+@dataclass(frozen=True)
+class Section:
+    """A folded part of the page: its anchor, title, what it means, its tables with their captions, and notes."""
+
+    anchor: str
+    title: str
+    why: str
+    grids: Sequence[tuple[str, Grid]] = ()
+    notes: Sequence[str] = ()
+    figures: Sequence[Markup] = ()
+    examples: Sequence[tuple[str, Sequence[Example]]] = ()
+    open: bool = False
 
 
 def environment() -> Environment:
@@ -34,91 +53,236 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(_FILTERS)
-    env.globals.update(whisker=charts.whisker)
+    env.filters.update(percent=words.percent, percents=words.percents, number=words.number)
+    env.globals.update(
+        headline=words.headline,
+        answer=words.answer,
+        leanings=words.leanings,
+        unfinished=words.unfinished,
+        other_warnings=words.other_warnings,
+    )
     return env
 
 
-def heat(share: float | None, n: int) -> str:
-    """CSS of a heat-map cell: how far from chance (50 %), above or below, paler with few verdicts (n / (n + 8))."""
-    if share is None:
-        return ""
-    side = "--warm" if share >= 0.5 else "--cold"
-    strength = 144 * abs(share - 0.5) * n / (n + 8)
-    return f"background:color-mix(in oklab,var({side}) {min(72.0, strength):.0f}%,var(--card))"
+def _label(pictures: Mapping[str, Thumbnail]) -> Callable[[str], Markup]:
+    """``task/stem`` as the encoding's human name, its picture and its stem."""
+
+    def label(name: str) -> Markup:
+        task, _, stem = name.rpartition("/")
+        image = pictures.get(name)
+        picture = Markup('<img class="thumb" src="{}" alt="">').format(image.src) if image and image.src else Markup("")
+        return Markup('<span class="named">{}<span>{}<br><small>{}, {}</small></span></span>').format(
+            picture, encoding_title(task, stem), task, stem
+        )
+
+    return label
 
 
-def _heat_map(judge: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One row a task, its encodings in the catalogue's alphabetical order."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for block in judge["by_encoding"].values():
-        cell = block["pairwise"]
-        if cell["n"]:
-            rows.setdefault(cell["task"], []).append({**cell, "style": heat(cell["accuracy"], cell["n"])})
+def _where(judges: Sequence[JudgeResult], pictures: Mapping[str, Thumbnail]) -> list[Section]:
+    task = across("Task", judges, lambda j: j.by_task)
+    encoding = across("Encoding", judges, lambda j: j.by_encoding, _label(pictures))
+    error = across("Error type", judges, lambda j: j.by_error_type)
+    margin = across("Margin between the scores", judges, lambda j: j.by_margin)
+    why = "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
     return [
-        {"task": task, "all": judge["by_task"][task]["pairwise"], "cells": cells}
-        for task, cells in sorted(rows.items())
+        Section("tasks", "By task", why, [("", task)], open=True),
+        Section("encodings", "By encoding", why, [("", encoding)]),
+        Section("errors", "By error type and margin", why, [("", error), ("", margin)]),
     ]
 
 
-def _sensitivity_chart(judges: list[Mapping[str, Any]], against: str, label: str) -> Any:
-    rows = [
-        row for judge in judges for row in judge["sensitivity"] if row["scope"] == "all" and row["against"] == against
-    ]
-    title = f"Share of right answers against {label}"
-    return charts.curves(rows, label, title) if rows else ""
+def _compared(results: Results, names: Sequence[str]) -> Section:
+    rows = [row for row in results.comparisons if row.a in names and row.b in names]
+    gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
+    return Section(
+        "compared",
+        "Judges compared",
+        "On the questions that both answered; p is clustered by image, after Holm. The last figure is how many images "
+        f"like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % range.",
+        [
+            ("", grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
+            ("Krippendorff’s α among judges that were asked the same", grid(columns.AGREEMENT, results.agreement)),
+        ],
+    )
 
 
-def _sensitivity_table(judges: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row a set of questions and distance, one entry a judge (None where that judge has none)."""
-    order: dict[tuple[str, str, str], dict[str, Any]] = {}
+def _sensitivity(judges: Sequence[JudgeResult]) -> Section:
+    found: dict[str, dict[str, str]] = {}
     for judge in judges:
-        for row in judge["sensitivity"]:
-            order.setdefault((row["scope"], row["value"], row["against"]), {})[judge["judge"]] = row
-    scopes = {"all": 0, "task": 1, "error_type": 2}
-    keys = sorted(order, key=lambda key: (key[2], scopes[key[0]], key[1]))
-    return [{"value": k[1], "against": k[2], "entries": [order[k].get(j["judge"]) for j in judges]} for k in keys]
+        for row in judge.sensitivity:
+            found.setdefault(f"{row.value} · {row.against}", {})[judge.name] = words.jnd_text(row)
+    labels = {"margin": "difference between the options' scores", "severity": "difference in severity"}
+    drawn = [charts.curves(_all(judges, against), label) for against, label in labels.items()]
+    return Section(
+        "sensitivity",
+        "How small a difference does it see?",
+        "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is given where "
+        "right answers are shown to grow with distance and the curve fits.",
+        [("", by_rows(["Questions · distance"], judges, found))],
+        figures=[picture for picture in drawn if picture],
+    )
 
 
-def _leaks(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """All questions together, and every task's flagged rules."""
-    return [row for row in metrics["leak_audit"] if row["scope"] == "all" or row["flagged"]]
+def _all(judges: Sequence[JudgeResult], against: str) -> list[Sensitivity]:
+    return [row for j in judges for row in j.sensitivity if row.scope == "all" and row.against == against]
 
 
-def context(analysis: Analysis) -> dict[str, Any]:
+def _each(judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Grid]) -> list[tuple[str, Grid]]:
+    found = [(judge.name, make(judge)) for judge in judges]
+    return [(name, table) for name, table in found if table.rows]
+
+
+def _named_choices(judge: JudgeResult) -> Grid:
+    """Choices with encodings by their human names."""
+
+    def named(task: str, stem: str | None) -> str | None:
+        return None if stem is None else f"{encoding_title(task, stem)} ({stem})"
+
+    rows = [
+        replace(
+            choice, recommended=named(choice.task, choice.recommended), cheapest=named(choice.task, choice.cheapest)
+        )
+        for choice in judge.encodings
+    ]
+    return grid(columns.CHOICE, rows)
+
+
+def _sways(results: Results, judges: Sequence[JudgeResult]) -> list[Section]:
+    flagged = [row for row in results.leaks if row.scope == "all" or row.flagged]
+    return [
+        Section(
+            "bias",
+            "What else sways it?",
+            "How much better the judge is where the option with more of something is the right one, halved, in points "
+            "and at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. Marked rows are shown.",
+            _each(judges, lambda j: grid(columns.PREFERENCE, j.bias, hit=lambda row: row.flagged)),
+        ),
+        Section(
+            "leaks",
+            "Can the questions be gamed?",
+            "How far a judge gets that only takes the option with more of something. No judge is involved: this is the "
+            "dataset. Marked rules are off 50 % beyond chance.",
+            [("", grid(columns.LEAK, flagged, hit=lambda row: row.flagged))],
+        ),
+    ]
+
+
+def _uses(judges: Sequence[JudgeResult]) -> list[Section]:
+    return [
+        Section(
+            "choice",
+            "Which encoding should I use?",
+            "Compared on the same pairs. One is recommended only where a difference is shown; its share right is from "
+            "images that it was not chosen on. “Open” means that these data cannot tell it from the best.",
+            _each(judges, _named_choices),
+        ),
+        Section(
+            "variance",
+            "Where right and wrong come from",
+            "Shares of the variance of single verdicts. Without repeated questions, chance lies in the order shown.",
+            _each(judges, lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total])),
+        ),
+        Section(
+            "sources",
+            "The sources as it ranks them",
+            "Bradley–Terry strengths with ties (log odds, mean 0); a question answered differently when swapped is a "
+            "tie. A source that never lost, or never won, has one open side.",
+            _each(judges, lambda j: grid(columns.SOURCE, j.leaderboard.rows)),
+            notes=[note for j in judges for note in _board_notes(j)],
+        ),
+        Section(
+            "published",
+            "As published benchmarks count it",
+            "The share of right pairwise verdicts by the rules of well-known benchmarks.",
+            _each(judges, lambda j: grid(columns.PUBLISHED, [j.pairwise.published])),
+        ),
+    ]
+
+
+def _board_notes(judge: JudgeResult) -> list[str]:
+    board, out = judge.leaderboard, []
+    if board.components > 1:
+        out.append(f"{judge.name}: the sources fall into {board.components} groups that were never compared.")
+    if board.spearman is not None:
+        out.append(f"{judge.name}: rank correlation with the order by true scores ρ {words.number(board.spearman)}.")
+    return out
+
+
+def _unread(judges: Sequence[JudgeResult]) -> Section:
+    found: dict[str, dict[str, str]] = {}
+    for judge in judges:
+        u, p = judge.unread, judge.pairwise.accuracy
+        found.setdefault("Replies that could not be read", {})[judge.name] = words.failed_share(u.failed, u.n)
+        found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
+        found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(p.parsed)
+        for cause, n in u.causes.items():
+            found.setdefault(f"Cause: {cause}", {})[judge.name] = words.failed_share(n, u.n)
+    return Section(
+        "unread",
+        "What could not be read",
+        "A reply that could not be read counts as wrong. Below, the most common shapes: how replies end, numbers as 0.",
+        [
+            ("", by_rows(["All question types"], judges, found)),
+            *_each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
+        ],
+    )
+
+
+def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
+    each = max(1, count // max(1, len(shown))) if count else USUAL
+    found = [(analysis.results.judges[i].name, examples(analysis.study, i, each)) for i in shown]
+    return Section(
+        "questions",
+        "The most telling questions",
+        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking or annotation.",
+        examples=[(name, rows) for name, rows in found if rows],
+    )
+
+
+def _kept(section: Section) -> bool:
+    return bool(section.figures or section.examples or any(table.rows for _, table in section.grids))
+
+
+def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
+    """Judges that were asked the same questions stand together; others stand apart."""
+    out = []
+    for like in dict.fromkeys(judge.asked_like for judge in judges):
+        part = [judge for judge in judges if judge.asked_like == like]
+        out.append(Group(part, headline_grid(part)))
+    return out
+
+
+def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
     """What the template is given."""
-    metrics = analysis.metrics
-    judges = metrics["judges"]
-    known = {judge.name: judge for judge in analysis.results.judges}
-
-    def of(function: Any) -> Any:
-        return lambda judge: function(known[judge["judge"]])
-
+    results = analysis.results
+    real = [i for i, judge in enumerate(results.judges) if not judge.simulated]
+    shown = real or list(range(len(results.judges)))
+    judges = [results.judges[i] for i in shown]
+    rest = [judge for i, judge in enumerate(results.judges) if i not in shown]
+    sections = [
+        *_where(judges, encoding_pictures(analysis.study)),
+        _compared(results, [judge.name for judge in judges]),
+        _sensitivity(judges),
+        *_sways(results, judges),
+        *_uses(judges),
+        _unread(judges),
+        _telling(analysis, shown, questions),
+    ]
     return {
         "opening": opening(analysis).html(),
-        "headline": of(words.headline),
-        "leanings": of(words.leanings),
-        "unfinished": of(words.unfinished),
-        "other_warnings": of(words.other_warnings),
-        "failed": of(words.failed),
-        "one_place": lambda judge: None,
-        "jnd_text": lambda row: (
-            row["reason"] if row["jnd"] is None else f"{words.number(row['jnd'])} ({words.span(row['ci95'])})"
-        ),
-        "metrics": metrics,
+        "results": results,
         "judges": judges,
-        "maps": [_heat_map(judge) for judge in judges],
-        "worst": [worst(analysis.study, i) for i in range(len(judges))],
-        "margin_chart": _sensitivity_chart(judges, "margin", "difference between the options' scores"),
-        "severity_chart": _sensitivity_chart(judges, "severity", "difference in severity"),
-        "sensitivity": _sensitivity_table(judges),
-        "variance_told": any(row["total"] for judge in judges for row in judge["variance"]),
-        "leaks": _leaks(metrics),
+        "groups": _groups(judges),
+        "sections": [section for section in sections if _kept(section)],
+        "simulated": rest,
+        "appendix": headline_grid(rest) if rest else None,
+        "methods": methods(results),
+        "sources": SOURCES,
         "version": visualjudge.__version__,
-        "setups": [orjson.dumps(judge["info"], option=orjson.OPT_INDENT_2).decode() for judge in judges],
+        "setups": [(j.name, orjson.dumps(j.info, option=orjson.OPT_INDENT_2).decode()) for j in results.judges],
     }
 
 
-def html(analysis: Analysis) -> str:
-    """The whole page."""
-    return environment().get_template("report.html.j2").render(context(analysis))
+def html(analysis: Analysis, questions: int = 0) -> str:
+    """The whole page; ``questions``: how many of the most telling ones it shows (0: a few of each judge)."""
+    return environment().get_template("report.html.j2").render(context(analysis, questions))

@@ -111,7 +111,7 @@ def test(value: FloatArray, found: Spread) -> FloatArray:
     error = np.sqrt(found.variance)
     scaled = np.divide(np.abs(value), error, out=np.zeros_like(error), where=error > TINY)
     p = 2 * stats.t.sf(scaled, found.df)
-    flat = np.where(np.abs(value) < TINY, 1.0, np.minimum(1.0, 2 * 0.5 ** np.maximum(found.effective, 1)))
+    flat = np.where(np.abs(value) < TINY, 1.0, np.minimum(1.0, 2 * 0.5 ** np.maximum(found.images, 1.0)))
     p = np.where(error > TINY, p, flat)
     return np.asarray(np.where((found.images >= 2) & (found.effective > 1.5) & np.isfinite(value), p, np.nan))
 

@@ -1,0 +1,385 @@
+"""metrics.json recomputed from the files, by other means: plain loops, NumPy and SciPy, nothing of visualjudge.
+
+    python benchmarks/recompute.py metrics.json [--tolerance 1e-9]
+
+Reads the runs and the dataset that metrics.json names, and compares counts, accuracies, intervals, swap figures,
+rankings, scores, leanings, comparisons and published figures of every judge. Prints how many values agree and every
+one that does not; ends with status 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import special, stats
+
+Verdict = dict[str, Any]
+Q = dict[str, Any]
+
+
+def read(run: Path, questions: Mapping[str, Q]) -> list[Verdict]:
+    """The last verdict of each question, order and repeat, with its question and whether it was read and right."""
+    found: dict[tuple[str, str, int], Verdict] = {}
+    for line in (run / "verdicts.jsonl").read_text().splitlines():
+        v = json.loads(line)
+        if v["id"] in questions:
+            found[v["id"], v.get("order") or "AB", v.get("repeat") or 0] = v
+    out = []
+    for (name, order, repeat), v in found.items():
+        q = questions[name]
+        kind, value = q["question_type"], v["value"]
+        letters = "ABCDE"[: len(q["final_scores"])]
+        fits = {
+            "pairwise": value in ("A", "B"),
+            "ranking": isinstance(value, str) and sorted(value) == list(letters),
+            "scoring": not isinstance(value, (str, bool)) and 0 <= value <= 10,
+        }[kind]
+        parsed = fits and v["status"] == "ok"
+        out.append({"q": q, "order": order, "repeat": repeat, "value": value, "parsed": parsed, "kind": kind,
+                    "right": parsed and value == q["answer"], "image": q["image_id"], "id": name})  # fmt: skip
+    return out
+
+
+def spread(influence: np.ndarray, weights: np.ndarray) -> tuple[float, float, float, float]:
+    """Variance, degrees of freedom, skewness and effective number from each image's influence."""
+    m = influence.size
+    g = weights.sum() ** 2 / (weights**2).sum()
+    second = (influence**2).sum()
+    if second == 0:
+        return 0.0, max(g - 1, 1e-3), 0.0, g
+    kurtosis = m * (influence**4).sum() / second**2
+    df = min(g - 1, max(2 * g / max(kurtosis - 1, 0.5), 2.0))
+    return second * (m - 1) / m, max(df, 1e-3), (influence**3).sum() / second**1.5, g
+
+
+def reach(error: float, df: float, skew: float, bend: float) -> tuple[float, float]:
+    """How far down and up an interval goes."""
+    z2 = stats.norm.isf(0.025) ** 2
+    shift = -skew * (2 * z2 + 1) / 6 - error * bend * z2 / 2
+    t = stats.t.isf(0.025, df)
+    return error * (t + max(shift, 0)), error * (t + max(-shift, 0))
+
+
+def sums(cases: Iterable[tuple[str, float]]) -> tuple[np.ndarray, np.ndarray]:
+    """Σ and number of cases of every image."""
+    by: dict[str, list[float]] = defaultdict(list)
+    for image, value in cases:
+        by[image].append(float(value))
+    names = sorted(by)
+    return np.array([sum(by[n]) for n in names]), np.array([float(len(by[n])) for n in names])
+
+
+def share(cases: list[tuple[str, float]], whole: bool = True) -> tuple[float | None, tuple[float, float] | None]:
+    """A share with its interval."""
+    if not cases:
+        return None, None
+    x, n = sums(cases)
+    p = x.sum() / n.sum()
+    if n.size < 5:
+        return p, None
+    without = np.array([(x.sum() - a) / (n.sum() - b) for a, b in zip(x, n, strict=True)])
+    variance, df, skew, g = spread(p - without, n)
+    if g < 2:
+        return p, None
+    edge = 0.025 ** (1 / g)
+    if p <= 1e-9 or p >= 1 - 1e-9:
+        return p, (0.0, 1 - edge) if p < 0.5 else (edge, 1.0)
+    binomial, size = p * (1 - p) / n.sum(), (n**2).sum() / n.sum()
+    alike = min(1.0, max(0.0, (variance / binomial - 1) / max(size - 1, 1e-9)))
+    further = 2.5 * (2 * p - 1) ** 2 * alike * p * (1 - p) / g**2
+    error = math.sqrt(variance + further if variance > 1e-24 else binomial) / (p * (1 - p))
+    least = stats.norm.isf(0.05) * math.sqrt(binomial) / (p * (1 - p)) if whole else 0.0
+    down, up = (max(r, least) for r in reach(error, df, skew, 2 * p - 1))
+    logit = special.logit(p)
+    return p, (float(special.expit(logit - down)), float(special.expit(logit + up)))
+
+
+def mean(cases: list[tuple[str, float]]) -> tuple[float | None, tuple[float, float] | None, float | None]:
+    """A mean with its interval and the p of its being 0."""
+    if not cases:
+        return None, None, None
+    x, n = sums(cases)
+    value = x.sum() / n.sum()
+    if n.size < 2:
+        return value, None, None
+    without = np.array([(x.sum() - a) / (n.sum() - b) for a, b in zip(x, n, strict=True)])
+    variance, df, skew, g = spread(value - without, n)
+    error = math.sqrt(variance)
+    if error <= 1e-12:
+        return value, None, 1.0 if abs(value) < 1e-12 else min(1.0, 2 * 0.5**n.size)
+    down, up = reach(error, df, skew, 0.0)
+    ends = (value - down, value + up) if n.size >= 5 and g >= 2 else None
+    return value, ends, float(2 * stats.t.sf(abs(value) / error, df))
+
+
+class Compare:
+    """Counts what agrees and lists what does not."""
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance, self.same, self.unlike = tolerance, 0, list[str]()
+
+    def __call__(self, name: str, stated: Any, found: Any) -> None:
+        if isinstance(stated, (list, tuple)) and isinstance(found, (list, tuple)):
+            for k, (a, b) in enumerate(zip(stated, found, strict=True)):
+                self(f"{name}[{k}]", a, b)
+            return
+        both = isinstance(stated, (int, float)) and isinstance(found, (int, float, np.floating))
+        if stated == found or (both and abs(stated - found) <= self.tolerance * max(1.0, abs(found))):
+            self.same += 1
+        else:
+            self.unlike.append(f"{name}: stated {stated!r}, recomputed {found!r}")
+
+
+def accuracy(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Verdict]) -> None:
+    """A block of accuracy."""
+    value, ends = share([(v["image"], v["right"]) for v in rows])
+    read_value, read_ends = share([(v["image"], v["right"]) for v in rows if v["parsed"]])
+    check(f"{name}.n", stated["n"], len(rows))
+    check(f"{name}.images", stated["images"], len({v["image"] for v in rows}))
+    check(f"{name}.failed", stated["failed"], sum(not v["parsed"] for v in rows))
+    check(f"{name}.accuracy", stated["accuracy"], value)
+    check(f"{name}.ci95", stated["ci95"], ends)
+    check(f"{name}.accuracy_parsed", stated["accuracy_parsed"], read_value)
+    check(f"{name}.accuracy_parsed_ci95", stated["accuracy_parsed_ci95"], read_ends)
+
+
+def margin_of(q: Q) -> str:
+    width = max(q["final_scores"]) - min(q["final_scores"])
+    labels = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")
+    return labels[sum(width > edge for edge in (0.5, 1, 2, 3, 5))]
+
+
+def pairwise(check: Compare, name: str, judge: Mapping[str, Any], rows: list[Verdict]) -> None:
+    """Headline, cells, swap and published figures."""
+    p = judge["pairwise"]
+    accuracy(check, name, p, rows)
+    said = [(v["value"] == "A") ^ (v["order"] == "BA") for v in rows if v["parsed"]]
+    if said:
+        check(f"{name}.answered_a", p["answered_a"], sum(said) / len(said))
+        check(f"{name}.position_p", p["position_p"], float(stats.binomtest(sum(said), len(said)).pvalue))
+    keys = {
+        "by_task": lambda q: q["task"],
+        "by_encoding": lambda q: f"{q['task']}/{q['encoding']}",
+        "by_error_type": lambda q: q["error_type"] or "(none)",
+    }
+    for block, key in keys.items():
+        for cell, entry in judge[block].items():
+            accuracy(check, f"{name}.{block}.{cell}", entry["pairwise"], [v for v in rows if key(v["q"]) == cell])
+    for cell, entry in judge["by_margin"].items():
+        accuracy(check, f"{name}.by_margin.{cell}", entry, [v for v in rows if margin_of(v["q"]) == cell])
+    by: dict[tuple[str, int], dict[str, Verdict]] = defaultdict(dict)
+    for v in rows:
+        by[v["id"], v["repeat"]][v["order"]] = v
+    both = [pair for pair in by.values() if len(pair) == 2]
+    image = [pair["AB"]["image"] for pair in both]
+    same = [a["AB"]["parsed"] and a["BA"]["parsed"] and a["AB"]["value"] == a["BA"]["value"] for a in both]
+    right = [a["AB"]["right"] and a["BA"]["right"] for a in both]
+    value, ends = share(list(zip(image, same, strict=True)))
+    check(f"{name}.swap.consistency", p["swap"]["consistency"], value)
+    check(f"{name}.swap.ci95", p["swap"]["ci95"], ends)
+    check(f"{name}.swap.right_in_both", p["swap"]["right_in_both"], share(list(zip(image, right, strict=True)))[0])
+    published(check, f"{name}.published", p["published"], rows, both)
+
+
+def published(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Verdict], both: list[Any]) -> None:
+    one = [v for v in rows if v["order"] == "AB"]
+    asked_twice = {pair["AB"]["id"] for pair in both}
+    found = {
+        "mmrb2": [(v["image"], v["right"]) for v in rows if v["id"] in asked_twice and v["parsed"]],
+        "vl_rewardbench_micro": [(v["image"], v["right"]) for v in one],
+        "multimodal_rewardbench": [(v["image"], v["right"] if v["parsed"] else 0.5) for v in one],
+    }
+    for key, cases in found.items():
+        value, ends = share(cases, whole=key != "multimodal_rewardbench")
+        check(f"{name}.{key}", stated[key]["value"], value)
+        check(f"{name}.{key}.ci95", stated[key]["ci95"], ends)
+    tasks = sorted({v["q"]["task"] for v in one})
+    macro = [np.mean([v["right"] for v in one if v["q"]["task"] == task]) for task in tasks]
+    check(
+        f"{name}.vl_rewardbench_macro",
+        stated["vl_rewardbench_macro"]["value"],
+        float(np.mean(macro)) if macro else None,
+    )
+    points: dict[str, int] = defaultdict(int)
+    for v in rows:
+        if v["id"] in asked_twice:
+            points[v["id"]] += 0 if not v["parsed"] else 1 if v["right"] else -1
+    net = [point > 0 for point in points.values()]
+    check(f"{name}.judgebench", stated["judgebench"]["value"], float(np.mean(net)) if net else None)
+
+
+def ranking(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Verdict]) -> None:
+    taus, exact, top = [], [], []
+    for v in rows:
+        q, said = v["q"], v["value"]
+        exact.append((v["image"], v["parsed"] and said == q["answer"]))
+        top.append((v["image"], v["parsed"] and said[0] == q["answer"][0]))
+        if v["parsed"]:
+            places = [-said.index(letter) for letter in "ABCDE"[: len(said)]]
+            found = stats.kendalltau(places, q["final_scores"])[0]
+            if np.isfinite(found):
+                taus.append((v["image"], (found + 1) / 2))
+    for key, cases in (("exact", exact), ("top1", top)):
+        value, ends = share(cases)
+        check(f"{name}.{key}", stated[key], value)
+        check(f"{name}.{key}_ci95", stated[f"{key}_ci95"], ends)
+    tau(check, name, stated["kendall_tau"], stated["ci95"], taus)
+
+
+def tau(check: Compare, name: str, stated: float | None, stated_ends: Any, halves: list[tuple[str, float]]) -> None:
+    value, ends = share(halves, whole=False)
+    check(f"{name} tau", stated, None if value is None else 2 * value - 1)
+    check(f"{name} tau ci95", stated_ends, None if ends is None else tuple(2 * e - 1 for e in ends))
+
+
+def scoring(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Verdict]) -> None:
+    known = [v for v in rows if v["parsed"]]
+    check(f"{name}.n", stated["n"], len(rows))
+    if not known:
+        return
+    x, y = (np.array(column, float) for column in zip(*((v["value"], v["q"]["answer"]) for v in known), strict=True))
+    for key, function in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
+        constant = np.ptp(x) == 0 or np.ptp(y) == 0
+        check(f"{name}.{key}", stated[key], None if constant else float(function(x, y)[0]))
+    for key, cases in (("mae", np.abs(x - y)), ("bias", x - y)):
+        value, ends, _ = mean([(v["image"], case) for v, case in zip(known, cases, strict=True)])
+        check(f"{name}.{key}", stated[key], value)
+        check(f"{name}.{key}_ci95", stated[f"{key}_ci95"], ends)
+    groups: dict[Any, list[Verdict]] = defaultdict(list)
+    for v in known:
+        q = v["q"]
+        classes = None if q["class_of_interest"] is None else tuple(q["class_of_interest"])
+        groups[q["image_id"], q["task"], q["encoding"], classes, q["error_type"]].append(v)
+    halves = []
+    for group in groups.values():
+        truth = [v["q"]["answer"] for v in group]
+        if 1 < len(group) <= 64 and len(set(truth)) > 1:
+            found = stats.kendalltau([v["value"] for v in group], truth)[0]
+            halves.append((group[0]["image"], ((found if np.isfinite(found) else 0.0) + 1) / 2))
+    tau(check, f"{name}.within", stated["within_image_tau"], stated["within_image_ci95"], halves)
+
+
+def strata(rows: list[Verdict]) -> dict[tuple[str, str], int]:
+    """The part of its task's margins that a pair lies in: up to 5, of at least 24 pairs."""
+    by: dict[str, set[tuple[float, str]]] = defaultdict(set)
+    for v in rows:
+        by[v["q"]["task"]].add((width(v["q"]), item(v["q"])))
+    out = {}
+    for task, pairs in by.items():
+        parts = min(5, max(1, len(pairs) // 24))
+        for k, (_, name) in enumerate(sorted(pairs)):
+            out[task, name] = k * parts // len(pairs)
+    return out
+
+
+def width(q: Q) -> float:
+    return float(abs(q["final_scores"][0] - q["final_scores"][1]))
+
+
+def item(q: Q) -> str:
+    return "|".join((q["task"], *sorted(q["annotation_ids"])))
+
+
+def lean(rows: list[Verdict], feature: str) -> tuple[float | None, float | None]:
+    """The preference and its p, by regression in each stratum, every image left out in turn."""
+    cases = []
+    for v in (v for v in rows if v["parsed"]):
+        a_right = v["q"]["answer"] == "A"
+        if feature == "position":
+            more = a_right ^ (v["order"] == "BA")
+        else:
+            options = v["q"].get("features") or [{}, {}]
+            a, b = (option.get(feature) for option in options)
+            if a is None or b is None or a == b:
+                continue
+            more = a_right == (a > b)
+        cases.append((v, more))
+    if not cases or len({more for _, more in cases}) < 2:
+        return None, None
+    place = strata([v for v, _ in cases])
+    cell = np.array([hash((v["q"]["task"], place[v["q"]["task"], item(v["q"])])) for v, _ in cases])
+    image = np.array([v["image"] for v, _ in cases])
+    m = np.array([width(v["q"]) for v, _ in cases])
+    s = np.array([0.5 if more else -0.5 for _, more in cases])
+    y = np.array([float(v["right"]) for v, _ in cases])
+
+    def parts(kept: np.ndarray) -> dict[int, tuple[float, float]]:
+        out = {}
+        for c in np.unique(cell[kept]):
+            rows_of = kept & (cell == c)
+            x, centre = s[rows_of], m[rows_of] - m[cell == c].mean()
+            design = np.column_stack([np.ones(x.size), centre])
+            if np.ptp(centre) < 1e-6:
+                design = design[:, :1]
+            rest = x - design @ np.linalg.lstsq(design, x, rcond=None)[0]
+            square = float(rest @ rest)
+            out[int(c)] = (float(rest @ y[rows_of]), square) if square > 1e-9 * max(1, x.size) else (0.0, 0.0)
+        return out
+
+    whole = parts(np.ones(y.size, bool))
+    top, bottom = (sum(part[k] for part in whole.values()) for k in (0, 1))
+    if bottom <= 0:
+        return None, None
+    value, influence, weights = top / bottom / 2, [], []
+    for name in np.unique(image):
+        left = parts(image != name)
+        t, b = (sum(part[k] for part in left.values()) for k in (0, 1))
+        if bottom - b > 1e-9:
+            weights.append(bottom - b)
+            influence.append(value - t / b / 2 if b > 1e-9 else 0.0)
+    variance, df, _, g = spread(np.array(influence), np.array(weights))
+    error = math.sqrt(variance)
+    if error <= 1e-12:
+        return value, 1.0 if abs(value) < 1e-12 else min(1.0, 2 * 0.5 ** len(weights))
+    return value, float(2 * stats.t.sf(abs(value) / error, df)) if g > 1.5 else None
+
+
+def comparisons(check: Compare, stated: list[Mapping[str, Any]], judged: Mapping[str, list[Verdict]]) -> None:
+    rows = {(row["a"], row["b"]): row for row in stated}
+    for a, b in combinations(judged, 2):
+        right = [{(v["id"], v["order"], v["repeat"]): v for v in judged[n] if v["kind"] == "pairwise"} for n in (a, b)]
+        common = [key for key in right[0] if key in right[1]]
+        value, _, p = mean([(right[0][k]["image"], right[0][k]["right"] - right[1][k]["right"]) for k in common])
+        check(f"{a} - {b}.difference", rows[a, b]["difference"], value)
+        check(f"{a} - {b}.p", rows[a, b]["p"], p)
+
+
+def main() -> None:
+    """Recompute and compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("metrics", type=Path)
+    parser.add_argument("--tolerance", type=float, default=1e-9)
+    args = parser.parse_args()
+    metrics = json.loads(args.metrics.read_text())
+    questions = {q["id"]: q for q in json.loads((Path(metrics["dataset"]["path"]) / "questions.json").read_text())}
+    check, judged = Compare(args.tolerance), dict[str, list[Verdict]]()
+    for judge in metrics["judges"]:
+        rows = judged[judge["judge"]] = read(Path(judge["run"]), questions)
+        kinds = {kind: [v for v in rows if v["kind"] == kind] for kind in ("pairwise", "ranking", "scoring")}
+        if kinds["pairwise"]:
+            pairwise(check, judge["judge"], judge, kinds["pairwise"])
+            for row in judge["bias"]:
+                value, p = lean(kinds["pairwise"], row["feature"])
+                check(f"{judge['judge']}.bias.{row['feature']}", row["preference"], value)
+                check(f"{judge['judge']}.bias.{row['feature']}.p", row["p"], p)
+        if kinds["ranking"]:
+            ranking(check, f"{judge['judge']}.ranking", judge["ranking"], kinds["ranking"])
+        if kinds["scoring"]:
+            scoring(check, f"{judge['judge']}.scoring", judge["scoring"], kinds["scoring"])
+    comparisons(check, metrics["comparisons"], judged)
+    print(f"{check.same} values agree to {args.tolerance:g}, {len(check.unlike)} do not")
+    print("\n".join(check.unlike[:40]))
+    sys.exit(1 if check.unlike else 0)
+
+
+if __name__ == "__main__":
+    main()

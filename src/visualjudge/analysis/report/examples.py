@@ -1,0 +1,165 @@
+"""Questions that tell most about a judge, with what it was shown and what it said."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from PIL import Image
+
+from visualjudge.analysis.bias import both_orders
+from visualjudge.analysis.join import Study
+from visualjudge.analysis.load import read_reply
+from visualjudge.analysis.scores import rank_taus
+from visualjudge.confine import confined_path
+from visualjudge.encoding.titles import encoding_title
+from visualjudge.errors import DataError
+from visualjudge.raster.images import read_rgb
+from visualjudge.records import Question
+
+USUAL = 9
+"""Examples of each judge where the user names no number."""
+THUMBNAIL = 300
+LONGEST_REPLY = 1500
+SHARES = {"pairwise": 2, "ranking": 6, "scoring": 6}
+"""One example in so many may be a wrong one of this question type."""
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """An image of the dataset as a data URI; ``src`` is None where it cannot be read."""
+
+    name: str
+    src: str | None
+
+
+@dataclass(frozen=True)
+class Example:
+    """One verdict with its question."""
+
+    why: str
+    kind: str
+    task: str
+    encoding: str
+    image: str
+    error_type: str
+    order: str
+    said: str
+    answer: str
+    scores: str
+    prompt: str
+    reply: str
+    images: tuple[Thumbnail, ...]
+
+
+def _wrong(table: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Usable but wrong replies with ``distance``, larger = worse, and ``why``."""
+    usable = table.filter((pl.col("kind") == kind) & pl.col("parsed"))
+    if kind == "pairwise":
+        found = usable.filter(~pl.col("right")).with_columns(distance=pl.col("margin"))
+        return found.with_columns(why=pl.format("wrong at a margin of {}", pl.col("margin").round(1)))
+    if kind == "ranking":
+        found = usable.with_columns(distance=-pl.Series(rank_taus(usable), dtype=pl.Float64))
+        found = found.filter(pl.col("distance") > 0)
+        return found.with_columns(why=pl.format("ranked with τ-b {}", (-pl.col("distance")).round(2)))
+    found = usable.with_columns(distance=(pl.col("number") - pl.col("truth")).abs()).filter(pl.col("distance") > 1)
+    return found.with_columns(why=pl.format("off by {} points", pl.col("distance").round(1)))
+
+
+def _flipped(table: pl.DataFrame) -> pl.DataFrame:
+    """Questions whose answer changed with the order, the widest margin first."""
+    pairs = both_orders(table.filter(pl.col("kind") == "pairwise"))
+    ids = pairs.filter(pl.col("usable") & ~pl.col("consistent")).select("id", "repeat")
+    found = table.filter(pl.col("order") == "BA").join(ids, on=["id", "repeat"], how="semi")
+    return found.with_columns(distance=pl.col("margin"), why=pl.lit("the other answer when swapped"))
+
+
+def _unread(table: pl.DataFrame) -> pl.DataFrame:
+    failed = table.filter(~pl.col("parsed"))
+    return failed.with_columns(distance=pl.lit(0.0), why=pl.format("not read: {}", "cause"))
+
+
+def _firsts(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
+    """The furthest, each on another pair, ranking or annotation, whatever its encoding and order."""
+    ordered = table.sort(["distance", "id"], descending=[True, False])
+    return list(ordered.unique(["item", "image"], keep="first", maintain_order=True).head(count).iter_rows(named=True))
+
+
+def chosen(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
+    """Up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by the order, not read."""
+    wrong = [row for kind, part in SHARES.items() for row in _firsts(_wrong(table, kind), -(-count // part))]
+    flipped, unread = (_firsts(found, -(-count // 4)) for found in (_flipped(table), _unread(table)))
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    lists = [wrong, flipped, unread]
+    for place in range(max((len(rows) for rows in lists), default=0)):
+        for rows in lists:
+            if place < len(rows):
+                row = rows[place]
+                found.setdefault((row["id"], row["order"], row["repeat"]), row)
+    return list(found.values())[:count]
+
+
+def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
+    """Up to ``count`` verdicts of one run: wrong at a wide margin, flipped by the order, not read."""
+    rows = chosen(study.joined[run], count)
+    known = study.find([row["id"] for row in rows])
+    return [_example(study, run, row, known.get(row["id"])) for row in rows]
+
+
+def _example(study: Study, run: int, row: Mapping[str, Any], question: Question | None) -> Example:
+    raw = read_reply(study.runs[run], row["offset"]).get("raw_response")
+    shown = question.images if question and study.root else ()
+    return Example(
+        row["why"],
+        row["kind"],
+        row["task"],
+        encoding_title(row["task"], row["encoding"]),
+        row["image"],
+        row["error_type"],
+        row["order"],
+        _word(row["text"], row["number"]) if row["parsed"] else "nothing that could be read",
+        _word(row["answer"], row["truth"]),
+        _scores(row["kind"], row["scores"], row["sources"]),
+        question.prompt if question else "",
+        raw[:LONGEST_REPLY] if isinstance(raw, str) else "",
+        tuple(thumbnail(study.root, name) for name in shown),
+    )
+
+
+def _word(text: str | None, value: float | None) -> str:
+    return text if text is not None else "–" if value is None else f"{value:.1f}"
+
+
+def _scores(kind: str, scores: Sequence[float], sources: Sequence[str | None]) -> str:
+    letters = "ABCDE" if kind != "scoring" else " " * len(scores)
+    parts = zip(letters, scores, sources, strict=False)
+    return ", ".join(f"{a} {score:.2f}{f' ({source})' if source else ''}".strip() for a, score, source in parts)
+
+
+def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
+    """An image of the dataset, at most ``side`` px, as a data URI."""
+    try:
+        small = Image.fromarray(read_rgb(confined_path(root or Path(), name)))
+    except DataError:
+        return Thumbnail(name, None)
+    small.thumbnail((side, side))
+    held = io.BytesIO()
+    small.save(held, "JPEG", quality=80)
+    return Thumbnail(name, "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode())
+
+
+def encoding_pictures(study: Study, side: int = 72) -> dict[str, Thumbnail]:
+    """A small picture of every task/encoding: the last image of one of its questions, where it shows the prediction."""
+    firsts = study.questions.unique(["task", "encoding"], keep="first", maintain_order=True)
+    known = study.find(firsts["id"].to_list()) if study.root else {}
+    out = {}
+    for row in firsts.select("id", "task", "encoding").iter_rows(named=True):
+        question = known.get(row["id"])
+        if question and question.images and not row["encoding"].startswith("text"):
+            out[f"{row['task']}/{row['encoding']}"] = thumbnail(study.root, question.images[-1], side)
+    return out

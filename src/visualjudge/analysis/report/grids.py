@@ -1,0 +1,104 @@
+"""Tables of the page: rows of one list of columns, and cells with a column for each judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from markupsafe import Markup
+
+from visualjudge.analysis.columns import JUDGE, Plot, Table
+from visualjudge.analysis.figures import Cell, JudgeResult
+from visualjudge.analysis.report.charts import whisker
+from visualjudge.analysis.words import NONE, number, percent, percents
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """One row: its cells, a drawing at the end, and whether it is marked."""
+
+    cells: Sequence[str | Markup]
+    plot: Markup | None = None
+    hit: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as the template draws it; ``numeric[i]``: column i is set to the right."""
+
+    titles: Sequence[str]
+    numeric: Sequence[bool]
+    rows: Sequence[GridRow]
+    ends: Sequence[str] = ()
+    """What stands over the drawings: left, middle, right."""
+
+
+def grid(
+    table: Table[Row],
+    rows: Iterable[Row],
+    *,
+    hit: Callable[[Row], bool] = lambda _: False,
+    first: tuple[str, Callable[[Row], str | Markup]] | None = None,
+) -> Grid:
+    """The rows under their table's titles; ``first`` is a column before them, ``hit`` marks rows."""
+    before = [] if first is None else [first[0]]
+    plot = table.plot
+    drawn = [
+        GridRow([*([] if first is None else [first[1](row)]), *table.cells(row)], _drawing(plot, row), hit(row))
+        for row in rows
+    ]
+    numeric = [False] * len(before) + [not column.text for column in table.shown]
+    ends = [] if plot is None else [_end(value) for value in (plot.low, (plot.low + plot.high) / 2, plot.high)]
+    return Grid([*before, *table.titles], numeric, drawn, ends)
+
+
+def _drawing(plot: Plot[Row] | None, row: Row) -> Markup | None:
+    if plot is None:
+        return None
+    figure = plot.get(row)
+    return whisker(figure.value, figure.interval, plot.low, plot.high, plot.mark)
+
+
+def _end(value: float) -> str:
+    text = f"{100 * value:+.0f}" if abs(value) <= 1 else f"{value:+.0f}"
+    return text.replace("-", "\u2212") if float(text) else "0"
+
+
+def headline_grid(judges: Sequence[JudgeResult]) -> Grid:
+    """The judges' headline figures, a column a judge."""
+    columns = [JUDGE.cells(judge) for judge in judges]
+    rows = [GridRow([title, *(column[k] for column in columns)]) for k, title in enumerate(JUDGE.titles)]
+    return Grid(["", *(judge.name for judge in judges)], [False, *[True] * len(judges)], rows)
+
+
+def across(
+    title: str,
+    judges: Sequence[JudgeResult],
+    cells: Callable[[JudgeResult], Iterable[Cell]],
+    label: Callable[[str], str | Markup] = str,
+) -> Grid:
+    """Accuracy of cells, a row a cell and a column a judge: share, interval, images, what was not read."""
+    by_judge = [{cell.name: cell for cell in cells(judge) if cell.accuracy.share.n} for judge in judges]
+    names = list(dict.fromkeys(name for found in by_judge for name in found))
+    rows = [GridRow([label(name), *(_accuracy(found.get(name)) for found in by_judge)]) for name in names]
+    return Grid([title, *(judge.name for judge in judges)], [False, *[True] * len(judges)], rows)
+
+
+def _accuracy(cell: Cell | None) -> str | Markup:
+    if cell is None:
+        return NONE
+    a = cell.accuracy
+    spread = percents(a.share.interval) if a.share.interval else a.share.why
+    read = "" if not a.failed else f"; {percent(a.failed / a.share.n)} not read, of the rest {percent(a.parsed.value)}"
+    return Markup("{}<br><small>{}; {} on {} images{}</small>").format(
+        percent(a.share.value), spread, number(a.share.n), number(a.share.images), read
+    )
+
+
+def by_rows(titles: Sequence[str], judges: Sequence[JudgeResult], found: Mapping[str, Mapping[str, str]]) -> Grid:
+    """Text cells: ``found[row][judge]``, a column a judge."""
+    rows = [GridRow([name, *(cells.get(judge.name, NONE) for judge in judges)]) for name, cells in found.items()]
+    return Grid([*titles, *(judge.name for judge in judges)], [False] * (len(titles) + len(judges)), rows)
