@@ -1,9 +1,9 @@
 """Do the intervals cover, are biased judges flagged and fair ones not, is a winner recommended where there is none?
 
-    python benchmarks/coverage.py [--simulations 300] [--only accuracy] [--from FOLDER]
+    python benchmarks/coverage.py [--simulations 1000] [--slow 300] [--only flags] [--from FOLDER]
 
 Seven designs (simulated.py): simulated judges of known properties answer simulated questions, many to an image. The
-true value of a figure is the population's: the same function on 8,000 images of the same recipe. Prints for each
+true value of a ratio is that of all its simulations together, of any other figure that of 4,000 images. Prints for each
 design and figure the share of simulations whose 95 % interval holds the truth, the mean width, and how many had an
 interval at all; then flags raised against fair judges, power against leaning ones, rejections under the null,
 and recommendations among six identical encodings.
@@ -37,19 +37,21 @@ import polars as pl
 from simulated import FEATURES, SEVEN, Design, judged, ranked, scored, shift_for, world
 
 from visualjudge.analysis.analyse import pairwise_figures
-from visualjudge.analysis.bias import preferences
+from visualjudge.analysis.bias import both_orders, preferences
 from visualjudge.analysis.bootstrap import Resampling
-from visualjudge.analysis.cells import margin_bin
+from visualjudge.analysis.cells import estimate_of, macro, margin_bin, share_of
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.psychometric import Scope, curves
-from visualjudge.analysis.scores import ranking_figures, scoring_figures
+from visualjudge.analysis.scores import rank_taus, scoring_figures, within_groups
+from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
+from visualjudge.analysis.statistics.shares import ratio_influence, shares
 
-POPULATION = 8_000
+POPULATION = 4_000
 Figures = dict[str, Estimate]
 
 
@@ -60,7 +62,6 @@ def pairwise(table: pl.DataFrame) -> Figures:
     found = {
         "accuracy": p.accuracy.share,
         "accuracy_parsed": p.accuracy.parsed,
-        "macro": p.macro,
         "swap_consistency": p.swap.consistency,
         "right_in_both": p.swap.right_in_both,
         "mmrb2": published.mmrb2,
@@ -68,10 +69,14 @@ def pairwise(table: pl.DataFrame) -> Figures:
         "multimodal_rewardbench": published.multimodal_rewardbench,
         "judgebench": published.judgebench,
     }
+    return {name: figure for name, figure in {**found, **slow(table)}.items() if figure.n}
+
+
+def slow(table: pl.DataFrame) -> Figures:
+    """Figures that are more than a ratio of sums."""
+    found: Figures = {"macro": macro(table, "task")}
     found |= {f"lean {row.feature}": row.estimate for row in preferences(table) if row.estimate.n}
-    board = leaderboard(table)
-    found |= {f"strength {row.source}": row.strength for row in board.rows}
-    return {name: figure for name, figure in found.items() if figure.n}
+    return found | {f"strength {row.source}": row.strength for row in leaderboard(table).rows}
 
 
 def together(first: pl.DataFrame, second: pl.DataFrame) -> Figures:
@@ -90,21 +95,64 @@ def together(first: pl.DataFrame, second: pl.DataFrame) -> Figures:
     }
 
 
-def orders(design: Design, images: int, rng: np.random.Generator) -> Figures:
-    """Rankings and scores."""
-    r, s = ranking_figures(ranked(design, images, rng)), scoring_figures(scored(design, images, rng))
-    return {
-        "kendall_tau": r.tau, "exact": r.exact, "top1": r.top1, "within_image_tau": s.within,
-        "spearman": s.spearman, "pearson": s.pearson, "mae": s.mae, "bias": s.bias,
-    }  # fmt: skip
-
-
 def one(design: Design, images: int, shift: float, seed: tuple[int, ...]) -> Figures:
-    """All figures of one simulation."""
+    """The slow figures of one simulation."""
     rng = np.random.default_rng(seed)
     seen = world(design, images, rng)
     first, second = (judged(design, seen, shift, rng) for _ in range(2))
-    return {**pairwise(first), **together(first, second), **orders(design, images, rng)}
+    s = scoring_figures(scored(design, images, rng))
+    return {**slow(first), **together(first, second), "spearman": s.spearman, "pearson": s.pearson}
+
+
+Ratio = tuple[str, pl.DataFrame, pl.Expr, str]
+
+
+def ratios(design: Design, images: int, shift: float, rng: np.random.Generator) -> list[Ratio]:
+    """Figures that are ratios of sums over images: name, table, what is summed, and the kind of interval."""
+    table = judged(design, world(design, images, rng), shift, rng)
+    swap, ranks, scores = both_orders(table), ranked(design, images, rng), scored(design, images, rng)
+    one_order, parsed = table.filter(pl.col("order") == "AB"), table.filter(pl.col("parsed"))
+    taus = ranks.with_columns(tau=pl.Series(rank_taus(ranks)).fill_nan(None))
+    read = scores.filter(pl.col("parsed"))
+    error = pl.col("number") - pl.col("truth")
+    tossed = pl.when(pl.col("parsed")).then(pl.col("right").cast(pl.Float64)).otherwise(0.5)
+    found: list[Ratio] = [
+        ("accuracy", table, pl.col("right"), "share"),
+        ("accuracy_parsed", parsed, pl.col("right"), "share"),
+        ("swap_consistency", swap, pl.col("consistent"), "share"),
+        ("right_in_both", swap, pl.col("both_right"), "share"),
+        ("one order, failed wrong", one_order, pl.col("right"), "share"),
+        ("one order, failed tossed", one_order, tossed, "mean share"),
+        ("exact", ranks, pl.col("parsed") & (pl.col("text") == pl.col("answer")), "share"),
+        ("top1", ranks, pl.col("parsed") & (pl.col("text").str.head(1) == pl.col("answer").str.head(1)), "share"),
+        ("kendall_tau", taus.filter(pl.col("parsed") & pl.col("tau").is_not_null()), pl.col("tau"), "tau"),
+        ("within_image_tau", within_groups(read), pl.col("tau"), "tau"),
+        ("mae", read, error.abs(), "mean"),
+        ("bias", read, error, "mean"),
+    ]
+    return [row for row in found if row[1].height]
+
+
+def batch(row: Ratio, simulations: int, images: int) -> list[Estimate]:
+    """The figure of every simulation at once: simulation s holds the images s · images … (s + 1) · images - 1."""
+    _, table, top, kind = row
+    sums = table.group_by("cluster").agg(top=top.cast(pl.Float64).sum(), n=pl.len().cast(pl.Float64)).sort("cluster")
+    x, n, place = sums["top"].to_numpy(), sums["n"].to_numpy(), sums["cluster"].to_numpy() // images
+    if kind == "mean":
+        value, influence = ratio_influence(x, n, place, simulations)
+        found = jackknife.spread(influence, n, place, simulations)
+        ends = jackknife.mean_ends(value, found)
+        return [estimate_of(value, found, ends, 1, k) for k in range(simulations)]
+    half = (x + n) / 2 if kind == "tau" else x
+    found_shares = shares(half, n, place, simulations, whole=kind == "share")
+    out = [share_of(found_shares, k) for k in range(simulations)]
+    return [_of_tau(figure) for figure in out] if kind == "tau" else list(out)
+
+
+def _of_tau(figure: Estimate) -> Estimate:
+    value = None if figure.value is None else 2 * figure.value - 1
+    ends = None if figure.interval is None else tuple(2 * (end or 0.0) - 1 for end in figure.interval)
+    return Estimate(value, ends, figure.n, figure.images)  # type: ignore[arg-type]
 
 
 class Tally:
@@ -136,14 +184,20 @@ class Tally:
             )
 
 
-def coverage(designs: tuple[Design, ...], simulations: int) -> None:
-    """The table of intervals."""
+def coverage(designs: tuple[Design, ...], simulations: int, slow_ones: int) -> None:
+    """The table of intervals: ratios over ``simulations``, the other figures over ``slow_ones``."""
     for d, design in enumerate(designs):
-        shift = shift_for(design)
-        truth = {k: e.value for k, e in one(design, POPULATION, shift, (0, d)).items() if e.value is not None}
-        tally = Tally()
-        for s in range(simulations):
-            for name, figure in one(design, design.images, shift, (1, d, s)).items():
+        shift, tally = shift_for(design), Tally()
+        rows = ratios(design, simulations * design.images, shift, np.random.default_rng((1, d)))
+        truth = {row[0]: float(row[1].select(row[2].cast(pl.Float64).mean()).item()) for row in rows}
+        for row in rows:
+            for figure in batch(row, simulations, design.images):
+                tally.add(row[0], figure, truth[row[0]])
+        if slow_ones:
+            known = one(design, POPULATION, shift, (0, d))
+            truth |= {name: figure.value for name, figure in known.items() if figure.value is not None}
+        for s in range(slow_ones):
+            for name, figure in one(design, design.images, shift, (2, d, s)).items():
                 tally.add(name, figure, truth.get(name))
         print(design.name)
         tally.show(truth)
@@ -152,7 +206,7 @@ def coverage(designs: tuple[Design, ...], simulations: int) -> None:
 # ---------------------------------------------------------------- flags, tests, choices
 
 
-def share_of(simulations: int, trial: Callable[[np.random.Generator], bool]) -> float:
+def how_often(simulations: int, trial: Callable[[np.random.Generator], bool]) -> float:
     """Share of simulations in which ``trial`` is true."""
     return float(np.mean([trial(np.random.default_rng((2, s))) for s in range(simulations)]))
 
@@ -197,23 +251,22 @@ def tests(simulations: int) -> None:
             p = paired(both, ("a", "b"), 0.05).p
             return p is not None and p < 0.05
 
-        print(
-            f"  two equal judges, {design.name:50s} p < 0.05 in {100 * share_of(simulations, equal):4.1f} %", flush=True
-        )
+        share = 100 * how_often(simulations, equal)
+        print(f"  two equal judges, {design.name:50s} p < 0.05 in {share:4.1f} %", flush=True)
     design = Design("random", 20, 0.5, alike=(0.0, 0.0, 0.0))
 
     def slope(rng: np.random.Generator) -> bool:
         table = judged(design, world(design, 20, rng), 0.0, rng)
         return curves([(Scope("all", "all", "margin", "margin"), table)], Resampling(20))[0].jnd.value is not None
 
-    print(f"  75 % point of a judge that guesses: {100 * share_of(simulations, slope):.1f} %", flush=True)
+    print(f"  75 % point of a judge that guesses: {100 * how_often(simulations, slope):.1f} %", flush=True)
 
     def leak(rng: np.random.Generator) -> bool:
         seen = world(Design("leak", 20, 0.8), 20, rng)
         table = judged(Design("leak", 20, 0.8, encodings=1, swap=False), seen, 1.0, rng)
         return any(row.p is not None and row.p < 0.05 for row in leak_audit(table) if row.rule == "combined")
 
-    print(f"  leak audit, combined, nothing leaks: p < 0.05 in {100 * share_of(simulations, leak):.1f} %", flush=True)
+    print(f"  leak audit, combined, nothing leaks: p < 0.05 in {100 * how_often(simulations, leak):.1f} %", flush=True)
 
 
 def jnd(simulations: int) -> None:
@@ -346,7 +399,8 @@ PARTS: dict[str, Callable[[int], None]] = {"flags": flags, "tests": tests, "jnd"
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--simulations", type=int, default=300)
+    parser.add_argument("--simulations", type=int, default=1000, help="of figures that are ratios of sums")
+    parser.add_argument("--slow", type=int, default=300, help="simulations of all other figures, flags and tests")
     parser.add_argument("--only", default="", help="coverage, flags, tests, jnd or winners; or part of a design's name")
     parser.add_argument("--from", dest="folder", type=Path, help="tables that others simulated")
     args = parser.parse_args()
@@ -356,12 +410,12 @@ def main() -> None:
         return
     if args.only not in PARTS:
         wanted = "" if args.only == "coverage" else args.only
-        coverage(tuple(design for design in SEVEN if wanted in design.name), args.simulations)
+        coverage(tuple(design for design in SEVEN if wanted in design.name), args.simulations, args.slow)
     for name, part in PARTS.items():
         if args.only in ("", name):
             print(name)
-            part(args.simulations)
-    print(f"{args.simulations} simulations each; {time.perf_counter() - started:.0f} s")
+            part(args.slow)
+    print(f"{args.simulations} and {args.slow} simulations; {time.perf_counter() - started:.0f} s")
 
 
 if __name__ == "__main__":

@@ -289,20 +289,23 @@ def item(q: Q) -> str:
     return "|".join((q["task"], *sorted(q["annotation_ids"])))
 
 
-def lean(rows: list[Verdict], feature: str) -> tuple[float | None, float | None]:
-    """The preference and its p, by regression in each stratum, every image left out in turn."""
-    cases = []
+def sides(rows: list[Verdict], feature: str) -> list[tuple[Verdict, bool]]:
+    """Usable replies where the feature tells the options apart, and whether more of it is right."""
+    out = []
     for v in (v for v in rows if v["parsed"]):
         a_right = v["q"]["answer"] == "A"
         if feature == "position":
-            more = a_right ^ (v["order"] == "BA")
-        else:
-            options = v["q"].get("features") or [{}, {}]
-            a, b = (option.get(feature) for option in options)
-            if a is None or b is None or a == b:
-                continue
-            more = a_right == (a > b)
-        cases.append((v, more))
+            out.append((v, a_right ^ (v["order"] == "BA")))
+            continue
+        a, b = (option.get(feature) for option in v["q"].get("features") or [{}, {}])
+        if a is not None and b is not None and a != b:
+            out.append((v, a_right == (a > b)))
+    return out
+
+
+def lean(rows: list[Verdict], feature: str) -> tuple[float | None, float | None]:
+    """The preference and its p, by regression in each stratum, every image left out in turn."""
+    cases = sides(rows, feature)
     if not cases or len({more for _, more in cases}) < 2:
         return None, None
     place = strata([v for v, _ in cases])

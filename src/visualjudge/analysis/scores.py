@@ -140,21 +140,26 @@ def _pooled(parsed: pl.DataFrame, name: str) -> Estimate:
     return Estimate(figure.value, figure.interval, figure.n, images, figure.why)
 
 
-def within_image(parsed: pl.DataFrame) -> Estimate:
-    """Mean τ-b inside the groups of one image, task and encoding that hold two different scores or more.
-
-    A group to which the judge gave one and the same number counts as 0: it told nothing apart.
-    """
+def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
+    """τ-b of each group of one image, task and encoding that holds two different scores or more: cluster, tau."""
     groups = (
         parsed.group_by(GROUP, maintain_order=True)
         .agg(pl.col("cluster").first(), pl.col("number"), pl.col("truth"), k=pl.len())
         .filter((pl.col("k") > 1) & (pl.col("k") <= MOST_IN_GROUP) & (pl.col("truth").list.n_unique() > 1))
     )
-    if groups.is_empty():
-        return Estimate(None, None, 0, 0, "no image with two different scores")
-    parts = []
+    parts = [pl.DataFrame(schema={"cluster": groups.schema["cluster"], "tau": pl.Float64})]
     for part in groups.partition_by("k", maintain_order=True):
         said, true = (np.array(part[name].to_list(), dtype=float) for name in ("number", "truth"))
         parts.append(part.select("cluster").with_columns(tau=np.nan_to_num(correlation.kendall_rows(said, true))))
-    values = {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
-    return tau_mean(image_sums(pl.concat(parts), [], values))
+    return pl.concat(parts)
+
+
+def within_image(parsed: pl.DataFrame) -> Estimate:
+    """Mean τ-b inside the groups of one image, task and encoding that hold two different scores or more.
+
+    A group to which the judge gave one and the same number counts as 0: it told nothing apart.
+    """
+    groups = within_groups(parsed)
+    if groups.is_empty():
+        return Estimate(None, None, 0, 0, "no image with two different scores")
+    return tau_mean(image_sums(groups, [], {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}))

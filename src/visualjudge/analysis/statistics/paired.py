@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from visualjudge.analysis.statistics.jackknife import NORMAL, TAIL, Spread, enough, reaches
+from visualjudge.analysis.statistics.jackknife import LEAST_REACH, TAIL, Spread, enough, reaches
 from visualjudge.records import FloatArray
 
 LEVEL = 0.05
@@ -19,12 +19,12 @@ MOST_IMAGES = 10_000_000
 def gap_ends(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray) -> tuple[FloatArray, FloatArray]:
     """95 % interval of differences of two shares, (K,); NaN where there is none.
 
-    ``apart``: cases that only one of the two has right. The interval reaches at least as far as for independent cases
-    with half a case more each way (after Agresti & Min 2005). Where no case is apart, the ends are Clopper and
-    Pearson's for none in the effective images.
+    ``apart``: cases that only one of the two has right. The interval reaches at least as far as a 90 % interval of
+    independent cases with half a case more each way (after Agresti & Min 2005). Where no case is apart, the ends are
+    Clopper and Pearson's for none in the effective images.
     """
     n = np.maximum(cases, 1)
-    least = NORMAL * np.sqrt(np.maximum((apart + 1) / (n + 1) - value**2, 0) / n)
+    least = LEAST_REACH * np.sqrt(np.maximum((apart + 1) / (n + 1) - value**2, 0) / n)
     error = np.sqrt(found.variance)
     down, up = (np.maximum(reach, least) for reach in reaches(found, error, np.zeros_like(error)))
     edge = 1 - TAIL ** (1 / np.maximum(found.effective, 1))

@@ -3,7 +3,7 @@
 The interval is symmetrical, but for skewness, on the logit scale, with the jackknife's standard error and Student's t
 of :mod:`visualjudge.analysis.statistics.jackknife`, and two floors, so that few images never look certain:
 
-- it reaches at least as far as for independent cases, z √(p (1 - p) / n);
+- it reaches at least as far as a 90 % interval of independent cases does, 1.64 √(p (1 - p) / n);
 - to the variance comes that of 2.5 (2p - 1)² further images as much alike inside as those seen: the rarer a wrong (or
   right) image is, the likelier none was drawn (in the spirit of Agresti & Coull 1998, who add four cases).
 
@@ -21,7 +21,7 @@ from scipy import special
 from visualjudge.analysis.statistics.jackknife import (
     FEW,
     LEAST_IMAGES,
-    NORMAL,
+    LEAST_REACH,
     TAIL,
     TINY,
     Spread,
@@ -104,7 +104,7 @@ def share_ends(
     p = np.clip(np.nan_to_num(value), EDGE, 1 - EDGE)
     binomial = p * (1 - p) / np.maximum(cases, 1)
     error = np.sqrt(_with_further(p, found, binomial, size)) / (p * (1 - p))
-    least = NORMAL * np.sqrt(binomial) / (p * (1 - p)) if whole else np.zeros_like(p)
+    least = LEAST_REACH * np.sqrt(binomial) / (p * (1 - p)) if whole else np.zeros_like(p)
     down, up = (np.maximum(reach, least) for reach in reaches(found, error, 2 * p - 1))
     centre = np.log(p / (1 - p))
     low, high = special.expit(centre - down), special.expit(centre + up)
