@@ -29,11 +29,6 @@ class Estimate:
     images: int
     why: str | None = None
 
-    @property
-    def known(self) -> bool:
-        """Whether there is a value at all."""
-        return self.value is not None
-
 
 @dataclass(frozen=True)
 class Share(Estimate):
@@ -42,9 +37,6 @@ class Share(Estimate):
 
 NOTHING = Estimate(None, None, 0, 0, "nothing was asked")
 NO_SHARE = Share(None, None, 0, 0, "nothing was asked")
-
-
-# ---------------------------------------------------------------- one judge
 
 
 @dataclass(frozen=True)
@@ -326,9 +318,6 @@ class JudgeResult:
     variance: tuple[Variance, ...]
     leaderboard: Leaderboard
     unread: Unread
-
-
-# ---------------------------------------------------------------- judges together, and the dataset
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from visualjudge.analysis.columns import JUDGE, Plot, Table
+from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figures import Cell, JudgeResult
 from visualjudge.analysis.report.charts import whisker
+from visualjudge.analysis.tabular import Plot, Table
 from visualjudge.analysis.words import NONE, number, percent, percents
 
 Row = TypeVar("Row")
