@@ -1,0 +1,215 @@
+"""Figures promise no more than they hold: intervals with few images, flags, recommendations, strengths, agreement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from judged_records import pair, said, scoring
+from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.comparisons import judge_agreement
+from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.join import Run, Study, question_table, verdict_table
+from visualjudge.analysis.leaks import permutation_p
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.correlation import fisher_mean
+from visualjudge.analysis.statistics.paired import images_needed
+from visualjudge.analysis.statistics.shares import one_share
+from visualjudge.records import OptionFeatures, Question, Verdict
+from visualjudge.seeding import rng_for
+
+FLIP = {"A": "B", "B": "A"}
+
+
+def result(questions: list[Question], verdicts: list[Verdict]) -> JudgeResult:
+    return analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0]
+
+
+def drawn(question: Question, chance: float, rng: np.random.Generator, **more: Any) -> Verdict:
+    right = str(question.answer)
+    return said(question, right if rng.random() < chance else FLIP[right], **more)
+
+
+def test_two_images_that_agree_have_no_interval_and_say_why() -> None:
+    found = one_share(np.array([3.0, 3.0]), np.array([4.0, 4.0]))
+    assert found.interval(0) is None
+    assert found.why(0) == "fewer than 5 images"
+
+
+@pytest.mark.parametrize("right", [3.0, 4.0, 0.0])
+def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(right: float) -> None:
+    low, high = one_share(np.full(8, right), np.full(8, 4.0)).interval(0) or (0.0, 0.0)
+    assert high - low > 0.15
+    assert low <= right / 4 <= high
+
+
+def test_one_large_image_counts_as_little_more_than_one() -> None:
+    even = one_share(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0)).interval(0)
+    heavy = one_share(np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9])).interval(0)
+    assert even is not None
+    assert heavy is not None
+    assert heavy[1] - heavy[0] > 1.2 * (even[1] - even[0])
+
+
+def test_comparison_counts_images_and_not_verdicts() -> None:
+    """All of the difference is in one image of eight: McNemar's exact test of verdicts would be sure of it."""
+    questions = [pair(i, (8.0, 1.0), image_id=f"image{i % 8}") for i in range(160)]
+    first = [said(q, "A") for q in questions]
+    second = [said(q, "B" if q.image_id == "image3" else "A") for q in questions]
+    (row,) = analyse_study(study_of(questions, {"first": first, "second": second})).results.comparisons
+    assert (row.only_a_right, row.only_b_right) == (20, 0)
+    assert row.p is not None
+    assert row.p > 0.2
+
+
+def test_images_needed_grow_with_the_square_of_the_gap() -> None:
+    rng = rng_for(0, "needed")
+    influence = rng.normal(0, 0.01, 30)
+    found = jackknife.spread(influence, np.ones(30), np.zeros(30, dtype=np.int64), 1)
+    wide, narrow = images_needed(found, 0.10), images_needed(found, 0.05)
+    assert wide[0] is not None
+    assert narrow[0] == pytest.approx(4 * wide[0], rel=0.1)
+    assert narrow[1] is not None
+    assert narrow[1][0] < narrow[0] < narrow[1][1]
+
+
+def _by_margin(seed: int) -> JudgeResult:
+    """A fair judge that is better at wide margins, where more boxes happen to be right."""
+    rng = rng_for(seed, "by margin")
+    questions, verdicts = [], []
+    for i in range(400):
+        margin = float(rng.uniform(0.1, 9.9))
+        better_has_more = (margin > 4) == (rng.random() < 0.85)
+        options = (OptionFeatures(count=2), OptionFeatures(count=1))
+        q = pair(i, (margin, 0.0), image_id=f"image{i % 20}", features=options if better_has_more else options[::-1])
+        questions.append(q)
+        verdicts += [drawn(q, 0.5 + 0.47 * (1 - np.exp(-0.5 * margin)), rng, order=order) for order in ("AB", "BA")]
+    return result(questions, verdicts)
+
+
+def test_fair_judge_that_is_better_at_wide_margins_is_not_flagged() -> None:
+    rows = [next(row for row in _by_margin(seed).bias if row.feature == "count") for seed in range(6)]
+    assert np.mean([row.crude for row in rows]) > 0.03  # type: ignore[arg-type]
+    assert sum(row.flagged for row in rows) <= 1
+    assert abs(np.mean([row.estimate.value for row in rows])) < 0.02  # type: ignore[arg-type]
+
+
+def test_of_six_encodings_alike_none_is_recommended() -> None:
+    rng = rng_for(1, "alike")
+    questions = [
+        pair(i, (9.0, 1.0), id=f"{e}-{i}", encoding=f"e{e}", image_id=f"image{i % 20}")
+        for e in range(6)
+        for i in range(120)
+    ]
+    (choice,) = result(questions, [drawn(q, 0.8, rng) for q in questions]).encodings
+    assert (choice.recommended, choice.reason) == (None, "no difference shown")
+
+
+def test_recommended_encoding_has_its_figure_from_images_it_was_not_chosen_on() -> None:
+    rng = rng_for(2, "better")
+    questions = [
+        pair(i, (9.0, 1.0), id=f"{e}-{i}", encoding=f"e{e}", image_id=f"image{i % 20}")
+        for e in range(2)
+        for i in range(200)
+    ]
+    (choice,) = result(questions, [drawn(q, 0.95 if q.encoding == "e1" else 0.6, rng) for q in questions]).encodings
+    assert choice.recommended == "e1"
+    assert (choice.chosen.n, choice.chosen.images) == (100, 10)
+
+
+def test_guessing_judge_has_no_75_percent_point() -> None:
+    rng = rng_for(3, "guess")
+    questions = [pair(i, (float(rng.uniform(0.1, 9)), 0.0), image_id=f"image{i % 20}") for i in range(600)]
+    rows = result(questions, [drawn(q, 0.5, rng) for q in questions]).sensitivity
+    assert all(row.jnd.value is None for row in rows)
+
+
+def test_judge_that_says_one_number_has_no_order_inside_an_image() -> None:
+    questions = [scoring(4 * i + k, float(k), image_id=f"image{i}") for i in range(20) for k in range(4)]
+    verdicts = [said(q, float(q.answer) if q.image_id == "image0" else 7.0) for q in questions]
+    within = result(questions, verdicts).scoring.within
+    assert within.value == pytest.approx(1 / 20)
+    assert within.n == 20
+
+
+def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> None:
+    rng = rng_for(4, "sources")
+    questions, verdicts = [], []
+    for i in range(240):
+        names = (("best", "x"), ("x", "y"), ("y", "best"))[i % 3]
+        q = pair(i, (5.0, 4.0), sources=names, image_id=f"image{i % 24}")
+        wins = {"best": 1.0, "x": 0.5, "y": 0.5}
+        first = "best" in names and names[0] == "best"
+        chance = 1.0 if first else 0.0 if "best" in names else wins[names[0]]
+        questions.append(q)
+        verdicts.append(said(q, "A" if rng.random() < chance else "B"))
+    rows = {row.source: row for row in result(questions, verdicts).leaderboard.rows}
+    ends = rows["best"].strength.interval
+    assert ends is not None
+    assert ends[0] is not None
+    assert ends[1] is None
+    assert rows["best"].strength.images == 16
+
+
+def test_published_figures_count_as_their_benchmarks_do() -> None:
+    questions = [pair(i, (8.0, 1.0), task=("object_detection", "keypoint")[i == 3]) for i in range(4)]
+    order = {"AB": ["A", "A", "B", "A"], "BA": ["A", "B", "B", None]}
+    verdicts = [
+        said(q, value, name, status="ok" if value else "refusal")
+        for name, values in order.items()
+        for q, value in zip(questions, values, strict=True)
+    ]
+    found = result(questions, verdicts).pairwise.published
+    assert found.mmrb2.value == pytest.approx(4 / 7)
+    assert found.vl_rewardbench_micro.value == pytest.approx(3 / 4)
+    assert found.vl_rewardbench_macro.value == pytest.approx((2 / 3 + 1) / 2)
+    assert found.judgebench.value == pytest.approx(2 / 4)
+
+
+def test_simulated_judges_take_no_part_in_alpha() -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(24)]
+    verdicts = verdict_table([said(q, "A" if i % 3 else "B") for i, q in enumerate(questions)])
+    simulated = Run("oracle", None, {"simulated": True}, verdicts)
+    real = [Run(name, None, {}, verdicts) for name in ("one", "two")]
+    assert judge_agreement(Study(question_table(questions), (simulated, real[0]))) == ()
+    rows = judge_agreement(Study(question_table(questions), (simulated, *real)))
+    assert rows[0].names == ("one", "two")
+
+
+def test_perfect_correlation_does_not_swamp_a_mean_by_a_clip() -> None:
+    assert fisher_mean([1.0, 0.0], cases=10) < fisher_mean([1.0, 0.0], cases=1000) < 1
+    assert fisher_mean([1.0, 0.0], cases=10) == pytest.approx(np.tanh(np.arctanh(1 - 6 / 990) / 2))
+
+
+def test_permutation_p_counts_what_is_at_least_as_large() -> None:
+    drawn_shares = np.linspace(0.4, 0.6, 99)
+    assert permutation_p(0.6, drawn_shares) == pytest.approx(2 / 100)
+    assert permutation_p(0.9, drawn_shares) < 1e-4
+
+
+def test_causes_and_shapes_of_what_could_not_be_read_are_counted() -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(10)]
+    verdicts = [said(q, "A") for q in questions[:6]] + [
+        said(q, "?", status="unparseable", cause="tie") for q in questions[6:]
+    ]
+    judge = result(questions, verdicts)
+    assert judge.unread.causes == {"unparseable: tie": 4}
+    assert judge.pairwise.accuracy.causes == {"unparseable: tie": 4}
+    assert (judge.pairwise.accuracy.share.value, judge.pairwise.accuracy.parsed.value) == (0.6, 1.0)
+
+
+def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:
+    from visualjudge.analysis.columns import ACCURACY, document
+
+    questions = [pair(i, (8.0, 1.0)) for i in range(24)]
+    analysis = analyse_study(
+        study_of(questions, {"judge": [said(q, "A" if i % 4 else "B") for i, q in enumerate(questions)]})
+    )
+    accuracy = analysis.results.judges[0].pairwise.accuracy
+    stated = document(analysis.results)["judges"][0]["pairwise"]
+    assert stated["accuracy"] == accuracy.share.value == 0.75
+    assert ACCURACY.cells(accuracy)[ACCURACY.titles.index("Right")] == "75.0 %"
+    assert isinstance(analysis.tables["headline"], pl.DataFrame)
