@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from visualjudge.analysis.statistics.jackknife import LEAST_REACH, TAIL, Spread, enough, reaches
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, LEAST_REACH, TAIL, Spread, enough, reaches
 from visualjudge.records import FloatArray
 
 LEVEL = 0.05
@@ -51,7 +51,8 @@ def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, f
     """Images like these that show a difference of ``gap`` (5 %, power 80 %), and a 95 % range for their number.
 
     The variance of a mean falls as the number of images rises; the range is that of the variance seen, by χ² with the
-    jackknife's degrees of freedom. None where there are too few images to tell, or none differs.
+    jackknife's degrees of freedom; never fewer than an interval needs. None where there are too few images to tell, or
+    none differs.
     """
     variance, images, df = float(found.variance[0]), int(found.images[0]), float(found.df[0])
     if not enough(found)[0] or variance <= 0 or gap <= 0:
@@ -60,4 +61,5 @@ def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, f
     low, high = (once * df / stats.chi2.ppf(tail, df) for tail in (1 - TAIL, TAIL))
     if once > MOST_IMAGES:
         return None, None
-    return int(np.ceil(once)), (float(np.ceil(low)), float(np.ceil(min(high, MOST_IMAGES))))
+    ends = (max(float(LEAST_IMAGES), float(np.ceil(min(end, MOST_IMAGES)))) for end in (low, high))
+    return max(LEAST_IMAGES, int(np.ceil(once))), (next(ends), next(ends))
