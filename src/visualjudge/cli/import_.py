@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 
-from visualjudge.cli.import_options import DetectorOptions, ImportOptions, MaskOptions, ResizeOptions, with_options
+from visualjudge.cli.import_options import (
+    FILES_HELP,
+    ClassesOption,
+    DetectorOptions,
+    FilesOption,
+    GtOption,
+    ImagesOption,
+    MaskOptions,
+    OutOption,
+    PredOption,
+    ResizeOptions,
+    SourceOption,
+    TaskOption,
+    with_options,
+)
+from visualjudge.cli.import_outputs import outputs
 from visualjudge.cli.import_plugins import Formats
 from visualjudge.cli.import_run import run_import
 
@@ -20,23 +35,6 @@ app = typer.Typer(
     epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred detr.json "
     "--images val2017 --source detr --out data",
 )
-
-TaskOption = Annotated[str, typer.Option(help="Task name.", show_default=False)]
-OutOption = Annotated[Path, typer.Option(help="Data folder to make or to add to.", show_default=False)]
-SourceOption = Annotated[
-    list[str], typer.Option(help="Name of the model; repeat it with --pred for several.", show_default=False)
-]
-PredOption = Annotated[
-    list[str] | None, typer.Option(help="Predictions; without any, the truth itself is imported.", show_default=False)
-]
-ClassesOption = Annotated[
-    list[str] | None,
-    typer.Option("--class-of-interest", help="each (class of an image's truth, the default), all, or labels."),
-]
-GtOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
-ImagesOption = Annotated[Path, typer.Option(help="Folder of the pictures.", show_default=False)]
-FilesOption = Annotated[str, typer.Option(help="Folder, file, or pattern with one *.", show_default=False)]
-FILES_HELP = "Folder, file, or pattern with one * (what it stands for pairs the files)."
 
 
 @app.command(
@@ -360,60 +358,7 @@ def pairs(
     )
 
 
-@app.command(
+app.command(
     epilog="Example: visualjudge import outputs --task generation_t2i --table ratings.csv --root outputs "
     "--score-range 1 5 --source sdxl --out data"
-)
-@with_options(ImportOptions)
-def outputs(
-    task: TaskOption,
-    table: Annotated[list[Path], typer.Option(help="Rows with output, score, and more: csv, tsv, jsonl, json.")],
-    source: SourceOption,
-    out: OutOption,
-    root: Annotated[Path, typer.Option(help="Folder that the table's paths start from.")] = Path(),
-    score_range: Annotated[tuple[float, float], typer.Option(help="Range of the table's scores.")] = (0, 10),
-    score_column: Annotated[
-        list[str] | None, typer.Option(help="Column of the score [score]; repeat it for several raters.")
-    ] = None,
-    mask_white: Annotated[str, typer.Option(help="White of a mask is what to fill, or to keep.")] = "fill",
-    resize_mask: Annotated[bool, typer.Option("--resize-mask", help="Resize masks to their images.")] = False,
-    column: Annotated[
-        list[str] | None, typer.Option(help="OURS=THEIRS: a column under another name, as prompt=text.")
-    ] = None,
-    *,
-    how: ImportOptions,
-) -> None:
-    """Generated or restored pictures with scores given by people or a metric.
-
-    Columns: output, score; where there are such: image, image_id, prompt, source, mask, control.
-    """
-    from visualjudge.data.importers.outputs import outputs as read
-    from visualjudge.errors import UsageError
-
-    if mask_white not in ("fill", "keep"):
-        raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
-    pairs = [one.partition("=") for one in column or ()]
-    for ours, equals, theirs in pairs:
-        if not (ours and equals and theirs):
-            raise UsageError(f"--column must be OURS=THEIRS, such as prompt=text, got {ours + equals + theirs!r}")
-    columns = {ours: theirs for ours, _, theirs in pairs}
-
-    run_import(
-        task,
-        out,
-        source,
-        [str(one) for one in table],
-        None,
-        how,
-        "table",
-        lambda p: read(
-            task,
-            Path(str(p)),
-            root,
-            score_range,
-            score_column or "score",
-            mask_white=cast(Any, mask_white),
-            resize_mask=resize_mask,
-            columns=columns,
-        ),
-    )
+)(outputs)

@@ -6,9 +6,27 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+
+TaskOption = Annotated[str, typer.Option(help="Task name.", show_default=False)]
+OutOption = Annotated[Path, typer.Option(help="Data folder to make or to add to.", show_default=False)]
+SourceOption = Annotated[
+    list[str], typer.Option(help="Name of the model; repeat it with --pred for several.", show_default=False)
+]
+PredOption = Annotated[
+    list[str] | None, typer.Option(help="Predictions; without any, the truth itself is imported.", show_default=False)
+]
+ClassesOption = Annotated[
+    list[str] | None,
+    typer.Option("--class-of-interest", help="each (class of an image's truth, the default), all, or labels."),
+]
+GtOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
+ImagesOption = Annotated[Path, typer.Option(help="Folder of the pictures.", show_default=False)]
+FilesOption = Annotated[str, typer.Option(help="Folder, file, or pattern with one *.", show_default=False)]
+FILES_HELP = "Folder, file, or pattern with one * (what it stands for pairs the files)."
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def _importing(row: Importer) -> Callable[..., None]:
 
 
 def _parameters(row: Importer) -> list[inspect.Parameter]:
-    from visualjudge.cli import import_ as options
+    from visualjudge.cli import import_options as options
     from visualjudge.data.importers.catalogue import tasks_of
 
     tasks = tasks_of(row)

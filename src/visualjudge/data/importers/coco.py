@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.data.importers.evidence import check_boxes, check_not_exchanged
+from visualjudge.data.importers.label_layers import by_class, flattened
 from visualjudge.data.importers.sample import RESIZE, Found, Sample, check_type, folder_at, other_size, read_json
 from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
@@ -369,30 +370,6 @@ def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
 def _boxed(item: Instance) -> Detection:
     x1, y1, x2, y2 = (float(v) for v in item.mask.xyxy)
     return Detection(item.label, (x1, y1, x2, y2), item.score, item.iscrowd)
-
-
-def flattened(side: Masks) -> Masks:
-    """Instances as a label map: each pixel has the class of the smallest instance there; crowds count as instances."""
-    ordered = sorted(side.items, key=lambda item: -item.mask.area)
-    labels = sorted({item.label for item in ordered})
-    values = np.zeros(side.size, dtype=np.int32)
-    for item in ordered:
-        values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
-    parts = ((label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1))
-    return Masks(side.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
-
-
-def by_class(side: Masks) -> Masks:
-    """One segment a class, in the order of the labels."""
-    labels = sorted({item.label for item in side.items})
-    joined = []
-    for label in labels:
-        dense = np.zeros(side.size, dtype=np.bool_)
-        for item in side.items:
-            if item.label == label:
-                dense[item.mask.window] |= item.mask.crop
-        joined.append(Instance(label, mask_from_array(dense)))
-    return Masks(side.size, tuple(joined))
 
 
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {

@@ -1,0 +1,32 @@
+"""Masks as a label map: one segment a class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from visualjudge.predictions import Instance, Masks
+from visualjudge.raster.masks import mask_from_array
+
+
+def flattened(side: Masks) -> Masks:
+    """Instances as a label map: each pixel has the class of the smallest instance there; crowds count as instances."""
+    ordered = sorted(side.items, key=lambda item: -item.mask.area)
+    labels = sorted({item.label for item in ordered})
+    values = np.zeros(side.size, dtype=np.int32)
+    for item in ordered:
+        values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
+    parts = ((label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1))
+    return Masks(side.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
+
+
+def by_class(side: Masks) -> Masks:
+    """One segment a class, in the order of the labels."""
+    labels = sorted({item.label for item in side.items})
+    joined = []
+    for label in labels:
+        dense = np.zeros(side.size, dtype=np.bool_)
+        for item in side.items:
+            if item.label == label:
+                dense[item.mask.window] |= item.mask.crop
+        joined.append(Instance(label, mask_from_array(dense)))
+    return Masks(side.size, tuple(joined))
