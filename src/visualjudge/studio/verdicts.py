@@ -21,14 +21,6 @@ from visualjudge.studio.texts import TextIndex
 
 FORMAT = "4"
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
-OUTCOME_HELP = {
-    "right": "every verdict is right",
-    "mixed": "some verdicts are right and some wrong: orders or repeats disagree",
-    "wrong": "every verdict is wrong",
-    "failed": "a reply could not be used",
-    "cannot tell": "a person could not tell",
-    "not asked": "there is no verdict",
-}
 STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
 _ANSWERED = (STATUSES.index("ok"), STATUSES.index("ok_extracted"))
 CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")

@@ -23,7 +23,6 @@ class Stage extends HTMLElement {
     addEventListener("keydown", this.listen);
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     await Promise.all(this.layers.map((layer) => this.fetch(layer)));
     this.base = this.layers.find((layer) => layer.bitmap);
     this.classList.add("ready");
@@ -292,8 +291,8 @@ class Stage extends HTMLElement {
   caption(layer) {
     if (this.layers.length === 1) return layer.title;
     const other = this.layer(this.b).title;
-    if (this.mode === "difference") return `|${layer.title} − ${other}| × ${this.gain}`;
-    if (this.mode === "slider") return `${layer.title} | ${other}`;
+    const both = { difference: `|${layer.title} − ${other}| × ${this.gain}`, slider: `${layer.title} | ${other}` }[this.mode];
+    if (both) return both;
     return layer.missing ? `${layer.title}: the image cannot be shown` : layer.title;
   }
 
@@ -344,14 +343,11 @@ class Stage extends HTMLElement {
     const scale = this.scale();
     const [left, top] = this.toImage(0, 0);
     const [x, y] = [(this.cursor[0] - left) * scale, (this.cursor[1] - top) * scale];
-    context.strokeStyle = "#000";
-    context.lineWidth = 3;
     const box = Math.max(scale, 8);
-    const draw = () => context.strokeRect(x + scale / 2 - box / 2, y + scale / 2 - box / 2, box, box);
-    draw();
-    context.strokeStyle = "#fff";
-    context.lineWidth = 1;
-    draw();
+    for (const [color, wide] of [["#000", 3], ["#fff", 1]]) {
+      Object.assign(context, { strokeStyle: color, lineWidth: wide });
+      context.strokeRect(x + scale / 2 - box / 2, y + scale / 2 - box / 2, box, box);
+    }
   }
 
   pixels(layer) {
