@@ -1,12 +1,10 @@
-# make demo: the whole road on real photographs, offline. make test: every test. make check: lint, types, layers.
+# make demo: from data to report on real photographs, offline. make test: every test. make check: lint, types, layers.
 PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test test-browser test-vllm check bench docs soak fuzz clean
-
-.PHONY: train-local demo test test-browser test-vllm check bench docs clean
+.PHONY: demo test test-browser test-vllm check bench docs docs-check soak fuzz train-local clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.runtime: pyproject.toml requirements.lock
@@ -54,7 +52,12 @@ check: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The pages and pictures that commands make
+# The benchmarks that need no arguments, one after the other (hours): make bench BENCHES="encode score" for some
+BENCHES ?= encode score build judge mmbench chaos analysis decisions coverage
+bench: $(VENV)/.bench $(VENV)/.test
+	@set -e; for name in $(BENCHES); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py $(BENCH_ARGS); done
+
+# The pages and images that commands make
 docs: demo
 	@$(BIN)/visualjudge gallery --out docs/gallery
 	@$(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts

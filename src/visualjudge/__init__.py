@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from visualjudge.replies import read_reply as read_reply
     from visualjudge.tasks import Task as Task
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
     "Data": "visualjudge.frontdoor.data",

@@ -1,0 +1,45 @@
+"""The files around the code say what the code says."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+import visualjudge
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_version_stands_in_one_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert "version" not in project["project"]
+    source = (ROOT / project["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
+    assert f'__version__ = "{visualjudge.__version__}"' in source
+    assert "version" not in yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert first and visualjudge.__version__.removesuffix(".dev0") == first[1]
+
+
+def test_the_hosted_workflow_runs_what_every_change_must_pass() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
+    assert [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step] == [".ci/run"]
+
+
+def test_pre_commit_uses_the_locked_linter() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    locked = re.search(r"^(ruff==\S+)", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE)
+    assert locked
+    assert {one for hook in hooks for one in hook.get("additional_dependencies", ())} == {locked[1]}
+
+
+def test_the_benchmarks_of_make_bench_exist() -> None:
+    names = re.search(r"^BENCHES \?= (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert names
+    assert all((ROOT / "benchmarks" / f"{name}.py").is_file() for name in names[1].split())
