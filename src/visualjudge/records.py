@@ -95,6 +95,8 @@ Answer = str | float
 Order = Literal["AB", "BA"]
 Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell"]
 FAILED = "Failed"
+TIES = ("tie", "both_bad")
+"""What a pairwise question may allow as answers beside A and B."""
 LETTERS = "ABCDE"
 """Letters of a question's options, in their order; a ranking has at most five."""
 
@@ -149,6 +151,8 @@ class Question:
     features: tuple[OptionFeatures, ...] | None = None
     spans: Spans | None = None
     """None in datasets of version 0.1; :func:`visualjudge.prompts.spans.spans_of` finds the options there."""
+    ties: tuple[str, ...] | None = None
+    """Which of "tie" and "both_bad" a pairwise question allows as answers; None = neither."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
 from visualjudge.analysis.bootstrap import Resampling
 from visualjudge.analysis.cells import NO_ACCURACY, accuracy, accuracy_cells, macro, margin_bin
@@ -178,6 +179,7 @@ def judge_result(study: Study, index: int, resampling: Resampling, alike: int = 
         variance=_variance(pairs),
         leaderboard=leaderboard(pairs),
         unread=unread(study, index),
+        as_published=benchmark_scores(pairs, benchmarks_of(study.meta)),
     )
 
 
@@ -193,7 +195,7 @@ def pairwise_figures(pairs: pl.DataFrame) -> Pairwise:
         accuracy=accuracy(pairs),
         questions=pairs["id"].n_unique(),
         macro=macro(pairs, "task"),
-        position_p=binomial_p(int(parsed["said_first"].sum() or 0), parsed.height),
+        position_p=binomial_p(int(parsed["said_first"].sum() or 0), parsed["said_first"].count()),
         swap=swap_figures(both_orders(pairs)),
         published=as_published(pairs),
     )

@@ -43,11 +43,11 @@ def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
     keep = ("cluster", "item", "task", "margin", "right")
     parsed = table.lazy().filter(pl.col("parsed"))
     if feature == "position":
-        return parsed.select(*keep, more=pl.col("first_right")).collect()
+        return parsed.select(*keep, more=pl.col("first_right")).drop_nulls("more").collect()
     a, b = pl.col(feature).list.get(0, null_on_oob=True), pl.col(feature).list.get(1, null_on_oob=True)
     return (
         parsed.select(*keep, "answer", a=a, b=b)
-        .filter(pl.col("a") != pl.col("b"))
+        .filter((pl.col("a") != pl.col("b")) & pl.col("answer").is_in(["A", "B"]))
         .select(*keep, more=(pl.col("answer") == "A") == (pl.col("a") > pl.col("b")))
         .collect()
     )

@@ -292,6 +292,7 @@ JUDGE: Table[f.JudgeResult] = Table((
     Column("variance", lambda j: [VARIANCE.json(row) for row in j.variance]),
     Column("leaderboard", lambda j: LEADERBOARD.json(j.leaderboard)),
     Column("unread", lambda j: UNREAD.json(j.unread)),
+    Column("as_published", lambda j: j.as_published),
 ))  # fmt: skip
 
 COMPARISON: Table[f.Comparison] = Table((

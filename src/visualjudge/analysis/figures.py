@@ -318,6 +318,8 @@ class JudgeResult:
     variance: tuple[Variance, ...]
     leaderboard: Leaderboard
     unread: Unread
+    as_published: Mapping[str, float | None]
+    """On a published benchmark: its own scores by name, to the digits that its authors print."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ VERDICT_SCHEMA: dict[str, Any] = {
     "tokens_out": pl.Int64,
     "offset": pl.Int64,
     "said_cause": pl.String,
+    "published_value": pl.String,
+    "published_right": pl.Boolean,
 }
 
 
@@ -77,6 +79,12 @@ class Run:
         return bool(self.info.get("simulated", False))
 
 
+def published_of(extra: Mapping[str, Any]) -> tuple[str | None, bool | None]:
+    """How the authors of published replies read one, and whether they counted it as right."""
+    value, right = extra.get("published_value"), extra.get("published_right")
+    return value if isinstance(value, str) else None, right if isinstance(right, bool) else None
+
+
 def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
     """Verdict records as a table, for analyses that start in Python."""
     rows = [
@@ -92,6 +100,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             *token_counts(v.usage),
             None,
             v.cause,
+            *published_of(v.extra),
         )
         for v in verdicts
     ]
@@ -118,6 +127,11 @@ def _feature(asked: Asked, name: str) -> pl.Series:
     rows = [options or () for options in asked.values("features")]
     values = [asked.feature(option, name) for row in rows for option in row]
     return _lists([None if v is None else float(v) for v in values], [len(row) for row in rows], pl.Float64)
+
+
+def _ties(rows: Sequence[Any]) -> pl.Series:
+    found = [list(row or ()) for row in rows]
+    return _lists([name for row in found for name in row], [len(row) for row in found], pl.String)
 
 
 def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
@@ -147,6 +161,7 @@ def asked_table(asked: Asked) -> pl.DataFrame:
             "error_type": [found or NO_TYPE for found in values("error_type")],
             "item": ["|".join((task, *sorted(ids))) for task, ids in zip(tasks, names, strict=True)],
             "scores": _lists([float(s) for scores in values("final_scores") for s in scores], lengths, pl.Float64),
+            "ties": _ties(values("ties")),
             "sources": _lists([s for found in values("sources") for s in found], lengths, pl.String),
             "annotations": _lists([name for ids in names for name in ids], lengths, pl.String),
             **_answer_columns(values("answer")),
@@ -164,12 +179,12 @@ def numbered(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _usable() -> pl.Expr:
-    """Whether the value fits the question: a letter, a permutation of its letters, a number 0..10."""
+    """Whether the value fits the question: a letter or a tie it allows, a permutation of its letters, 0..10."""
     letters = pl.col("text").str.split("").list.sort().list.join("")
     wanted = pl.lit(LETTERS).str.slice(0, pl.col("options"))
     fits = (
         pl.when(pl.col("kind") == "pairwise")
-        .then(pl.col("text").is_in(["A", "B"]))
+        .then(pl.col("text").is_in(["A", "B"]) | pl.col("ties").list.contains(pl.col("text")))
         .when(pl.col("kind") == "ranking")
         .then((letters == wanted) & (pl.col("text").str.len_chars() == pl.col("options")))
         .otherwise(pl.col("number").is_between(0, 10))
@@ -189,8 +204,8 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
     """One row a verdict of ``run`` on a question that the dataset holds.
 
     ``parsed``: the reply could be used; ``cause``: why not, null where it could; ``right``: pairwise only, a failed
-    reply is wrong; ``said_first``: the option shown first was chosen (null where failed); ``first_right``: the option
-    shown first is the better one.
+    reply is wrong; ``said_first``: the option shown first was chosen (null where failed or a tie); ``first_right``: the
+    option shown first is the better one (null where neither is).
     """
     table = run.verdicts.join(questions, on="id", how="inner", maintain_order="left").with_columns(parsed=_usable())
     turned = pl.col("order") == "BA"
@@ -198,8 +213,8 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
     chose_a, a_right = pl.col("text") == "A", pl.col("answer") == "A"
     return table.with_columns(
         right=pl.when(pairwise).then(pl.col("parsed") & (pl.col("text") == pl.col("answer"))),
-        said_first=pl.when(pairwise & pl.col("parsed")).then(chose_a ^ turned),
-        first_right=pl.when(pairwise).then(a_right ^ turned),
+        said_first=pl.when(pairwise & pl.col("parsed") & pl.col("text").is_in(["A", "B"])).then(chose_a ^ turned),
+        first_right=pl.when(pairwise & pl.col("answer").is_in(["A", "B"])).then(a_right ^ turned),
         cause=_cause(),
     ).drop("said_cause")
 

@@ -47,6 +47,11 @@ class Fitted:
     added: FloatArray
 
 
+def _points(answer: str) -> pl.Expr:
+    """What an answer gives option A: 1, 0, or ½ for a tie."""
+    return pl.col(answer).replace_strict({"A": 1.0, "B": 0.0}, default=0.5, return_dtype=pl.Float64)
+
+
 def duels(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question (and repeat) between two named sources: a, b, and the judge's outcome for a (1, ½, 0)."""
     needed = table.select("id", "repeat", "parsed", "cluster", "answer", "text", "sources")
@@ -57,7 +62,7 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     named = known.filter(pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b")))
     return named.group_by("id", "repeat", maintain_order=True).agg(
         pl.col("a", "b", "cluster", "answer").first(),
-        outcome=(pl.col("text") == "A").mean(),
+        outcome=_points("text").mean(),
     )
 
 
@@ -116,7 +121,7 @@ def leaderboard(table: pl.DataFrame) -> Leaderboard:
     names = sorted(set(games["a"].to_list()) | set(games["b"].to_list()))
     if len(names) < 2:
         return replace(EMPTY, n=games.height)
-    truth = games.with_columns(outcome=pl.when(pl.col("answer") == "A").then(1.0).otherwise(0.0))
+    truth = games.with_columns(outcome=_points("answer"))
     judged, true = games_of(games, names), games_of(truth, names)
     fit = fitted(judged.wins.sum(0), judged.ties.sum(0))
     strengths = _strengths(fit, judged)

@@ -27,8 +27,9 @@ def _share(table: pl.DataFrame, top: pl.Expr, *, whole: bool = True) -> Share:
 
 
 def net(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a question: ``net`` of its orders and repeats, right as +1, wrong as -1, failed as 0."""
-    point = pl.when(~pl.col("parsed")).then(0).when(pl.col("right")).then(1).otherwise(-1)
+    """One row a question: ``net`` of its orders and repeats, right as +1, wrong as -1, a tie or a failed reply as 0."""
+    chosen = pl.col("parsed") & pl.col("text").is_in(["A", "B"])
+    point = pl.when(~chosen).then(0).when(pl.col("right")).then(1).otherwise(-1)
     return table.group_by("id", maintain_order=True).agg(pl.col("cluster").first(), net=point.sum())
 
 

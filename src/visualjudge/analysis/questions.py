@@ -84,7 +84,7 @@ def _pieces(content: bytes) -> Iterator[bytes]:
 
 
 def _column(raw: list[dict[str, Any]], name: str) -> list[Any]:
-    return [q.get(name) for q in raw] if name == "features" else [q[name] for q in raw]
+    return [q.get(name) for q in raw] if name in ("features", "ties") else [q[name] for q in raw]
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
@@ -119,7 +119,7 @@ def _stated(root: Path) -> dict[str, Any]:
 
 
 def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """The questions of several datasets, each once, and what the first dataset says of itself.
+    """The questions of several datasets, each once, what the first says of itself, and the benchmark that each is.
 
     Raises
     ------
@@ -127,11 +127,14 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         If two datasets hold different questions under one id.
     """
     table, meta = read_questions(roots[0])
+    benchmarks = [meta.get("benchmark")]
     for root in roots[1:]:
-        other, _ = read_questions(root)
+        other, said = read_questions(root)
+        benchmarks.append(said.get("benchmark"))
         _refuse_others(table, other, root, roots[0])
         table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
-    return (numbered(table) if len(roots) > 1 else table), meta
+    named = [said for said in benchmarks if said]
+    return (numbered(table) if len(roots) > 1 else table), {**meta, "benchmarks": named}
 
 
 def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: Path) -> None:

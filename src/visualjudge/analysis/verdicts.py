@@ -10,7 +10,7 @@ from typing import Any, get_args
 import orjson
 import polars as pl
 
-from visualjudge.analysis.join import VERDICT_SCHEMA
+from visualjudge.analysis.join import VERDICT_SCHEMA, published_of
 from visualjudge.analysis.questions import paused_collector
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import verdict_of
@@ -77,6 +77,7 @@ def _quick(block: Block) -> pl.DataFrame | None:
     except (ValueError, KeyError, TypeError):
         return None
     values, tokens = [v["value"] for v in records], [_tokens(v.get("usage")) for v in records]
+    published = [published_of(v) for v in records]
     columns: dict[str, Sequence[Any]] = {
         "id": [v["id"] for v in records],
         "order": [v["order"] for v in records],
@@ -90,6 +91,8 @@ def _quick(block: Block) -> pl.DataFrame | None:
         "tokens_out": [pair[1] for pair in tokens],
         "offset": block.starts,
         "said_cause": [v.get("cause") for v in records],
+        "published_value": [pair[0] for pair in published],
+        "published_right": [pair[1] for pair in published],
     }
     return pl.DataFrame(
         [pl.Series(name, columns[name], dtype=kind, strict=False) for name, kind in VERDICT_SCHEMA.items()]
@@ -120,7 +123,7 @@ def _careful(block: Block, notes: _Notes) -> pl.DataFrame:
             continue
         text, value = (v.value, None) if isinstance(v.value, str) else (None, float(v.value))
         known = (v.id, v.order, v.repeat, text, value, v.status, v.probability_a, v.latency_s)
-        rows.append((*known, *token_counts(v.usage), start, v.cause))
+        rows.append((*known, *token_counts(v.usage), start, v.cause, *published_of(v.extra)))
     return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
 
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "agreement": "Judge against people, people against people",
     "studio": "Browse datasets and runs, compare predictions, let people judge",
     "view": "Another name of studio",
+    "bench": "Published benchmarks as datasets, published replies as runs",
     "mmbench": "Multiple choice for the model itself",
     "export": "A dataset for other tools",
     "plugins": "List the installed plug-ins",

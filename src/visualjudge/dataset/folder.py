@@ -14,7 +14,7 @@ import orjson
 from visualjudge.confine import confined_path
 from visualjudge.dataset.choosing import Choice, Condition, View, balanced_sample, chosen, condition, has_value
 from visualjudge.errors import DataError, UsageError
-from visualjudge.records import OptionFeatures, Question, QuestionType, Span, Spans
+from visualjudge.records import TIES, OptionFeatures, Question, QuestionType, Span, Spans
 from visualjudge.showing import as_pandas, html_table
 from visualjudge.tasks import task_named
 
@@ -26,6 +26,7 @@ VERSION = "2.1"
 QUESTIONS = "questions.json"
 META = "dataset.json"
 MEDIA = "media"
+_OPTIONAL = ("features", "spans", "ties")
 _TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
 
 
@@ -119,7 +120,7 @@ class Dataset:
         """One row a question; answers and scores as the file has them, prompts included."""
         import polars as pl
 
-        hidden = {"features", "spans"}
+        hidden = {"features", "spans", "ties"}
         names = [field.name for field in fields(Question) if field.name not in hidden]
         rows = [
             {name: getattr(question, name) for name in names} | {"answer": str(question.answer)} for question in self
@@ -145,6 +146,17 @@ class Dataset:
         """SHA-256 of ``questions.json`` as ``dataset.json`` states it."""
         stated = self.meta.get("files", {}).get(QUESTIONS)
         return stated if isinstance(stated, str) else None
+
+    @property
+    def benchmark(self) -> Mapping[str, Any]:
+        """What ``dataset.json`` says of the published benchmark that this is; empty where it is none."""
+        stated = self.meta.get("benchmark")
+        return stated if isinstance(stated, Mapping) else {}
+
+    @property
+    def labels_only(self) -> bool:
+        """Whether the set holds answers without the content that they are about: no judge can be asked."""
+        return self.benchmark.get("labels_only") is True
 
     def image_path(self, relative: str) -> Path:
         """Where an image of ``Question.images`` lies.
@@ -229,6 +241,7 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
             answer=raw["answer"],
             features=None if features is None else tuple(OptionFeatures(**option) for option in features),
             spans=_spans(raw),
+            ties=_ties(raw),
             **{field: tuple(raw[field]) for field in _TUPLES},
         )
     except KeyError as error:
@@ -238,9 +251,18 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
-    """A question as the file has it; ``features`` and ``spans`` last, and only where there are any."""
+    """A question as the file has it; ``features``, ``spans`` and ``ties`` last, and only where there are any."""
     wire = {item.name: getattr(question, item.name) for item in fields(Question)}
-    return {name: value for name, value in wire.items() if value is not None or name not in ("features", "spans")}
+    return {name: value for name, value in wire.items() if value is not None or name not in _OPTIONAL}
+
+
+def _ties(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
+    stored = raw.get("ties")
+    if not stored:
+        return None
+    if not set(stored) <= set(TIES):
+        raise TypeError(f"ties must be of {', '.join(TIES)}, got {stored}")
+    return tuple(stored)
 
 
 def _spans(raw: Mapping[str, Any]) -> Spans | None:

@@ -44,7 +44,7 @@ def validate(path: str | Path, tick: Tick = lambda done, total: None) -> tuple[D
     dataset = load_dataset(path)
     problems = [*_files(dataset, tick), *_meta(dataset), *_repeated(dataset.questions)]
     for question in dataset.questions:
-        problems += _question(question)
+        problems += _question(question, published=bool(dataset.benchmark))
     problems += [*_media(dataset), *_undecidable(dataset)]
     return dataset, problems
 
@@ -97,16 +97,17 @@ def _repeated(questions: Iterable[Question]) -> Iterator[Problem]:
             yield Problem(QUESTIONS, name, "id", f"occurs {times} times")
 
 
-def _question(question: Question) -> Iterator[Problem]:
+def _question(question: Question, *, published: bool = False) -> Iterator[Problem]:
+    """``published``: of a benchmark that was imported, whose tasks, subsets and images have names of their own."""
     stems = {row.stem for row in encodings(question.task)} if question.task in TASKS else set()
-    if question.encoding not in stems:
+    if question.encoding not in stems and not published:
         yield _problem(question, "encoding", f"{question.task}/{question.encoding} is not in the catalogue")
     if question.question_type not in OPTIONS:
         yield _problem(question, "question_type", f"is {question.question_type!r}")
         return
     wrong = list(_options(question))
     yield from wrong
-    yield from _subset(question)
+    yield from () if published else _subset(question)
     yield from () if wrong else _answer(question)
     marks = question.prompt.count(IMAGE_MARK)
     if marks != len(question.images):
@@ -151,6 +152,10 @@ def _answer(question: Question) -> Iterator[Problem]:
         stated = question.answer
         if isinstance(stated, str) or len(scores) != 1 or not math.isclose(stated, scores[0], abs_tol=1e-9):
             yield _problem(question, "answer", f"is {stated!r}, the score {scores}")
+        return
+    if question.answer in (question.ties or ()):
+        if len(set(scores)) > 1:
+            yield _problem(question, "answer", f"is {question.answer!r}, the scores {list(scores)} differ")
         return
     if len(set(scores)) < len(scores):
         yield _problem(question, "final_scores", f"two options have the same score: {list(scores)}")

@@ -53,7 +53,7 @@ def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
         return {"type": "number", "enum": list(range(11)) if whole else tenths}
     letters = LETTERS[: n_options(question)]
     if question.question_type == "pairwise":
-        return {"type": "string", "enum": list(letters)}
+        return {"type": "string", "enum": [*letters, *(question.ties or ())]}
     return {"type": "string", "enum": ["".join(order) for order in itertools.permutations(letters)]}
 
 
@@ -77,7 +77,8 @@ async def _read(question: Question, reply: Reply) -> Reading:
     """What the reply says; one that is not read within the budget is a failure with its cause."""
     kind, n = question.question_type, n_options(question)
     try:
-        return await read_bounded(read_reply, reply.text, kind, n, finish_reason=reply.finish_reason)
+        ties = question.ties or ()
+        return await read_bounded(read_reply, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties)
     except NotRead as error:
         return Reading(FAILED, "unparseable", error.cause)
 

@@ -91,8 +91,14 @@ def check_pictures(dataset: Dataset, questions: Sequence[Question]) -> None:
     Raises
     ------
     DataError
-        If one is missing or leads out of the dataset; the message names the first and counts the others.
+        If one is missing or leads out of the dataset; the message names the first and counts the others. Also if the
+        dataset holds labels only.
     """
+    if dataset.labels_only:
+        raise DataError(
+            f"{dataset.root}: cannot be judged: it holds labels only, since the copy that it was imported from has no "
+            "images or texts to show; report on the runs that `visualjudge bench import --replies` wrote"
+        )
     names = {name: question.id for question in questions for name in question.images}
     reasons = {name: reason for name in names if (reason := _unusable(dataset, name))}
     if reasons:

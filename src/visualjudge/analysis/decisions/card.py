@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +44,7 @@ class JudgeCard:
     system: System
     probabilities: Calibration | None
     score_radius: ConformalRadius | None
+    as_published: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def answer(self) -> str:
@@ -134,6 +135,7 @@ def _judge(
         ordered,
         _probabilities(study, run),
         _radius(study, run),
+        result.as_published,
     )
 
 
@@ -206,7 +208,9 @@ def _surely_above(share: float | None, interval: tuple[float, float] | None, cha
 
 def _probabilities(study: Study, run: int) -> Calibration | None:
     """Of the answers given with a probability: does the option's probability come true?"""
-    told = study.kind(run, "pairwise").filter(pl.col("probability_a").is_between(0, 1))
+    told = study.kind(run, "pairwise").filter(
+        pl.col("probability_a").is_between(0, 1) & pl.col("answer").is_in(["A", "B"])
+    )
     if told.is_empty():
         return None
     happened = (told["answer"] == "A").cast(pl.Float64).to_numpy()

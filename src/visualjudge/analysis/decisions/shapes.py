@@ -81,6 +81,7 @@ def _judge(found: JudgeCard) -> Json:
         "answer": found.answer,
         "checks": [_check(line) for line in found.checks],
         "system": _system(found),
+        "as_published": dict(found.as_published),
         "probabilities": None if found.probabilities is None else _calibration(found.probabilities),
         "score_radius": None
         if radius is None

@@ -1,0 +1,61 @@
+"""``visualjudge bench``: published benchmarks as datasets, published replies as runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """Examples:
+
+visualjudge bench list
+
+visualjudge bench import genai-bench --from GenAI-Bench/results --out genai --replies gpt4o --replies llava
+
+visualjudge report gpt4o llava --out report.html --json metrics.json
+"""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    epilog=EXAMPLES,
+    help="Published benchmarks of judges: a local copy into a dataset, published replies into runs.",
+)
+
+
+@app.command("list", epilog="Example:\n\nvisualjudge bench list --json")
+def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the benchmarks: name, licence, permitted use, and what a local copy must hold."""
+    from visualjudge.published.catalogue import BENCHMARKS
+
+    rows = list(BENCHMARKS.values())
+    if as_json:
+        names = ("name", "title", "licence", "use", "source", "layout")
+        print(json.dumps([{name: getattr(row, name) for name in names} for row in rows], indent=1))
+        return
+    for row in rows:
+        print(f"{row.name}  {row.title}\n    {row.licence}, {row.use}; {row.source}\n    --from: {row.layout}")
+
+
+@app.command("import", epilog=EXAMPLES.split("\n\n")[2])
+def import_(
+    name: Annotated[str, typer.Argument(help="A name of `visualjudge bench list`.", show_default=False)],
+    folder: Annotated[Path, typer.Option("--from", help="Local copy; nothing is downloaded.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The dataset to write.", show_default=False)],
+    replies: Annotated[
+        list[str] | None,
+        typer.Option(help="A judge whose published replies become a run folder beside --out. May be repeated."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older import.")] = False,
+) -> None:
+    """Turn a local copy of a benchmark into a dataset, and published replies into runs."""
+    from visualjudge.published.importing import import_benchmark
+
+    done = import_benchmark(name, folder, out, replies=replies or (), force=force)
+    kind = " (labels only: no judge can be asked)" if done.labels_only else ""
+    print(f"{out}: {done.questions} questions{kind}")
+    for path, count in done.runs:
+        print(f"{path}: {count} verdicts")

@@ -1,0 +1,118 @@
+"""JudgeBench (Tan et al. 2024, ScalerLab/JudgeBench): pairs of answers to hard questions, one of them wrong. Text only.
+
+``FOLDER/**/*.jsonl``: rows ``pair_id, source, question, response_A, response_B, label`` ("A>B" or "B>A"), and in the
+authors' outputs ``judgments: [{"judgment", "decision"}, …]``: the decision in the order as stored, then with the
+responses exchanged and not turned back. Files with ``decisions: ["A>B", "B>A"]`` and no texts are read too; the set is
+then labels only. A file's judge is its ``judge_model=…``, else its name up to ``_decisions``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.errors import DataError
+from visualjudge.published.files import field, one_of, records
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
+from visualjudge.records import FAILED, Order
+
+LABELS = {"A>B": "A", "B>A": "B"}
+DECISIONS = {**LABELS, "A=B": "tie"}
+TURNED = {"A": "B", "B": "A"}
+PARTS = {
+    "mmlu-pro": "knowledge",
+    "livebench-reasoning": "reasoning",
+    "livebench-math": "math",
+    "livecodebench": "coding",
+}
+_JUDGE = re.compile(r"judge_model=([^,]+)")
+
+
+def read(folder: Path) -> Copy:
+    """The pairs of all files of ``folder``, and the decisions of each judge."""
+    items: dict[str, Item] = {}
+    outputs: dict[str, list[Path]] = {}
+    for path in sorted(folder.rglob("*.jsonl")):
+        rows = records(path)
+        if rows and "pair_id" in rows[0]:
+            _add(items, rows, path)
+            if _judged(rows[0]):
+                outputs.setdefault(_judge(path), []).append(path)
+    if not items:
+        raise DataError(f"{folder}: must hold *.jsonl with pair_id and label, found none")
+    labels_only = any(not item.request for item in items.values())
+    return Copy(tuple(items.values()), labels_only, {name: partial(_replies, files) for name, files in outputs.items()})
+
+
+def _add(items: dict[str, Item], rows: list[dict[str, Any]], path: Path) -> None:
+    for number, row in enumerate(rows, 1):
+        key = str(field(row, "pair_id", path, number))
+        answer = one_of(row, "label", path, number, LABELS)
+        known = items.get(key)
+        if known is not None and known.answer != answer:
+            raise DataError(f"{path}: record {number}: label: differs from another file's")
+        if known is None or not known.request:
+            items[key] = _item(key, row, answer)
+
+
+def _item(key: str, row: dict[str, Any], answer: str) -> Item:
+    source = str(row.get("source") or "judgebench")
+    part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
+    options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
+    cluster = str(row.get("original_id") or key)
+    return Item(key, part, cluster, str(row.get("question") or ""), options, answer, ties=("tie",))
+
+
+def _judged(row: dict[str, Any]) -> bool:
+    return bool(row.get("judgments") or row.get("decisions"))
+
+
+def _judge(path: Path) -> str:
+    named = _JUDGE.search(path.name)
+    return named[1].removesuffix(".jsonl") if named else path.stem.removesuffix("_decisions")
+
+
+def _replies(files: list[Path]) -> Iterator[PublishedReply]:
+    for path in files:
+        for number, row in enumerate(records(path), 1):
+            key = str(field(row, "pair_id", path, number))
+            for order, (decision, text) in zip(("AB", "BA"), _said(row), strict=False):
+                yield _reply(key, "AB" if order == "AB" else "BA", decision, text)
+
+
+def _said(row: dict[str, Any]) -> list[tuple[Any, str | None]]:
+    if row.get("decisions"):
+        return [(decision, None) for decision in row["decisions"]]
+    return [(one.get("decision"), _text(one.get("judgment"))) for one in row.get("judgments") or () if one]
+
+
+def _text(judgment: Any) -> str | None:
+    """The reply: a text, or an object that holds it."""
+    inner = judgment.get("response") if isinstance(judgment, dict) else judgment
+    return inner if isinstance(inner, str) else None
+
+
+def _reply(key: str, order: Order, decision: Any, text: str | None) -> PublishedReply:
+    value = DECISIONS.get(decision, FAILED) if isinstance(decision, str) else FAILED
+    return PublishedReply(key, order, TURNED.get(value, value) if order == "BA" else value, text)
+
+
+def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
+    by_part = tuple(Score(f"judgebench/{part}", "net", (part,), digits=3) for part in parts)
+    return (Score("judgebench", "net", digits=3), *by_part)
+
+
+ROW = Benchmark(
+    "judgebench",
+    "JudgeBench: hard questions of knowledge, reasoning, math and coding; text only",
+    "MIT",
+    "any",
+    "https://github.com/ScalerLab/JudgeBench",
+    read,
+    _scores,
+    "*.jsonl of its data or outputs folder",
+)

@@ -1,0 +1,101 @@
+"""Multimodal RewardBench 2 (facebookresearch/MMRB2): pairs of generated images, edits, interleaved texts and answers.
+
+``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_response_only].json``: ``{"pairs": [{"id", "response_a":
+{"model_name", "response_content": [["image", file] | ["text", text], …]}, "response_b", "chosen": "A" | "B"}]}``.
+Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json``: ``{id: {"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``,
+the reverse in the letters shown. CC BY-NC, for evaluation only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.errors import DataError
+from visualjudge.published.files import document, field, one_of
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
+from visualjudge.records import FAILED
+
+PARTS = ("t2i", "edit", "interleaved", "reasoning")
+CHOSEN = {"A": "A", "B": "B"}
+TURNED = {"A": "B", "B": "A"}
+_REPLIES = re.compile(r"(?P<model>.+)_task[1-4](?:_[a-z]+)?\.json")
+
+
+def read(folder: Path) -> Copy:
+    """The pairs of every part that ``folder`` holds. The files name images that are not part of them: labels only."""
+    home = folder / "benchmark" if (folder / "benchmark").is_dir() else folder
+    tables = {part: path for part in PARTS if (path := _table(home, part)) is not None}
+    if not tables:
+        raise DataError(f"{folder}: must hold {'|'.join(PARTS)}_response_only.json, found none")
+    items = tuple(item for part, path in tables.items() for item in _items(part, path))
+    files: dict[str, list[Path]] = {}
+    for path in sorted(folder.rglob("*_task*.json")):
+        if (match := _REPLIES.fullmatch(path.name)) is not None:
+            files.setdefault(match["model"], []).append(path)
+    return Copy(items, True, {model: partial(_replies, paths) for model, paths in files.items()})
+
+
+def _table(home: Path, part: str) -> Path | None:
+    paths = (home / f"{part}{suffix}.json" for suffix in ("", "_response_only"))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _items(part: str, path: Path) -> Iterator[Item]:
+    held = document(path)
+    if not isinstance(held, dict) or not isinstance(held.get("pairs"), list):
+        raise DataError(f"{path}: must hold an object with an array pairs")
+    for number, row in enumerate(held["pairs"], 1):
+        key = str(field(row, "id", path, number))
+        about = row.get("prompt_metadata") or {}
+        cluster = f"{row.get('prompt_source')}/{about.get('id')}" if about.get("id") is not None else key
+        options = _option(row, "response_a", path, number), _option(row, "response_b", path, number)
+        yield Item(key, part, cluster, _text(row.get("prompt")), options, one_of(row, "chosen", path, number, CHOSEN))
+
+
+def _option(row: dict[str, Any], name: str, path: Path, number: int) -> Option:
+    held = field(row, name, path, number)
+    return Option(_text(held.get("response_content")), source=held.get("model_name"))
+
+
+def _text(content: Any) -> str:
+    """The texts of a list of ["text" | "image", value]; a text as it is."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(value) for kind, value in content or () if kind == "text")
+
+
+def _replies(paths: list[Path]) -> Iterator[PublishedReply]:
+    for path in paths:
+        held = document(path)
+        if not isinstance(held, dict):
+            raise DataError(f"{path}: must hold an object of pairs")
+        for key, said in held.items():
+            yield PublishedReply(key, "AB", _first(said, "forward"))
+            turned = _first(said, "reverse")
+            yield PublishedReply(key, "BA", TURNED.get(turned, turned))
+
+
+def _first(said: Mapping[str, Any], direction: str) -> str:
+    rows = said.get(direction)
+    return CHOSEN.get(rows[0].get("judgement") or "", FAILED) if rows else FAILED
+
+
+def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
+    return tuple(Score(f"mmrb2/{part}", "both_orders", (part,)) for part in parts)
+
+
+ROW = Benchmark(
+    "mmrb2",
+    "Multimodal RewardBench 2: images, edits, interleaved texts, reasoning",
+    "CC BY-NC 4.0",
+    "evaluation only",
+    "https://github.com/facebookresearch/MMRB2",
+    read,
+    _scores,
+    "benchmark/{t2i,edit,interleaved,reasoning}_response_only.json, and MODEL_task1_image.json … for replies",
+)

@@ -1,0 +1,213 @@
+"""Published benchmarks: read as their documentation has them, scored as their authors score them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from visualjudge.analysis.analyse import analyse
+from visualjudge.analysis.decisions.card import card
+from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.clients.base import Reply
+from visualjudge.clients.scripted import ScriptedClient
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.validate import validate
+from visualjudge.errors import DataError, UsageError
+from visualjudge.judges.asks import Ask
+from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.swap import swapped
+from visualjudge.published.importing import Imported, import_benchmark
+from visualjudge.raster.images import write_png
+from visualjudge.runs.judging import check_pictures
+
+GENAI = [
+    ("leftvote", "Model A is better: [[A>B]]", "[[A>B]]", True),
+    ("rightvote", "Both are fine. [[A=B=Good]]", "[[A=B=Good]]", False),
+    ("tievote", "[[A=B=Good]]", "[[A=B=Good]]", True),
+    ("bothbad_vote", "[[A=B=Bad]]", "[[A=B=Bad]]", True),
+    ("bothbad_vote", "I would say [[1>B]]", "[[1>B]]", False),
+]
+
+
+def write(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = isinstance(value, list) and path.suffix == ".jsonl"
+    path.write_bytes(b"\n".join(orjson.dumps(row) for row in value) if lines else orjson.dumps(value))
+    return path
+
+
+def genai(folder: Path) -> Path:
+    rows = [
+        {
+            "idx": k,
+            "prompt": f"a cat {k // 2}",
+            "response": said,
+            "model_vote": mark,
+            "human_vote": vote,
+            "correct": hit,
+        }
+        for k, (vote, said, mark, hit) in enumerate(GENAI)
+    ]
+    write(folder / "image_generation" / "m1" / "pairwise.json", rows)
+    edits = [{**row, "instruct_prompt": "add a hat", "correct": False, "model_vote": None} for row in rows[:2]]
+    write(folder / "image_edition" / "m1" / "pairwise.json", edits)
+    return folder
+
+
+def imported(tmp_path: Path, name: str, folder: Path, *replies: str) -> Imported:
+    return import_benchmark(name, folder, tmp_path / "out" / "set", replies=replies)
+
+
+def scores(*runs: Path) -> list[dict[str, float | None]]:
+    return [dict(judge.as_published) for judge in analyse(list(runs)).results.judges]
+
+
+def test_genai_bench_keeps_ties_and_gives_the_score_that_its_authors_count(tmp_path: Path) -> None:
+    done = imported(tmp_path, "genai-bench", genai(tmp_path / "copy"), "m1")
+    dataset = load_dataset(tmp_path / "out" / "set")
+    assert [question.answer for question in dataset][:5] == ["A", "B", "tie", "both_bad", "both_bad"]
+    assert {question.ties for question in dataset} == {("tie", "both_bad")}
+    assert dataset[0].image_id == dataset[1].image_id != dataset[2].image_id  # one prompt, one cluster
+    assert validate(dataset.root)[1] == []
+    run = done.runs[0][0]
+    assert run == (tmp_path / "out" / "m1").resolve()
+    assert scores(run) == [{"genai-bench/image_generation": 60.0, "genai-bench/image_edition": 0.0}]
+    # By our reading 3 of 5 and 1 of 2: "[[1>B]]" is not read, and a tie against a vote for B is wrong.
+    judged = analyse([run]).results.judges[0].pairwise.accuracy
+    assert judged.share.value == pytest.approx(4 / 7)
+
+
+def test_card_and_metrics_carry_the_published_scores(tmp_path: Path) -> None:
+    run = imported(tmp_path, "genai-bench", genai(tmp_path / "copy"), "m1").runs[0][0]
+    expected = {"genai-bench/image_generation": 60.0, "genai-bench/image_edition": 0.0}
+    assert analyse([run]).metrics["judges"][0]["as_published"] == expected
+    assert card_json(card([run]))["judges"][0]["as_published"] == expected
+
+
+def test_a_set_of_labels_alone_cannot_be_judged(tmp_path: Path) -> None:
+    imported(tmp_path, "genai-bench", genai(tmp_path / "copy"))
+    dataset = load_dataset(tmp_path / "out" / "set")
+    with pytest.raises(DataError, match="holds labels only"):
+        check_pictures(dataset, dataset.questions)
+
+
+def test_judgebench_nets_both_orders_and_turns_the_second_back(tmp_path: Path) -> None:
+    decisions = [
+        ("A>B", ["A>B", "B>A"]),  # right twice
+        ("A>B", ["A>B", "A=B"]),  # right once, a tie
+        ("A>B", ["A>B", "A>B"]),  # right and wrong
+        ("B>A", ["A=B", "B>A"]),  # a tie, wrong
+    ]
+    rows = [
+        {"pair_id": f"p{k}", "source": "mmlu-pro-law", "label": label, "decisions": said}
+        for k, (label, said) in enumerate(decisions)
+    ]
+    write(tmp_path / "copy" / "o1-mini_decisions.jsonl", rows)
+    run = imported(tmp_path, "judgebench", tmp_path / "copy", "o1-mini").runs[0][0]
+    assert scores(run) == [{"judgebench": 50.0, "judgebench/knowledge": 50.0}]
+
+
+def test_judgebench_outputs_with_texts_can_be_judged_and_name_their_judge(tmp_path: Path) -> None:
+    row = {
+        "pair_id": "p",
+        "source": "livebench-math-x",
+        "question": "2 + 2?",
+        "response_A": "4",
+        "response_B": "5",
+        "label": "A>B",
+        "judgments": [
+            {"judgment": {"response": "My verdict: [[A>B]]"}, "decision": "A>B"},
+            {"judgment": {"response": "[[B>A]]"}, "decision": "B>A"},
+        ],
+    }
+    write(tmp_path / "copy" / "judge_name=arena_hard,judge_model=gpt-x.jsonl", [row])
+    done = imported(tmp_path, "judgebench", tmp_path / "copy", "gpt-x")
+    assert not done.labels_only
+    question = load_dataset(tmp_path / "out" / "set")[0]
+    first, second = question.spans.options if question.spans else ((0, 0), (0, 0))
+    assert question.prompt[slice(*first)] == "4" and question.prompt[slice(*second)] == "5"
+    assert swapped(question).prompt.index("5") < swapped(question).prompt.index("Response B:\n4")
+    assert scores(done.runs[0][0]) == [{"judgebench": 100.0, "judgebench/math": 100.0}]
+
+
+def vl_rewardbench(folder: Path, *, images: bool) -> Path:
+    rows = []
+    for k, (name, ranks) in enumerate(
+        [("mathverse_1", [0, 1]), ("RLAIF-V-2", [1, 0]), ("wildvision-battle-3", [0, 1])]
+    ):
+        if images:
+            (folder / "images").mkdir(parents=True, exist_ok=True)
+            write_png(folder / "images" / f"{k}.png", np.full((8, 8, 3), 40 * k, np.uint8))
+        rows.append(
+            {"id": name, "query": "<image> What?", "response": ["one", "two"], "image": f"images/{k}.png"}
+            | {"human_ranking": ranks, "models": ["x", "y"]}
+        )
+    write(folder / "data.json", rows)
+    write(folder / "replies" / "mine.jsonl", [{"id": row["id"], "response": "[[A]]"} for row in rows])
+    return folder
+
+
+def test_vl_rewardbench_shows_its_images_and_reads_kept_replies(tmp_path: Path) -> None:
+    done = imported(tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=True), "mine")
+    dataset, problems = validate(tmp_path / "out" / "set")
+    assert problems == [] and not done.labels_only
+    assert [question.task for question in dataset] == ["reasoning", "hallucination", "general"]
+    assert [question.answer for question in dataset] == ["A", "B", "A"]
+    assert all(len(question.images) == 1 for question in dataset)
+    assert scores(done.runs[0][0])[0]["vl-rewardbench/overall"] == 66.7
+
+
+def test_without_its_images_vl_rewardbench_is_labels_only(tmp_path: Path) -> None:
+    assert imported(tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=False)).labels_only
+
+
+def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
+    def side(name: str) -> dict[str, Any]:
+        return {"model_name": name, "response_content": [["image", f"{name}.jpg"]]}
+
+    pairs = [{"id": f"p{k}", "response_a": side("x"), "response_b": side("y"), "chosen": "AAB"[k]} for k in range(3)]
+    write(tmp_path / "copy" / "benchmark" / "t2i_response_only.json", {"pairs": pairs})
+    said = {"p0": ("A", "B"), "p1": ("B", None), "p2": ("A", "A")}
+    judged = {
+        key: {"forward": [{"judgement": a}], "reverse": [{"judgement": b}] if b else []} for key, (a, b) in said.items()
+    }
+    write(tmp_path / "copy" / "outputs" / "sample_task1_image.json", judged)
+    done = imported(tmp_path, "mmrb2", tmp_path / "copy", "sample")
+    assert scores(done.runs[0][0]) == [{"mmrb2/t2i": 60.0}]  # 3 of the 5 that were read
+    assert load_dataset(tmp_path / "out" / "set").benchmark["use"] == "evaluation only"
+
+
+def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
+    imported(tmp_path, "genai-bench", genai(tmp_path / "copy"))
+    dataset = load_dataset(tmp_path / "out" / "set")
+    judge = QuestionJudge(ScriptedClient([Reply("[[tie]]")]), dataset.root)
+    verdict = asyncio.run(judge(Ask(dataset[2]))).verdict
+    assert (verdict.value, verdict.status) == ("tie", "ok")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"human_vote": "left"}, "record 1: human_vote: must be one of leftvote"),
+        ({"idx": None}, "record 1: idx: is missing"),
+    ],
+)
+def test_a_bad_record_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    row = {"idx": 0, "prompt": "p", "response": "r", "human_vote": "leftvote"} | change
+    write(tmp_path / "copy" / "image_generation" / "m" / "pairwise.json", [row])
+    with pytest.raises(DataError, match=message):
+        imported(tmp_path, "genai-bench", tmp_path / "copy")
+
+
+def test_unknown_judges_and_taken_folders_are_refused(tmp_path: Path) -> None:
+    copy = genai(tmp_path / "copy")
+    with pytest.raises(UsageError, match="holds no replies of 'm2'; it holds: m1"):
+        imported(tmp_path, "genai-bench", copy, "m2")
+    imported(tmp_path, "genai-bench", copy)
+    with pytest.raises(UsageError, match="exists already"):
+        imported(tmp_path, "genai-bench", copy)
