@@ -35,7 +35,7 @@ def net(table: pl.DataFrame) -> pl.DataFrame:
 
 def as_published(pairs: pl.DataFrame) -> Published:
     """All of them; the one-order figures are from the order that was stored ("AB")."""
-    pairs = pairs.select("id", "order", "cluster", "task", "parsed", "right")
+    pairs = pairs.select("id", "order", "cluster", "task", "parsed", "right", "text")
     swapped = pairs.filter(pl.col("order").n_unique().over("id") > 1) if pairs.height else pairs
     one = pairs.filter(pl.col("order") == "AB")
     tossed = pl.when(pl.col("parsed")).then(pl.col("right").cast(pl.Float64)).otherwise(0.5)
