@@ -21,7 +21,7 @@ from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import (
     Options,
     RunReport,
-    check_pictures,
+    check_images,
     run_judge,
     total_asks,
 )
@@ -172,7 +172,7 @@ def test_no_key_is_in_any_file_of_a_run(dataset: Dataset, tmp_path: Path) -> Non
 def test_missing_pictures_are_told_before_anything_is_asked(dataset: Dataset) -> None:
     (dataset.root / dataset.questions[2].images[1]).unlink()
     with pytest.raises(DataError, match=dataset.questions[2].images[1]):
-        check_pictures(dataset, dataset.questions)
+        check_images(dataset, dataset.questions)
 
 
 def test_a_picture_that_cannot_be_read_fails_its_question_alone(dataset: Dataset, tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ def build(
 ) -> None:
     """Build a judge dataset from a data folder.
 
-    Every record is checked; one that cannot be used is told on stderr and left out, and the command then ends with
-    status 1 (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
+    Every record is checked. Invalid records are reported on stderr and skipped, and the command then ends with status 1
+    (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
     """
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.build import Options

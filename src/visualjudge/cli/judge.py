@@ -79,7 +79,7 @@ def judge(
         list[Path] | None, typer.Option(help="A finished run; give several: the majority's verdicts, no calls.")
     ] = None,
 ) -> None:
-    """Put a dataset's questions to a judge. Each verdict is on disk before the next is reported; --resume goes on."""
+    """Put a dataset's questions to a judge. Each verdict is on disk before the next is reported; --resume continues."""
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.judging import Options
 
@@ -131,9 +131,9 @@ def _panel(folders: list[Path]) -> Judge:
 
 def _dry_run(dataset: Dataset, out: Path, options: Options, prices: Prices) -> None:
     from visualjudge.runs.estimate import estimate
-    from visualjudge.runs.judging import check_pictures, still_to_ask
+    from visualjudge.runs.judging import check_images, still_to_ask
 
-    check_pictures(dataset, dataset.questions[: options.limit])
+    check_images(dataset, dataset.questions[: options.limit])
     found = estimate(dataset, still_to_ask(out, dataset.questions, options), prices)
     print(f"calls: {found.calls}")
     print(f"images: {found.images} ({found.different_images} different files)")
@@ -156,7 +156,7 @@ def _ask(dataset: Dataset, asked: Asked, out: Path, options: JudgeOptions) -> Ru
     try:
         return run_until_stopped(main)
     except KeyboardInterrupt:
-        raise RunError(f"cancelled; the verdicts so far are in {out}, --resume goes on") from None
+        raise RunError(f"cancelled; the verdicts so far are in {out}; continue with --resume") from None
 
 
 def _finish(report: RunReport, out: Path) -> None:
@@ -178,13 +178,13 @@ def _finish(report: RunReport, out: Path) -> None:
         _say(f"{errors} of {report.statuses.total()} questions got no reply: {counted(report.causes)}; {again}")
         _say(_last_error(report))
     if report.missing:
-        _say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; --resume goes on")
+        _say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; continue with --resume")
     if errors or report.missing:
         raise typer.Exit(1)
 
 
 def _last_error(report: RunReport) -> str:
-    """Which server, and why in its own words; a client's message may name the server already."""
+    """The server and its message, which may name the server already."""
     said = report.last_error or "no reason was given"
     server = report.server or ""
     return f"the last: {said}" if server in said else f"the last: {server}: {said}"

@@ -150,7 +150,7 @@ def circular(
     out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", show_default=False)],
     skip_invalid: Skip = False,
 ) -> None:
-    """Write every rotation of every question: index + k·1000000, options and answer moved, picture shared."""
+    """Write every rotation of every question: index + k·1000000, options and answer moved, image shared."""
     from visualjudge.cli.progress import stages
     from visualjudge.mmbench.circular import write_rotations
 
@@ -230,13 +230,13 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
 
 
 def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
-    """The rows whose picture is there; told before anything is asked."""
+    """The rows whose image can be read; problems are reported before anything is asked."""
     from visualjudge.cli.progress import stages
     from visualjudge.mmbench.pictures import picture_problems
 
     with stages() as tell:
         problems = picture_problems(table, rows, tick=lambda done: tell("checking pictures", done, len(rows)))
-    _left_out([str(p) for p in problems.values()], f"{table.path}: {len(problems)} pictures", skip_invalid)
+    _left_out([str(p) for p in problems.values()], f"{table.path}: {len(problems)} images", skip_invalid)
     return [row for row in rows if row.index not in problems]
 
 
@@ -327,7 +327,9 @@ def _matched(
     )
     if progress.statuses["api_error"] or progress.stopped:
         causes = ", ".join(progress.causes) or progress.stopped
-        raise RunError(f"the matcher could not be asked about every reply ({causes}); the same command goes on")
+        raise RunError(
+            f"the matcher could not be asked about every reply ({causes}); run the command again to continue"
+        )
     return _evaluation(table, predictions, rules, letters)
 
 

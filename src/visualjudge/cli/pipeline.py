@@ -44,7 +44,7 @@ def pipeline(
         bool, typer.Option("--allow-private-urls", help="Fetch images also from loopback and private addresses.")
     ] = False,
 ) -> None:
-    """Judge edited images row by row. Each row is on disk before the next is reported; --resume goes on.
+    """Judge edited images row by row. Each row is on disk before the next is reported; --resume continues.
 
     A resumed run judges rows with an error again. --concurrency bounds the rows, and the calls of each metric.
     """
@@ -90,7 +90,7 @@ def _judge(
     try:
         return run_until_stopped(main)
     except KeyboardInterrupt:
-        raise RunError(f"cancelled; the results so far are in {out}, --resume goes on") from None
+        raise RunError(f"cancelled; the results so far are in {out}; continue with --resume") from None
 
 
 def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
@@ -106,7 +106,7 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
     if len(lines) > _MOST_LINES:
         _say(f"and {len(lines) - _MOST_LINES} more rows without a result")
     if report.missing:
-        _say(f"{report.progress.stopped or 'stopped'}; {report.missing} rows are missing; --resume goes on")
+        _say(f"{report.progress.stopped or 'stopped'}; {report.missing} rows are missing; continue with --resume")
     if lines or report.missing:
         raise typer.Exit(1)
 

@@ -1,7 +1,7 @@
-"""Payload shapes: how OpenAI-style and Google-style servers want a system text, texts and pictures in order.
+"""Payload shapes: how OpenAI-style and Google-style servers want a system text, texts and images in order.
 
-An adapter is pure. A picture's bytes are passed through as they are (or as a fragment that is JSON already), so that
-nothing is copied or encoded here.
+An adapter is pure. The bytes of an image are passed through as they are (or as a fragment that is JSON already), so
+that nothing is copied or encoded here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 
 class Media(Protocol):
-    """A picture as an adapter sees it."""
+    """An image as an adapter sees it."""
 
     @property
     def data(self) -> bytes:
@@ -34,7 +34,7 @@ Adapter = Callable[[str | None, Content], Mapping[str, Any]]
 
 
 def data_url(media: Media) -> Any:
-    """The picture as a ``data:`` URL."""
+    """The image as a ``data:`` URL."""
     return f"data:{media.mime};base64,{media.base64.decode()}"
 
 
@@ -46,9 +46,9 @@ def openai_style(system: str | None, content: Content, *, url: Callable[[Media],
     system
         Goes into a system message of its own; None = no such message.
     content
-        Texts and pictures of the user message, in order.
+        Texts and images of the user message, in order.
     url
-        What to write for a picture's URL; a transport that splices bytes passes its own.
+        What to write for an image's URL; a transport that splices bytes passes its own.
     """
     parts = [
         {"type": "text", "text": part}
@@ -61,7 +61,7 @@ def openai_style(system: str | None, content: Content, *, url: Callable[[Media],
 
 
 def google_style(system: str | None, content: Content) -> dict[str, Any]:
-    """``{"contents": [...], "system_instruction": ...}`` as google-genai takes them; pictures as inline bytes."""
+    """``{"contents": [...], "system_instruction": ...}`` as google-genai takes them; images as inline bytes."""
     parts = [
         {"text": part} if isinstance(part, str) else {"inline_data": {"mime_type": part.mime, "data": part.data}}
         for part in content

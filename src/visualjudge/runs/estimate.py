@@ -15,14 +15,14 @@ CHARS_PER_TOKEN = 3.5
 PATCH = 28
 """Pixels a side of what becomes one token in Qwen-VL and in several others."""
 LARGEST_TOKENS = 1600
-"""No model is charged more for one picture without tiling."""
+"""No model is charged more for one image without tiling."""
 REPLY_TOKENS = 8
 """An answer without reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls and pictures are exact, tokens and cost are estimates."""
+    """Calls and images are exact, tokens and cost are estimates."""
 
     calls: int
     images: int
@@ -33,7 +33,7 @@ class Estimate:
 
 
 def image_tokens(width: int, height: int) -> int:
-    """About what a picture costs, in tokens."""
+    """Estimated tokens of an image."""
     return min(LARGEST_TOKENS, -(-width // PATCH) * -(-height // PATCH))
 
 

@@ -23,7 +23,7 @@ RUN = "run.json"
 
 @dataclass(frozen=True, slots=True)
 class VerdictLine:
-    """One line of ``verdicts.jsonl``; ``verdict`` is None where it is none, and ``partial`` where a kill cut it."""
+    """One line of ``verdicts.jsonl``: its verdict, or None where it is unreadable; ``partial``: cut short by a kill."""
 
     number: int
     start: int

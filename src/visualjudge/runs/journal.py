@@ -1,6 +1,6 @@
 """An append-only file of JSON lines that survives ``kill -9``.
 
-A record is written whole, in one call, and synced to the disk before anybody is told of it. Syncing is shared: while
+A record is written whole, in one call, and synced to the disk before it is reported. Syncing is shared: while
 one sync runs, further records gather, and the next sync takes them all, so that the disk's latency bounds nothing.
 """
 
@@ -108,7 +108,7 @@ class Journal:
         journal._open()
         if journal._end:
             journal.close()
-            raise UsageError(f"{path} holds a run already: add --resume to go on with it, or choose another --out")
+            raise UsageError(f"{path} holds a run already: add --resume to continue it, or choose another --out")
         return journal
 
     @classmethod
@@ -204,7 +204,7 @@ class Journal:
         try:
             self._append(_line(record))
         except OSError as error:
-            raise RunError(f"{self.path}: cannot be written: {error.strerror}; --resume goes on from there") from None
+            raise RunError(f"{self.path}: cannot be written: {error.strerror}; continue with --resume") from None
         self._written += 1
 
     def _append(self, content: bytes) -> None:

@@ -27,7 +27,7 @@ from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is asked, and how a run goes on. ``limit`` counts questions; None = all."""
+    """What is asked, and how a run is continued. ``limit`` counts questions; None = all."""
 
     swap: bool = False
     repeats: int = 1
@@ -85,8 +85,8 @@ def total_asks(questions: Sequence[Question], options: Options) -> int:
     return orders * options.repeats
 
 
-def check_pictures(dataset: Dataset, questions: Sequence[Question]) -> None:
-    """Before anything is asked: are all pictures there?
+def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
+    """Check, before anything is asked, that all images exist.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def _ending(report: RunReport) -> dict[str, Any]:
 
 
 def _continued(folder: RunFolder, manifest: dict[str, Any], journal: Journal, options: Options) -> dict[str, Any]:
-    """The manifest of a run that goes on: begun when it was begun, with every change that was accepted."""
+    """The manifest of a resumed run: with its first start, and every change that was accepted."""
     old = folder.manifest()
     if not old:
         return manifest

@@ -1,4 +1,4 @@
-"""Whether a run that is to go on is the run that was begun: everything that shapes a verdict must be the same."""
+"""Whether a resumed run is the run that was started: everything that shapes a verdict must be the same."""
 
 from __future__ import annotations
 

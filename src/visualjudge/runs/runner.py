@@ -202,9 +202,9 @@ class _Crew:
         """Tell of what has been written, once it is on the disk."""
         written = len(self.unreported)
         await self.journal.synced()
-        told = self.unreported[:written]
+        reported = self.unreported[:written]
         del self.unreported[:written]
-        for outcome in told:
+        for outcome in reported:
             self._count(outcome)
 
     def _count(self, outcome: Outcome) -> None:
