@@ -145,6 +145,8 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
         raise DataError(f"{path}: not JSON: {error}") from None
     for uid, answer in answers.items():
         scores = answer.get("score") if isinstance(answer, dict) else None
+        if type(scores) in (int, float):
+            scores = [scores]  # some judges' files hold the number alone
         if not isinstance(scores, list) or not scores or not all(type(s) in (int, float) for s in scores):
             problems.append(Problem(str(path), uid, "score", f"{scores!r} is no list of numbers"))
             continue
