@@ -38,6 +38,7 @@ COMMANDS = {
     "studio": "Browse datasets and runs, compare predictions, let people judge",
     "view": "Another name of studio",
     "bench": "Published benchmarks as datasets, published replies as runs",
+    "audit": "Find what is wrong with a dataset as a benchmark",
     "mmbench": "Multiple choice for the model itself",
     "export": "A dataset for other tools",
     "plugins": "List the installed plug-ins",

@@ -1,0 +1,13 @@
+"""What is wrong with a dataset as a benchmark: questions nobody can answer, labels that contradict, and leaks.
+
+::
+
+    pictures   every image once: readable, its pixels' digest, a thumbnail
+    labels     contradictory metrics, answers against scores, imbalance
+    looks      identical options, near-duplicates, unreadable images
+    run        all of them over one dataset: findings, page
+"""
+
+from visualjudge.audit.run import Audit, audit
+
+__all__ = ["Audit", "audit"]

@@ -1,0 +1,112 @@
+"""Faults that show when the questions are looked at: options that are the same, images twice, images nobody can see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from visualjudge.audit.findings import Finding, finding
+from visualjudge.audit.pictures import Picture, near
+from visualjudge.data.wire import IMAGE_MARK
+from visualjudge.dataset.folder import Dataset
+from visualjudge.errors import DataError
+from visualjudge.prompts.spans import spans_of
+from visualjudge.records import FloatArray, Question
+
+COMPARED = ("pairwise", "ranking")
+
+
+def identical_options(dataset: Dataset, seen: Mapping[str, Picture]) -> Finding:
+    """Questions with an answer among options two of which have the same text and the same pixels."""
+    faults, total = [], 0
+    for question in dataset:
+        shown = contents(question, seen) if question.question_type in COMPARED else None
+        if shown is None or question.answer in (question.ties or ()):
+            continue
+        total += 1
+        if len(set(shown)) < len(shown):
+            faults.append(f"{question.id}: {question.task}: two options are the same, the answer is {question.answer}")
+    return finding("identical_options", faults, total)
+
+
+def contents(question: Question, seen: Mapping[str, Picture]) -> list[tuple[str, ...]] | None:
+    """The text and the digests of the images of each option; None where the prompt does not show the options."""
+    try:
+        spans = spans_of(question).options
+    except DataError:
+        return None
+    found = []
+    for start, end in spans:
+        text = question.prompt[start:end]
+        first = question.prompt[:start].count(IMAGE_MARK)
+        names = question.images[first : first + text.count(IMAGE_MARK)]
+        digests = [seen[name].digest or name if name in seen else name for name in names]
+        found.append((text.replace(IMAGE_MARK, "").strip(), *digests))
+    return found if any(any(option) for option in found) else None
+
+
+def unreadable(dataset: Dataset, seen: Mapping[str, Picture]) -> Finding:
+    """Images that are missing, damaged or tiny, and prompts whose marks are not as many as their images."""
+    faults = [f"{name}: {picture.problem}" for name, picture in seen.items() if picture.problem]
+    for question in dataset:
+        marks = question.prompt.count(IMAGE_MARK)
+        if marks != len(question.images):
+            faults.append(f"{question.id}: the prompt has {marks} {IMAGE_MARK} marks for {len(question.images)} images")
+    return finding("unreadable", faults, len(seen) + len(dataset))
+
+
+def near_duplicates(dataset: Dataset, seen: Mapping[str, Picture], others: Sequence[Dataset]) -> Finding:
+    """Images of one task under two names, and images that another dataset holds too.
+
+    A split by image puts the two names of one image on both sides.
+    """
+    own = originals(dataset)
+    faults = [line for task, files in own.items() for line in _pairs(task, files, seen)]
+    for other in others:
+        faults += _shared(own, seen, other)
+    return finding("near_duplicates", faults, sum(len(files) for files in own.values()))
+
+
+def originals(dataset: Dataset) -> dict[str, dict[str, str]]:
+    """The file of the original of each image: task → image_id → path. Questions without an original have none."""
+    found: dict[str, dict[str, str]] = {}
+    for question in dataset:
+        name = _original(question)
+        if name is not None:
+            found.setdefault(question.task, {}).setdefault(question.image_id, name)
+    return found
+
+
+def _original(question: Question) -> str | None:
+    try:
+        spans = spans_of(question)
+    except DataError:
+        return None
+    first = question.prompt.find(IMAGE_MARK)
+    inside = any(start <= first < end for start, end in spans.options)
+    return question.images[0] if first >= 0 and not inside and question.images else None
+
+
+def _thumbnails(files: Mapping[str, str], seen: Mapping[str, Picture]) -> tuple[list[str], list[FloatArray]]:
+    shown = {name: seen[path].thumbnail for name, path in files.items() if path in seen}
+    known = {name: image for name, image in shown.items() if image is not None}
+    return list(known), list(known.values())
+
+
+def _pairs(task: str, files: Mapping[str, str], seen: Mapping[str, Picture]) -> Iterator[str]:
+    names, images = _thumbnails(files, seen)
+    for i, j in near(images, images):
+        if i < j:
+            yield f"{task}: images {names[i]} and {names[j]} are nearly the same"
+
+
+def _shared(own: Mapping[str, Mapping[str, str]], seen: Mapping[str, Picture], other: Dataset) -> Iterator[str]:
+    from visualjudge.audit.pictures import pictures
+
+    theirs = _thumbnails(_merged(originals(other)), pictures(other))
+    names, images = _thumbnails(_merged(own), seen)
+    for i, j in near(images, theirs[1]):
+        yield f"image {names[i]} is nearly the same as {theirs[0][j]} of {other.root}"
+
+
+def _merged(files: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    return {name: path for by_image in files.values() for name, path in by_image.items()}

@@ -1,0 +1,41 @@
+"""``visualjudge audit``: what is wrong with a dataset as a benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(epilog="Example:\n\nvisualjudge audit dataset --json audit.json --out audit.html")
+def audit(
+    dataset: Annotated[Path, typer.Argument(help="A dataset.", show_default=False)],
+    json: Annotated[Path | None, typer.Option("--json", help="Where the findings go as JSON.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the page goes: .html or .md.")] = None,
+    against: Annotated[
+        list[Path] | None, typer.Option(help="A dataset whose images must not be in this one. May be repeated.")
+    ] = None,
+) -> None:
+    """Find identical options, contradictory labels, near-duplicates, leaks, imbalance and unreadable images.
+
+    Exit status 1 if anything is found.
+    """
+    from visualjudge.atomic import write_json, write_text
+    from visualjudge.audit import audit as find
+    from visualjudge.cli.progress import stages
+    from visualjudge.errors import UsageError
+
+    if out is not None and out.suffix.lower() not in (".html", ".md"):
+        raise UsageError(f"--out {out}: must end in .html or .md")
+    with stages() as progress:
+        found = find(dataset, against=against or (), tick=lambda done, total: progress("reading images", done, total))
+    if json is not None:
+        write_json(json, found.json())
+    if out is not None:
+        write_text(out, found.html() if out.suffix.lower() == ".html" else found.markdown())
+    typer.echo(str(found))
+    if found.findings:
+        raise typer.Exit(1)
