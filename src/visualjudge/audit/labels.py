@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 from scipy import stats
@@ -103,7 +103,7 @@ def _unequal(scopes: dict[str, list[str]]) -> Iterator[str]:
             yield f"{name}: A is right in {right / n:.1%} of {n} pairs (p {max(p, 1e-99):.2g})"
 
 
-def _constant(scores: dict[str, Sequence[float]]) -> Iterator[str]:
+def _constant(scores: Mapping[str, Sequence[float]]) -> Iterator[str]:
     for task, values in scores.items():
         value, count = Counter(values).most_common(1)[0]
         if len(values) >= FEWEST and count > ONE_VALUE * len(values):
