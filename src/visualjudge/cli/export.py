@@ -17,9 +17,11 @@ EPILOG = (
     "visualjudge export dataset --format parquet --out hub-folder\n\n"
     "visualjudge export dataset --format vlmevalkit --out LMUData\n\n"
     "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 --out LMUData\n\n"
-    "visualjudge export dataset --format trl --out preferences.jsonl"
+    "visualjudge export dataset --format trl --out preferences.jsonl\n\n"
+    "visualjudge export dataset --format trl-grpo --out grpo"
 )
-FORMATS = ", ".join(["parquet, vlmevalkit, sharegpt, trl", *added("export format")])
+NAMES = "parquet, vlmevalkit, sharegpt, trl, trl-grpo, trl-dpo, verl, easyr1, ms-swift, llama-factory, verifiers"
+FORMATS = ", ".join([NAMES, *added("export format")])
 LARGE = 500_000_000
 """Bytes from which an export's size is told before it is written."""
 
@@ -27,7 +29,7 @@ LARGE = 500_000_000
 @app.command(epilog=EPILOG)
 def export(
     dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
-    out: Annotated[Path, typer.Option("--out", help="Folder (parquet, vlmevalkit) or file (sharegpt, trl)")],
+    out: Annotated[Path, typer.Option("--out", help="File (sharegpt, trl) or folder (all others)")],
     form: Annotated[str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown one lists all.")] = "parquet",
     force: Annotated[
         bool, typer.Option("--force", help="Write over an existing file, or into a folder that is not empty.")

@@ -26,6 +26,8 @@ class Format:
     blow_up: float = 0
     embedded: Format | None = None
     """The same with pictures inside, where that is a choice."""
+    training: bool = False
+    """Whether it is for training: refused for benchmarks that are for evaluation only."""
 
 
 FORMATS: Registry[str, Format] = Registry(
@@ -37,8 +39,20 @@ FORMATS: Registry[str, Format] = Registry(
             is_folder=True,
             embedded=Format(export_vlmevalkit_embedded, is_folder=True, blow_up=4 / 3),
         ),
-        "sharegpt": Format(export_sharegpt, is_folder=False),
-        "trl": Format(export_trl, is_folder=False),
+        "sharegpt": Format(export_sharegpt, is_folder=False, training=True),
+        "trl": Format(export_trl, is_folder=False, training=True),
+        **{
+            name: f"visualjudge.training.exports:{row}"
+            for name, row in {
+                "trl-grpo": "TRL_GRPO",
+                "trl-dpo": "TRL_DPO",
+                "verl": "VERL",
+                "easyr1": "EASYR1",
+                "ms-swift": "SWIFT",
+                "llama-factory": "LLAMA_FACTORY",
+                "verifiers": "VERIFIERS",
+            }.items()
+        },
     },
 )
 
@@ -71,6 +85,7 @@ def export(
     form, path = _chosen(name, embed), Path(out)
     if not dataset.questions:
         raise DataError(f"{dataset.root}: no question to export (of this task, if one was named)")
+    _check_use(dataset, name, form)
     _check_out(path, name, form, force)
     return form.write(dataset, path, tick)
 
@@ -95,6 +110,14 @@ def _chosen(name: str, embed: bool) -> Format:
     if embedded is None:
         raise UsageError(f"--embed: the format {name} has no choice of it; vlmevalkit has")
     return embedded
+
+
+def _check_use(dataset: Dataset, name: str, form: Format) -> None:
+    if form.training and dataset.benchmark.get("use") == "evaluation only":
+        licence = dataset.benchmark.get("licence")
+        raise UsageError(f"{dataset.root}: may be used for evaluation only ({licence}); {name} is for training")
+    if form.training and dataset.labels_only:
+        raise UsageError(f"{dataset.root}: holds labels only; {name} needs the content that they are about")
 
 
 def _check_out(out: Path, name: str, form: Format, force: bool) -> None:

@@ -1,0 +1,23 @@
+"""Verifiable rewards for training judges: ``reward(reply, question)``, and the functions that trainers call."""
+
+from __future__ import annotations
+
+from visualjudge.training.reward import Weights, reward, reward_both
+from visualjudge.training.trainers import (
+    easyr1_compute_score,
+    swift_reward,
+    trl_reward,
+    verifiers_reward,
+    verl_compute_score,
+)
+
+__all__ = [
+    "Weights",
+    "easyr1_compute_score",
+    "reward",
+    "reward_both",
+    "swift_reward",
+    "trl_reward",
+    "verifiers_reward",
+    "verl_compute_score",
+]

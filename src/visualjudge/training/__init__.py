@@ -1,0 +1,9 @@
+"""Questions with graded ground truth as verifiable rewards, and as rows for the trainers that people use.
+
+::
+
+    reward     a reply against its question: one number
+    trainers   the same with the signature that each trainer calls
+    splits     train and test by image
+    exports    rows of TRL, verl, EasyR1, ms-swift, LLaMA-Factory, verifiers
+"""

@@ -1,0 +1,47 @@
+"""Train and test by image: no image of one is in the other, whatever its task, encoding or question type."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from visualjudge.records import Question
+
+TEST_SHARE = 0.1
+
+
+def split_by_image(
+    questions: Sequence[Question], share: float = TEST_SHARE, seed: int = 42
+) -> dict[str, list[Question]]:
+    """``{"train": […], "test": […]}``; about ``share`` of the images are in test, at least one where there are two.
+
+    An image's place depends on its id and the seed alone, so that it is the same in each export of a dataset. Images
+    are known by their ``image_id`` and, since one file may have two names, by the original that is shown.
+    """
+    groups = _groups(questions)
+    ranked = sorted(set(groups.values()), key=lambda name: hashlib.sha256(f"{seed}\0{name}".encode()).digest())
+    count = max(1, round(share * len(ranked))) if len(ranked) > 1 else 0
+    test = set(ranked[:count])
+    out: dict[str, list[Question]] = {"train": [], "test": []}
+    for question in questions:
+        out["test" if groups[question.image_id] in test else "train"].append(question)
+    return out
+
+
+def _groups(questions: Sequence[Question]) -> dict[str, str]:
+    """The group of each image_id: ids of which questions share an image file stand together."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parent.setdefault(name, name) != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    first: dict[str, str] = {}
+    for question in questions:
+        root(question.image_id)
+        for path in question.images:
+            one, other = root(first.setdefault(path, question.image_id)), root(question.image_id)
+            parent[max(one, other)] = min(one, other)
+    return {name: root(name) for name in parent}
