@@ -125,6 +125,8 @@ class Diagnostics:
     """Failed calls by cause, including those that a retry made good."""
     adjustments: tuple[str, ...] = ()
     """Parameters that the server refused and that requests go without (or under another name) since then."""
+    schema: str | None = None
+    """What the server did with a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None where not tried."""
 
 
 class Client(Protocol):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Set
 from dataclasses import dataclass
 
+from visualjudge.clients.schemas import REFUSED
 from visualjudge.errors import ApiError
 
 _log = logging.getLogger("visualjudge.clients")
@@ -85,7 +86,7 @@ QUIRKS = (
         "no_schema",
         "schema",
         _words(r"response_?format|json[ _]?schema|structured|guided|grammar|response_?schema|output_config"),
-        "schema refused by the server; asked without",
+        REFUSED,
     ),
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+REFUSED = "schema refused by the server; asked without"
 IGNORED = "schema ignored by the server: the reply does not follow it"
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),

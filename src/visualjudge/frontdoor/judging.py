@@ -163,7 +163,7 @@ async def judge_async(
     resume: bool = False,
     retry_errors: bool = False,
     accept_changes: bool = False,
-    mode: Mode = "text",
+    mode: Mode = "auto",
     retries: int = 0,
     seed: int | None = None,
     name: str | None = None,
@@ -189,7 +189,8 @@ async def judge_async(
     resume, retry_errors, accept_changes
         Go on with the run in ``out``; ask again what ended in an api_error; go on although settings differ.
     mode
-        How an answer is asked for.
+        How an answer is asked for: ``"auto"`` (a schema with the reasons before the answer where the server keeps to
+        it, else as the prompt stands), ``"text"`` (as the prompt stands), ``"json"``, ``"logprobs"``.
     retries
         How often an unreadable reply is asked for again.
     seed
@@ -217,7 +218,7 @@ async def judge_async(
     return Run(out, read, report)
 
 
-def judge_of(asked: Asked, root: Path, mode: Mode = "text", retries: int = 0, seed: int | None = None) -> Judge:
+def judge_of(asked: Asked, root: Path, mode: Mode = "auto", retries: int = 0, seed: int | None = None) -> Judge:
     """The judge that asks ``asked`` the questions of the dataset at ``root``."""
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)

@@ -7,10 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from visualjudge.clients.base import Client, Part, Reply, Request, TextPart
+from visualjudge.clients.base import Client, Diagnostics, Part, Reply, Request, TextPart
 from visualjudge.clients.payload import ImageStore
 from visualjudge.clients.retry import cause_of
 from visualjudge.data.wire import IMAGE_MARK
@@ -18,6 +19,7 @@ from visualjudge.errors import ClientError, DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded import NotRead, read_bounded
 from visualjudge.judges.swap import swapped
+from visualjudge.judges.trial import SchemaTrial
 from visualjudge.records import FAILED, Question, Verdict
 from visualjudge.replies import Reading, read_reply
 from visualjudge.replies.logprobs import expected_score, probability_of_a
@@ -95,8 +97,8 @@ class QuestionJudge:
         The dataset's folder.
     mode
         ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema of the answer is asked for beside
-        it. ``"auto"``: a schema with the reasons before the answer; a server that refuses it is asked in text for the
-        rest of the run, as its client notes.
+        it. ``"auto"``: a schema with the reasons before the answer; where the first reply shows that the server refuses
+        or ignores it, the rest is asked in text.
         ``"logprobs"``: log-probabilities too, from which the probability of A and the expected score follow (the
         schema tells where the answer stands; scores are whole).
     retries
@@ -113,6 +115,7 @@ class QuestionJudge:
     seed: int | None = None
     images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
+    trial: SchemaTrial = field(default_factory=SchemaTrial)
 
     def request(self, ask: Ask) -> Request:
         """What is sent for one ask.
@@ -139,12 +142,18 @@ class QuestionJudge:
         )
 
     def _schema(self, question: Question) -> dict[str, Any] | None:
-        if self.mode == "text":
+        if self.mode == "text" or (self.mode == "auto" and not self.trial.wanted):
             return None
         return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
 
     async def __call__(self, ask: Ask) -> Judged:
         """The verdict on one ask; whatever goes wrong with it is a verdict too."""
+        if self.mode != "auto":
+            return await self._judged(ask)
+        async with self.trial.turn():
+            return await self._judged(ask)
+
+    async def _judged(self, ask: Ask) -> Judged:
         try:
             request = self.request(ask)
         except DataError as error:
@@ -156,7 +165,7 @@ class QuestionJudge:
         for attempt in range(self.retries + 1):
             begun = time.perf_counter()
             try:
-                reply = await self.client.ask(request, attempt=attempt)
+                reply = await self._reply(request, attempt)
             except ClientError as error:
                 verdict = failed(ask, cause_of(error), error=" ".join(str(error).split()))
                 return Judged(verdict, calls + 1, paid)
@@ -168,6 +177,10 @@ class QuestionJudge:
             if verdict.status not in _WORTH_REPEATING:
                 break
         return Judged(verdict, calls, paid)
+
+    async def _reply(self, request: Request, attempt: int) -> Reply:
+        asked = partial(self.client.ask, attempt=attempt)
+        return await (self.trial.reply(request, asked) if self.mode == "auto" else asked(request))
 
     def _verdict(self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int) -> Verdict:
         question = ask.question
@@ -199,6 +212,13 @@ class QuestionJudge:
         if question.question_type == "scoring":
             return replace(verdict, expected_score=expected_score(reply))
         return verdict
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """What happened to the client, and what the server did with a schema."""
+        known = self.client.diagnostics
+        more = tuple(note for note in self.trial.adjustments if note not in known.adjustments)
+        return replace(known, adjustments=known.adjustments + more, schema=self.trial.outcome)
 
     def describe(self) -> Mapping[str, Any]:
         """Backend, model, base URL and parameters, without secrets."""

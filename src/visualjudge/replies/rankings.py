@@ -19,8 +19,10 @@ _SECOND_BEST = re.compile("ob")
 _AGAIN = re.compile(r"([A-H])[,&]{1,2}(?=\1>)")
 _BETTER_THAN = re.compile(rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})")
 _WORSE_THAN = re.compile(rf"(?<={_O}),?[wi]{{0,2}}u[ta](?={_O})")
-_LINK = r"(?:[>,|\-\n]|,?&|,?&?[dm]{1,2})"
-_CHAIN = re.compile(rf"(?<![A-H=])(?:Z|{_O}(?:\([buo]\))?(?:{_LINK}?{_O}(?:\([buo]\))?)+|{_O}(?:<{_O})+)(?![A-H=])")
+_LINK = r"(?:[>,|\-]|,?&|,?&?[dm]{1,2})"
+_CHAIN = re.compile(
+    rf"(?<![A-H=])(?:Z|{_O}(?:\([buo]\))?(?:{_LINK}?{_O}(?:\([buo]\))?)+|{_O}(?:<{_O})+|{_O}(?:\n{_O})+)(?![A-H=])"
+)
 _LEAD = re.compile(r"[^.\n?]{0,60}\Z")
 _UPWARD = re.compile(r"u[na,>\-tO]{0,3}b")
 _DOWNWARD = re.compile(r"b[na,>\-tO]{0,3}u|bo?,uo?")

@@ -58,6 +58,8 @@ class RunReport:
     """What the last verdict without a reply says of why, in the server's or the socket's words, secrets masked."""
     adjustments: tuple[str, ...] = ()
     """Parameters that the server refused and that were left out since then."""
+    schema: str | None = None
+    """What the server did with a JSON schema, where that was tried."""
 
 
 def asks(questions: Sequence[Question], options: Options) -> Iterator[Ask]:
@@ -181,6 +183,7 @@ async def run_judge(
             manifest.get("base_url"),
             last_error,
             diagnostics.adjustments,
+            diagnostics.schema,
         )
     folder.write_manifest({**manifest, **_ending(report)})
     return report
@@ -200,8 +203,9 @@ async def _outcome(judge: Judge, ask: Ask) -> Outcome:
 
 def _diagnostics(judge: Judge) -> Diagnostics:
     """What happened to the judge's client, where it has one."""
+    known: Diagnostics | None = getattr(judge, "diagnostics", None)
     client: Client | None = getattr(judge, "client", None)
-    return Diagnostics() if client is None else client.diagnostics
+    return known or (Diagnostics() if client is None else client.diagnostics)
 
 
 # ---------------------------------------------------------------- run.json
@@ -243,6 +247,7 @@ def _ending(report: RunReport) -> dict[str, Any]:
         "causes": dict(report.causes),
         "missing": report.missing,
         "adjustments": list(report.adjustments),
+        "schema": report.schema,
         "last_invocation": {
             "verdicts": report.progress.done,
             "calls": budget.calls,

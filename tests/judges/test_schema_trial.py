@@ -1,0 +1,105 @@
+"""``--mode auto`` against servers that keep to a schema, refuse it, or ignore it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from runs.chaotic_server import completion
+from runs.made_dataset import make_dataset
+from visualjudge.clients.registry import open_client
+from visualjudge.frontdoor.judging import judge_async
+
+QUESTIONS = 9
+IN_SCHEMA = '{"reasoning": "Tighter boxes.", "answer": "B"}'
+WORDS = {
+    "named": "response_format json_schema is not supported",
+    "unnamed": "Bad request: unknown field",
+}
+
+
+class Server:
+    """Counts requests with and without a schema; ``does`` says what becomes of a schema."""
+
+    def __init__(self, does: str) -> None:
+        self.does = does
+        self.schemas = self.texts = 0
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        asked = "response_format" in await request.json()
+        self.schemas += asked
+        self.texts += not asked
+        await asyncio.sleep(0.02)  # so that requests of one moment overlap
+        if asked and self.does in WORDS:
+            return web.json_response({"error": {"message": WORDS[self.does]}}, status=400)
+        if self.does == "any":
+            return web.json_response({"error": {"message": "no such model"}}, status=404)
+        return web.json_response(completion(IN_SCHEMA if asked and self.does == "followed" else "Answer: B"))
+
+
+@asynccontextmanager
+async def serving(server: Server) -> AsyncIterator[str]:
+    app = web.Application(client_max_size=1 << 30)
+    app.router.add_post("/v1/chat/completions", server.chat)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
+
+
+def run(tmp_path: Path, does: str, **options: Any) -> tuple[Server, dict[str, Any], list[dict[str, Any]]]:
+    """The server, run.json, and the verdicts."""
+    dataset, out = make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0), tmp_path / "run"
+    server = Server(does)
+
+    async def main() -> None:
+        async with serving(server) as url:
+            client = open_client({"backend": "api", "model_name": "m", "base_url": url, "attempts": 1})
+            await judge_async(dataset, client, out, concurrency=8, **options)
+
+    asyncio.run(main())
+    lines = (out / "verdicts.jsonl").read_text("utf-8").splitlines()
+    return server, json.loads((out / "run.json").read_text("utf-8")), [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("does", ["named", "unnamed", "ignored"])
+def test_a_server_without_schemas_is_tried_once_and_then_asked_in_text(tmp_path: Path, does: str) -> None:
+    server, manifest, verdicts = run(tmp_path, does)
+    outcome = "ignored" if does == "ignored" else "refused"
+    assert server.schemas == 1
+    assert server.texts == QUESTIONS - (does == "ignored")
+    assert [v["value"] for v in verdicts] == ["B"] * QUESTIONS
+    assert (manifest["parameters"]["mode"], manifest["schema"]) == ("auto", outcome)
+    assert [note for note in manifest["adjustments"] if "schema" in note] == [
+        "schema ignored by the server; asked in text"
+        if does == "ignored"
+        else "schema refused by the server; asked without"
+    ]
+
+
+def test_a_server_that_keeps_to_a_schema_is_asked_with_it_throughout(tmp_path: Path) -> None:
+    server, manifest, verdicts = run(tmp_path, "followed")
+    assert (server.schemas, server.texts) == (QUESTIONS, 0)
+    assert (manifest["schema"], manifest["adjustments"]) == ("followed", [])
+    assert {v["rule"] for v in verdicts} == {"JSON"}
+
+
+def test_a_refusal_of_everything_says_nothing_of_schemas(tmp_path: Path) -> None:
+    _, manifest, verdicts = run(tmp_path, "any")
+    assert manifest["schema"] is None
+    assert {v["status"] for v in verdicts} == {"api_error"}
+
+
+def test_text_is_asked_without_a_schema(tmp_path: Path) -> None:
+    server, manifest, _ = run(tmp_path, "followed", mode="text")
+    assert (server.schemas, server.texts, manifest["schema"]) == (0, QUESTIONS, None)
