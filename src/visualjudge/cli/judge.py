@@ -70,7 +70,7 @@ def judge(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, images, tokens, cost; ask nothing.")] = False,
     mode: Annotated[
-        ModeName, typer.Option(help="auto: a schema where the server has it, else text; text; json; logprobs: weigh A against B.")
+        ModeName, typer.Option(help="auto: a schema where the server keeps to it, else text; text; json; logprobs.")
     ] = ModeName.auto,
     seed: Annotated[int | None, typer.Option(help="Sent to the server; seeds the baselines.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often to ask again where a reply cannot be read.")] = 0,

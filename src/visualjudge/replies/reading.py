@@ -78,6 +78,14 @@ def read_reply(
     Reading
         The most trusted statement: an answer marked as such (``\\boxed{B}``, ``<answer>``, ``[[B]]``, JSON), then a
         declared one ("Answer: B"), then a comparison ("B is better"). Two that contradict each other are none.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> vj.read_reply("Option A misses the dog, so I prefer B.", "pairwise").value
+    'B'
+    >>> vj.read_reply("It could be 3 or 7.", "scoring").status
+    'unparseable'
     """
     if question_type not in _GRAMMARS:
         raise ValueError(f"question_type must be one of {', '.join(_GRAMMARS)}, got {question_type!r}")
