@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from visualjudge.dataset.stored import columns
 from visualjudge.records import Question, Verdict
 from visualjudge.runs.tokens import token_counts
 
@@ -143,7 +144,8 @@ def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
     """One row a question: its cell, its options' scores, sources and features as lists in option order."""
-    return numbered(asked_table(Asked(lambda name: [getattr(q, name) for q in questions], getattr)))
+    values = Asked(lambda name: [value for (value,) in columns(questions, name)], getattr)
+    return numbered(asked_table(values))
 
 
 def asked_table(asked: Asked) -> pl.DataFrame:

@@ -102,7 +102,8 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         table = _table(path) if path.is_file() and (root / META).is_file() else None
         if table is None:
             dataset = load_dataset(root)
-            return question_table(dataset.questions), {**dataset.meta, **_stated(root)}
+            stated = {"path": str(root), "questions_sha256": dataset.digest}
+            return question_table(dataset.questions), {**dataset.meta, **stated}
     meta = orjson.loads((root / META).read_bytes())
     if not isinstance(meta, dict):
         raise DataError(f"{root / META}: must hold an object")
@@ -111,10 +112,7 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
 
 def _stated(root: Path) -> dict[str, Any]:
     """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score verdicts wrongly."""
-    path = root / QUESTIONS
-    if not path.is_file():
-        return {"path": str(root)}
-    with path.open("rb") as file:
+    with (root / QUESTIONS).open("rb") as file:
         return {"path": str(root), "questions_sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 

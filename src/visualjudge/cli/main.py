@@ -40,6 +40,7 @@ COMMANDS = {
     "bench": "Published benchmarks as datasets, published replies as runs",
     "audit": "Find what is wrong with a dataset as a benchmark",
     "mmbench": "Multiple choice for the model itself",
+    "convert": "A dataset between its JSON and its Parquet form",
     "export": "A dataset for other tools",
     "plugins": "List the installed plug-ins",
 }

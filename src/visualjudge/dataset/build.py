@@ -99,7 +99,7 @@ def build(
     """
     chosen = options or Options()
     target = Path(out)
-    _check_target(target, force)
+    check_target(target, force)
     with DataFolder(data) as folder:
         tasks = _tasks(folder, chosen)
         crew = min(workers, max(1, _records(folder, tasks) // CHUNK))
@@ -223,15 +223,22 @@ class _Spool:
 def counts(items: Iterable[Any]) -> dict[str, Any]:
     """Counts by task, encoding, question type and subset; of records with ``task``, ``question_type``, ``subset`` and
     ``stem`` or ``encoding``."""
-    rows = list(items)
-    stems = [getattr(row, "stem", None) or row.encoding for row in rows]
+    tasks, stems, cells, kinds, subsets = (Counter[str]() for _ in range(5))
+    number = 0
+    for number, row in enumerate(items, 1):  # noqa: B007  it is used below
+        stem = getattr(row, "stem", None) or row.encoding
+        tasks[row.task] += 1
+        stems[stem] += 1
+        cells[f"{row.task}/{stem}"] += 1
+        kinds[row.question_type] += 1
+        subsets.update(row.subset)
     return {
-        "questions": len(rows),
-        "by_task": dict(Counter(row.task for row in rows)),
-        "by_encoding": dict(sorted(Counter(stems).items())),
-        "by_task_and_encoding": dict(Counter(f"{row.task}/{stem}" for row, stem in zip(rows, stems, strict=True))),
-        "by_question_type": dict(Counter(row.question_type for row in rows)),
-        "by_subset": dict(sorted(Counter(name for row in rows for name in row.subset).items())),
+        "questions": number,
+        "by_task": dict(tasks),
+        "by_encoding": dict(sorted(stems.items())),
+        "by_task_and_encoding": dict(cells),
+        "by_question_type": dict(kinds),
+        "by_subset": dict(sorted(subsets.items())),
     }
 
 
@@ -283,7 +290,14 @@ def _why_none(folder: DataFolder) -> str:
     return ": no two annotations of a group differ in their score"
 
 
-def _check_target(target: Path, force: bool) -> None:
+def check_target(target: Path, force: bool) -> None:
+    """Whether a dataset may be written at ``target``.
+
+    Raises
+    ------
+    UsageError
+        If something is there, unless it is an older dataset and ``force`` is given.
+    """
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not force:

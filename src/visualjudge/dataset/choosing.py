@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import operator
 import re
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from itertools import islice, pairwise
-from typing import Any, overload
+from typing import Any
 
+from visualjudge.dataset.stored import Positions, View, at, columns
 from visualjudge.errors import UsageError
 from visualjudge.records import Question
 from visualjudge.seeding import rng_for
 
 Condition = Callable[[Question], bool]
+Cell = tuple[Any, ...]
+"""Task, encoding and question type."""
+_CELL_PARTS = 3
 _CONDITION = re.compile(r"\s*([A-Za-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*?)\s*", re.DOTALL)
 _ORDERED: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -60,67 +64,47 @@ class Choice:
     seed: int = 42
 
 
-class View(Sequence[Question]):
-    """Questions chosen from others, when they are first looked at."""
-
-    def __init__(self, source: Sequence[Question], select: Callable[[Sequence[Question]], Iterable[Question]]) -> None:
-        self._source = source
-        self._select = select
-
-    @cached_property
-    def _chosen(self) -> tuple[Question, ...]:
-        return tuple(self._select(self._source))
-
-    def __len__(self) -> int:
-        return len(self._chosen)
-
-    @overload
-    def __getitem__(self, index: int) -> Question: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Question]: ...
-    def __getitem__(self, index: int | slice) -> Question | Sequence[Question]:
-        return self._chosen[index]
-
-    def __iter__(self) -> Iterator[Question]:
-        return iter(self._chosen)
-
-
-def chosen(questions: Sequence[Question], choice: Choice) -> tuple[Question, ...]:
-    """The questions of ``choice``, in their order.
+def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
+    """The questions of ``choice``, in their order; of a dataset that stays on disk, their positions are kept.
 
     Raises
     ------
     UsageError
         If a name occurs in no question, a condition cannot be read, or nothing is left.
     """
-    kept: Sequence[Question] = questions
+    if choice == Choice():
+        return questions
+    positions = _fitting(questions, choice)
+    if choice.sample is not None:
+        positions = sample_positions(questions, positions, choice.sample, choice.seed)
+    positions = positions[: choice.limit]
+    if questions and not positions:
+        raise UsageError("no question of the dataset fits all of --task, --encoding, --type, --subset and --where")
+    return View(questions, lambda _: positions)
+
+
+def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
+    conditions = []
     for option, field, values in (
         ("--task", "task", choice.tasks),
         ("--encoding", "encoding", choice.encodings),
         ("--type", "question_type", choice.types),
         ("--subset", "subset", choice.subsets),
     ):
-        kept = _named(kept, questions, option, field, values)
-    for text in choice.where:
-        kept = tuple(filter(condition(text), kept))
-    if choice.sample is not None:
-        kept = balanced_sample(kept, choice.sample, choice.seed)
-    kept = tuple(islice(kept, choice.limit))
-    if questions and not kept:
-        raise UsageError("no question of the dataset fits all of --task, --encoding, --type, --subset and --where")
-    return kept
+        if values:
+            _check_named(questions, option, field, values)
+            conditions.append(has_value(field, values))
+    conditions += [condition(text) for text in choice.where]
+    if not conditions:
+        return range(len(questions))
+    return array("q", (k for k, question in enumerate(questions) if all(fits(question) for fits in conditions)))
 
 
-def _named(
-    kept: Sequence[Question], all_questions: Sequence[Question], option: str, field: str, values: Collection[str]
-) -> Sequence[Question]:
-    if not values:
-        return kept
-    known = dict.fromkeys(name for question in all_questions for name in _as_tuple(getattr(question, field)))
+def _check_named(questions: Sequence[Question], option: str, field: str, values: Collection[str]) -> None:
+    known = dict.fromkeys(name for (value,) in columns(questions, field) for name in _as_tuple(value))
     for value in values:
         if value not in known:
             raise UsageError(f"{option} must be one of {', '.join(map(str, known))}, got {value!r}")
-    return tuple(q for q in kept if not set(values).isdisjoint(_as_tuple(getattr(q, field))))
 
 
 def balanced_sample(questions: Sequence[Question], number: int, seed: int = 42) -> tuple[Question, ...]:
@@ -129,26 +113,31 @@ def balanced_sample(questions: Sequence[Question], number: int, seed: int = 42) 
     A task, encoding or type with too few leaves its share to the others. The same seed draws the same questions, and a
     larger number draws all those of a smaller one. They come in their order.
     """
-    shuffled = [questions[k] for k in rng_for(seed, "sample of questions").permutation(len(questions))]
-    names = ("task", "encoding", "question_type")
-    drawn = {question.id for question in islice(_in_turn(shuffled, names), number)}
-    return tuple(question for question in questions if question.id in drawn)
+    return tuple(at(questions, sample_positions(questions, range(len(questions)), number, seed)))
 
 
-def _in_turn(questions: Sequence[Question], names: tuple[str, ...]) -> Iterator[Question]:
-    """One of each group in turn until all are drawn; within a group likewise by the next name."""
-    if not names:
-        yield from questions
+def sample_positions(questions: Sequence[Question], positions: Positions, number: int, seed: int = 42) -> Positions:
+    """Where the questions of :func:`balanced_sample` stand, drawn from those at ``positions``; ascending."""
+    shared: dict[Cell, Cell] = {}
+    cells = [shared.setdefault(cell, cell) for cell in columns(questions, "task", "encoding", "question_type")]
+    shuffled = [positions[k] for k in rng_for(seed, "sample of questions").permutation(len(positions))]
+    return array("q", sorted(islice(_in_turn(shuffled, cells), number)))
+
+
+def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) -> Iterator[int]:
+    """One of each group in turn until all are drawn; within a group likewise by the next part of its cell."""
+    if depth == _CELL_PARTS:
+        yield from positions
         return
-    groups: dict[str, list[Question]] = defaultdict(list)
-    for question in questions:
-        groups[getattr(question, names[0])].append(question)
-    waiting = [_in_turn(group, names[1:]) for group in groups.values()]
+    groups: dict[str, list[int]] = defaultdict(list)
+    for position in positions:
+        groups[cells[position][depth]].append(position)
+    waiting = [_in_turn(group, cells, depth + 1) for group in groups.values()]
     while waiting:
         left = []
         for group in waiting:
-            for question in islice(group, 1):
-                yield question
+            for position in islice(group, 1):
+                yield position
                 left.append(group)
         waiting = left
 

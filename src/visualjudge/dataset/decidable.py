@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from visualjudge.dataset.sampling import Item
+from visualjudge.dataset.stored import columns
 from visualjudge.encoding import encodings
 from visualjudge.encoding.catalogue import Kind
 from visualjudge.errors import DataError
@@ -67,12 +68,12 @@ def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> 
     return len(set(zip(texts, pictures, strict=True))) < count
 
 
-def not_asked(questions: Iterable[Question]) -> Counts:
+def not_asked(questions: Sequence[Question]) -> Counts:
     """What :func:`counted` gives, as far as a dataset tells: questions of a task that other encodings ask."""
-    asked: dict[tuple[str, str], dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
-    for question in questions:
-        if question.question_type in COMPARED:
-            asked[question.task, question.question_type][question.encoding].add(tuple(sorted(question.annotation_ids)))
+    asked: dict[tuple[str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for task, kind, stem, options in columns(questions, "task", "question_type", "encoding", "annotation_ids"):
+        if kind in COMPARED:  # of the options their hash alone is kept: there may be millions
+            asked[task, kind][stem].add(hash(tuple(sorted(options))))
     counts: Counts = {}
     for (task, question_type), by_stem in asked.items():
         if task not in TASKS:

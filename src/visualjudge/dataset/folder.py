@@ -1,10 +1,11 @@
-"""A judge dataset on disk: ``questions.json``, ``dataset.json`` and ``media/*.png``; reading it back."""
+"""A judge dataset on disk: ``questions.json`` or ``questions/*.parquet``, ``dataset.json`` and ``media/*.png``."""
 
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
@@ -12,9 +13,15 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 import orjson
 
 from visualjudge.confine import confined_path
-from visualjudge.dataset.choosing import Choice, Condition, View, balanced_sample, chosen, condition, has_value
+from visualjudge.dataset.choosing import Choice, Condition, chosen, condition, has_value, sample_positions
+from visualjudge.dataset.json_form import JsonQuestions
+from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
+from visualjudge.dataset.question_wire import QUESTIONS as QUESTIONS
+from visualjudge.dataset.question_wire import question_from_wire as question_from_wire
+from visualjudge.dataset.question_wire import question_to_wire as question_to_wire
+from visualjudge.dataset.stored import Positions, View
 from visualjudge.errors import DataError, UsageError
-from visualjudge.records import TIES, OptionFeatures, Question, QuestionType, Span, Spans
+from visualjudge.records import Question, QuestionType
 from visualjudge.showing import as_pandas, html_table
 from visualjudge.tasks import task_named
 
@@ -23,16 +30,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 VERSION = "2.1"
-QUESTIONS = "questions.json"
 META = "dataset.json"
 MEDIA = "media"
-_OPTIONAL = ("features", "spans", "ties")
-_TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
+HELD_BYTES, HELD_ROWS = 32 << 20, 10_000
+"""A dataset of no more bytes of JSON, or rows of Parquet, is held in memory; a larger one is read as it is used."""
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A dataset that has been read. It can be indexed, sliced and filtered; images stay on disk.
+
+    The questions of a large dataset stay on disk too: they are read again whenever they are iterated over, in constant
+    memory, and a slice or filter of them keeps their positions only.
 
     Examples
     --------
@@ -53,7 +62,7 @@ class Dataset:
     meta
         ``dataset.json``.
     digest
-        SHA-256 of ``questions.json`` as it was read.
+        SHA-256 of ``questions.json`` as it was read; in the Parquet form, of the ``questions.json`` that it stands for.
     """
 
     root: Path
@@ -73,7 +82,7 @@ class Dataset:
     def __getitem__(self, index: slice) -> Dataset: ...
     def __getitem__(self, index: int | slice) -> Question | Dataset:
         if isinstance(index, slice):
-            return self._view(lambda questions: questions[index])
+            return self._view(lambda questions: range(len(questions))[index])
         return self.questions[index]
 
     def filter(self, where: str | Sequence[str] | Condition = (), **fields: Any) -> Dataset:
@@ -97,11 +106,13 @@ class Dataset:
             [where] if callable(where) else [condition(text) for text in ([where] if isinstance(where, str) else where)]
         )
         conditions += [has_value(name, value) for name, value in fields.items()]
-        return self._view(lambda questions: (q for q in questions if all(fits(q) for fits in conditions)))
+        return self._view(
+            lambda questions: array("q", (k for k, q in enumerate(questions) if all(fits(q) for fits in conditions)))
+        )
 
     def sample(self, number: int, *, seed: int = 42) -> Dataset:
         """The dataset with ``number`` of its questions, balanced over tasks, encodings and question types."""
-        return self._view(lambda questions: balanced_sample(questions, number, seed))
+        return self._view(lambda questions: sample_positions(questions, range(len(questions)), number, seed))
 
     def choose(self, choice: Choice) -> Dataset:
         """The dataset with only the questions of ``choice``.
@@ -113,7 +124,7 @@ class Dataset:
         """
         return replace(self, questions=chosen(self.questions, choice))
 
-    def _view(self, select: Callable[[Sequence[Question]], Iterable[Question]]) -> Dataset:
+    def _view(self, select: Callable[[Sequence[Question]], Positions]) -> Dataset:
         return replace(self, questions=View(self.questions, select))
 
     def to_polars(self) -> pl.DataFrame:
@@ -169,12 +180,10 @@ class Dataset:
         return confined_path(self.root, relative)
 
 
-def _column_value(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
 def load_dataset(path: str | Path) -> Dataset:
-    """Read the dataset at ``path``; its checksums are left to :func:`visualjudge.dataset.validate.validate`.
+    """Read the dataset at ``path``, in the JSON or the Parquet form (the JSON form where it has both).
+
+    The checksums of its images are left to :func:`visualjudge.dataset.validate.validate`.
 
     Raises
     ------
@@ -191,15 +200,32 @@ def load_dataset(path: str | Path) -> Dataset:
     'object_detection'
     """
     root = Path(path)
-    if not (root / QUESTIONS).is_file() or not (root / META).is_file():
+    parquet = not (root / QUESTIONS).is_file() and (root / INDEX).is_file()
+    if not (parquet or (root / QUESTIONS).is_file()) or not (root / META).is_file():
         missing = " and ".join(name for name in (QUESTIONS, META) if not (root / name).is_file())
         raise UsageError(f"{path} is not a dataset: {missing} not found")
-    content = _bytes(root / QUESTIONS)
-    raw = _json(root / QUESTIONS, content)
+    questions, digest = _parquet(root) if parquet else _json_questions(root)
     meta = _json(root / META, _bytes(root / META))
-    if not isinstance(raw, list) or not isinstance(meta, dict):
-        raise DataError(f"{path}: {QUESTIONS} must hold an array and {META} an object")
-    return Dataset(root, tuple(question_from_wire(item, k) for k, item in enumerate(raw)), meta, _sha256(content))
+    if not isinstance(meta, dict):
+        raise DataError(f"{path}: {META} must hold an object")
+    return Dataset(root, questions, meta, digest)
+
+
+def _parquet(root: Path) -> tuple[Sequence[Question], str]:
+    stored = ParquetQuestions(root)
+    return (tuple(stored) if len(stored) <= HELD_ROWS else stored), stored.digest
+
+
+def _json_questions(root: Path) -> tuple[Sequence[Question], str]:
+    path = root / QUESTIONS
+    if path.stat().st_size > HELD_BYTES:
+        stored = JsonQuestions(path)
+        return stored, stored.digest
+    content = _bytes(path)
+    raw = _json(path, content)
+    if not isinstance(raw, list):
+        raise DataError(f"{root}: {QUESTIONS} must hold an array")
+    return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), _sha256(content)
 
 
 def selected(dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None) -> Dataset:
@@ -211,79 +237,8 @@ def selected(dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | 
         If a task is none.
     """
     names = {task_named(name).name for name in tasks or ()}
-    kept = [question for question in dataset.questions if not names or question.task in names]
-    return replace(dataset, questions=tuple(kept[:limit]))
-
-
-def question_from_wire(raw: Any, position: int = 0) -> Question:
-    """A question as the file has it.
-
-    Raises
-    ------
-    DataError
-        If it is no object, or a field is missing or of the wrong kind.
-    """
-    if not isinstance(raw, dict):
-        raise DataError(f"{QUESTIONS}: question {position + 1}: must be an object")
-    name = raw.get("id", f"question {position + 1}")
-    try:
-        classes = raw["class_of_interest"]
-        features = raw.get("features")
-        return Question(
-            id=str(raw["id"]),
-            task=raw["task"],
-            encoding=raw["encoding"],
-            question_type=raw["question_type"],
-            image_id=raw["image_id"],
-            class_of_interest=None if classes is None else tuple(classes),
-            error_type=raw["error_type"],
-            prompt=raw["prompt"],
-            answer=raw["answer"],
-            features=None if features is None else tuple(OptionFeatures(**option) for option in features),
-            spans=_spans(raw),
-            ties=_ties(raw),
-            **{field: tuple(raw[field]) for field in _TUPLES},
-        )
-    except KeyError as error:
-        raise DataError(f"{QUESTIONS}: {name}: {error.args[0]}: the field is missing") from None
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{QUESTIONS}: {name}: a field is of the wrong kind: {error}") from None
-
-
-def question_to_wire(question: Question) -> dict[str, Any]:
-    """A question as the file has it; ``features``, ``spans`` and ``ties`` last, and only where there are any."""
-    wire = {item.name: getattr(question, item.name) for item in fields(Question)}
-    return {name: value for name, value in wire.items() if value is not None or name not in _OPTIONAL}
-
-
-def _ties(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
-    stored = raw.get("ties")
-    if not stored:
-        return None
-    if not set(stored) <= set(TIES):
-        raise TypeError(f"ties must be of {', '.join(TIES)}, got {stored}")
-    return tuple(stored)
-
-
-def _spans(raw: Mapping[str, Any]) -> Spans | None:
-    """The stored spans; they must lie in the prompt in order, so that slicing by them cannot lose a character."""
-    stored = raw.get("spans")
-    if stored is None:
-        return None
-    options = tuple(_span(span) for span in stored["options"])
-    original, final = (None if stored.get(name) is None else _span(stored[name]) for name in ("original", "final"))
-    ordered = [*([original] if original else []), *options, *([final] if final else [])]
-    places = [place for span in ordered for place in span]
-    if places != sorted(places) or not all(0 <= place <= len(raw["prompt"]) for place in places):
-        raise TypeError(f"spans must lie in the prompt in order, got {stored}")
-    return Spans(options, original, final)
-
-
-def _span(raw: Any) -> Span:
-    start, end = raw
-    if type(start) is not int or type(end) is not int:
-        raise TypeError(f"a span must be two integers, got {raw!r}")
-    return start, end
+    chosen = dataset.filter(task=names) if names else dataset
+    return chosen if limit is None else chosen[:limit]
 
 
 def _bytes(path: Path) -> bytes:

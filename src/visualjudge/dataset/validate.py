@@ -5,17 +5,23 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.build import counts
 from visualjudge.dataset.decidable import COMPARED, alike, not_asked
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, Dataset, load_dataset
+from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions, json_digest
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE_ANALYSIS, MOST_RANKED, SUBSETS
+from visualjudge.dataset.stored import at, columns
 from visualjudge.encoding import encodings
+from visualjudge.encoding.catalogue import Kind
 from visualjudge.errors import DataError, Problem
 from visualjudge.raster.images import picture_size
 from visualjudge.records import LETTERS, Question
@@ -24,6 +30,7 @@ from visualjudge.tasks import TASKS
 Tick = Callable[[int, int], None]
 OPTIONS = {"pairwise": (2, 2), "ranking": (FEWEST_RANKED, MOST_RANKED), "scoring": (1, 1)}
 _CHUNK = 1 << 20
+_IDENTITY = ("id", "task", "encoding", "question_type", "annotation_ids")
 
 
 def validate(path: str | Path, tick: Tick = lambda done, total: None) -> tuple[Dataset, list[Problem]]:
@@ -43,10 +50,12 @@ def validate(path: str | Path, tick: Tick = lambda done, total: None) -> tuple[D
     """
     dataset = load_dataset(path)
     problems = [*_files(dataset, tick), *_meta(dataset), *_repeated(dataset.questions)]
+    media, alike_found, seen = list[Problem](), list[Problem](), set[int]()
     for question in dataset.questions:
         problems += _question(question, published=bool(dataset.benchmark))
-    problems += [*_media(dataset), *_undecidable(dataset)]
-    return dataset, problems
+        media += _media(dataset, question, seen)
+        alike_found += _alike(dataset, question)
+    return dataset, [*problems, *media, *alike_found, *_undecidable(dataset)]
 
 
 def _files(dataset: Dataset, tick: Tick) -> Iterator[Problem]:
@@ -55,6 +64,15 @@ def _files(dataset: Dataset, tick: Tick) -> Iterator[Problem]:
         yield Problem(META, "files", "files", "is missing: there is nothing to check the files against")
         return
     found = {p.relative_to(dataset.root).as_posix() for p in dataset.root.rglob("*") if p.is_file()} - {META}
+    stored = None if QUESTIONS in found else ParquetQuestions(dataset.root)
+    if stored is not None:  # its index has the shards' checksums, which reading it has checked
+        found -= {INDEX, *(f"{FOLDER}/{shard.name}" for shard in stored.shards)}
+        digest = json_digest(stored)
+        if digest != stored.digest:
+            yield Problem(INDEX, "questions_sha256", "questions_sha256", "is not that of the questions in the shards")
+        if stated.get(QUESTIONS) != digest:
+            yield Problem(META, QUESTIONS, "files", "the questions' SHA-256 is another; they were changed")
+        stated = {name: value for name, value in stated.items() if name != QUESTIONS}
     for k, name in enumerate(sorted(stated)):
         if name not in found:
             yield Problem(META, name, "files", "the file is not there")
@@ -83,12 +101,27 @@ def _meta(dataset: Dataset) -> Iterator[Problem]:
             yield Problem(META, "counts", name, "differs from what questions.json holds")
 
 
-def _repeated(questions: Iterable[Question]) -> Iterator[Problem]:
+def _repeated(questions: Sequence[Question]) -> Iterator[Problem]:
+    """Ids that occur twice, and questions that ask the same; only what has the hash of another is looked at."""
+    pairs = ((hash(name), hash(_content(*rest))) for name, *rest in columns(questions, *_IDENTITY))
+    rows = np.fromiter(pairs, dtype=[("id", np.int64), ("content", np.int64)], count=len(questions))
+    suspects = np.zeros(len(rows), dtype=bool)
+    for name in ("id", "content"):
+        _, inverse, times = np.unique(rows[name], return_inverse=True, return_counts=True)
+        suspects |= times[inverse] > 1
+    yield from _same(at(questions, np.flatnonzero(suspects).tolist()))
+
+
+def _content(task: str, encoding: str, kind: str, annotations: Sequence[str]) -> tuple[str, ...]:
+    return (task, encoding, kind, *sorted(annotations))
+
+
+def _same(questions: Iterable[Question]) -> Iterator[Problem]:
     ids: Counter[str] = Counter()
-    asked: dict[tuple[object, ...], str] = {}
+    asked: dict[tuple[str, ...], str] = {}
     for question in questions:
         ids[question.id] += 1
-        key = (question.task, question.encoding, question.question_type, *sorted(question.annotation_ids))
+        key = _content(question.task, question.encoding, question.question_type, question.annotation_ids)
         if key in asked:
             yield _problem(question, "annotation_ids", f"asks the same as {asked[key]}")
         asked[key] = question.id
@@ -166,32 +199,35 @@ def _answer(question: Question) -> Iterator[Problem]:
         yield _problem(question, "answer", f"is {question.answer!r}, the scores {list(scores)} say {expected!r}")
 
 
-def _media(dataset: Dataset) -> Iterator[Problem]:
-    """Every picture that a question names is a readable one in the media folder."""
-    seen: set[str] = set()
-    for question in dataset.questions:
-        for path in question.images:
-            if path in seen:
-                continue
-            seen.add(path)
-            if Path(path).parent.as_posix() != MEDIA:
-                yield _problem(question, "images", f"{path!r} is not in {MEDIA}/")
-                continue
-            try:
-                picture_size(dataset.image_path(path))
-            except DataError as error:
-                yield _problem(question, "images", str(error).replace(f"{dataset.root}/", ""))
+def _media(dataset: Dataset, question: Question, seen: set[int]) -> Iterator[Problem]:
+    """Every image that the question is the first to name is a readable one in the media folder."""
+    for path in question.images:
+        if hash(path) in seen:  # of a path its hash alone is kept: there may be millions
+            continue
+        seen.add(hash(path))
+        if Path(path).parent.as_posix() != MEDIA:
+            yield _problem(question, "images", f"{path!r} is not in {MEDIA}/")
+            continue
+        try:
+            picture_size(dataset.image_path(path))
+        except DataError as error:
+            yield _problem(question, "images", str(error).replace(f"{dataset.root}/", ""))
+
+
+def _alike(dataset: Dataset, question: Question) -> Iterator[Problem]:
+    files = dataset.meta.get("files")
+    kind = _kinds().get((question.task, question.encoding))
+    if kind is not None and alike(question, kind, files if isinstance(files, dict) else {}):
+        yield _problem(question, "annotation_ids", "two options look the same in this encoding")
+
+
+@cache
+def _kinds() -> dict[tuple[str, str], Kind]:
+    return {(row.task, row.stem): row.kind for task in TASKS for row in encodings(task)}
 
 
 def _undecidable(dataset: Dataset) -> Iterator[Problem]:
-    """No question shows two options alike, and the questions left out for that are as many as stated."""
-    kinds = {(row.task, row.stem): row.kind for task in TASKS for row in encodings(task)}
-    files = dataset.meta.get("files")
-    digests = files if isinstance(files, dict) else {}
-    for question in dataset.questions:
-        kind = kinds.get((question.task, question.encoding))
-        if kind is not None and alike(question, kind, digests):
-            yield _problem(question, "annotation_ids", "two options look the same in this encoding")
+    """The questions left out because two options look the same are as many as stated."""
     stated = dataset.meta.get("undecidable")
     if stated is None:  # datasets of 0.1 left out nothing
         return

@@ -15,6 +15,7 @@ from typing import Any
 from visualjudge import __version__
 from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.dataset.folder import QUESTIONS, Dataset
+from visualjudge.dataset.stored import columns
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, plan, verdict_line
 from visualjudge.records import Question
@@ -82,9 +83,8 @@ def still_to_ask(folder: str | Path, questions: Sequence[Question], options: Opt
 
 def total_asks(questions: Sequence[Question], options: Options) -> int:
     """How many that are."""
-    chosen = questions[: options.limit]
-    orders = sum(1 + (options.swap and question.question_type == "pairwise") for question in chosen)
-    return orders * options.repeats
+    kinds = Counter(kind for (kind,) in islice(columns(questions, "question_type"), options.limit))
+    return (kinds.total() + options.swap * kinds["pairwise"]) * options.repeats
 
 
 def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
@@ -101,12 +101,19 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
             f"{dataset.root}: cannot be judged: it holds labels only, since the copy that it was imported from has no "
             "images or texts to show; report on the runs that `visualjudge bench import --replies` wrote"
         )
-    names = {name: question.id for question in questions for name in question.images}
-    reasons = {name: reason for name in names if (reason := _unusable(dataset, name))}
-    if reasons:
-        name, reason = next(iter(reasons.items()))
-        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        raise DataError(f"{dataset.root}: question {names[name]}: images: {reason}{more}")
+    seen, missing, first = set[int](), 0, ""  # of a name its hash alone is kept: there may be millions
+    for question_id, images in columns(questions, "id", "images"):
+        for name in images:
+            if hash(name) in seen:
+                continue
+            seen.add(hash(name))
+            reason = _unusable(dataset, name)
+            if reason:
+                missing += 1
+                first = first or f"question {question_id}: images: {reason}"
+    if missing:
+        more = f" (and {missing - 1} more)" if missing > 1 else ""
+        raise DataError(f"{dataset.root}: {first}{more}")
 
 
 def _unusable(dataset: Dataset, name: str) -> str | None:
@@ -158,7 +165,7 @@ async def run_judge(
 
         folder.write_manifest(manifest)
         todo = (ask for ask in asks(questions, options) if ask.key not in done)
-        left = total_asks(questions, options) - sum(ask.key in done for ask in asks(questions, options))
+        left = manifest["asked"] - (sum(ask.key in done for ask in asks(questions, options)) if done else 0)
         try:
             progress = await run(
                 todo,

@@ -1,0 +1,193 @@
+"""A dataset's questions as sharded Parquet: typed columns, and what else gives ``questions.json`` back unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from visualjudge.confine import confined_path
+from visualjudge.dataset.json_form import BETWEEN, FIRST
+from visualjudge.dataset.question_wire import TUPLES, question_from_wire, question_to_wire
+from visualjudge.dataset.stored import Stored
+from visualjudge.errors import DataError
+from visualjudge.records import OptionFeatures, Question
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+FOLDER = "questions"
+INDEX = f"{FOLDER}/index.json"
+VERSION = 1
+_BATCH = 256
+_NULLABLE = ("class_of_interest", "ties")
+_TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
+_TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources", "images")
+
+
+@cache
+def schema() -> pa.Schema:
+    """The columns. ``answer`` is text: of a scoring question, its number.
+
+    ``json`` holds a question's bytes in ``questions.json`` where its fields do not give them, ``before`` the bytes that
+    stand before it where these are not a comma and a line break; both are null in what ``build`` writes.
+    """
+    import pyarrow as pa
+
+    text, real, whole = pa.string(), pa.float64(), pa.int64()
+    option = [("severity", real), ("text_chars", whole), ("png_bytes", whole), ("count", whole), ("area", real)]
+    span = pa.list_(whole)
+    spans = [("options", pa.list_(span)), ("original", span), ("final", span)]
+    return pa.schema(
+        [
+            *(pa.field(name, text) for name in _TEXTS),
+            *(pa.field(name, pa.list_(text)) for name in _TEXT_LISTS),
+            pa.field("final_scores", pa.list_(real)),
+            pa.field("features", pa.list_(pa.struct(option))),
+            pa.field("spans", pa.struct(spans)),
+            pa.field("ties", pa.list_(text)),
+            pa.field("json", pa.binary()),
+            pa.field("before", pa.binary()),
+        ]
+    )
+
+
+# ---------------------------------------------------------------- reading
+
+
+class ParquetQuestions(Stored):
+    """The questions of the dataset at ``root``, read a row group at a time.
+
+    Raises
+    ------
+    DataError
+        If the index or a shard cannot be read, or a shard is not the one that the index states.
+    """
+
+    def __init__(self, root: Path) -> None:
+        index = _index(root)
+        self.digest: str = index["questions_sha256"]
+        self.after = bytes.fromhex(index["after"])
+        self.shards = [_shard(root, name, stated) for name, stated in index["shards"].items()]
+        self._plain: bool = index["plain"]
+        self._groups: list[tuple[Path, int]] = []
+        self._first: list[int] = []
+        self._count = 0
+        for path in self.shards:
+            self._note(path)
+        self._last: tuple[int, list[dict[str, Any]]] = (-1, [])
+
+    def _note(self, path: Path) -> None:
+        file = _opened(path)
+        if file.schema_arrow != schema():
+            raise DataError(f"{path}: must have the columns of a dataset's questions; convert the dataset again")
+        for group in range(file.num_row_groups):
+            self._groups.append((path, group))
+            self._first.append(self._count)
+            self._count += file.metadata.row_group(group).num_rows
+
+    def __len__(self) -> int:
+        return self._count
+
+    def at(self, positions: Iterable[int]) -> Iterator[Question]:
+        """The questions at ``positions``."""
+        for k in positions:
+            group = bisect_right(self._first, k) - 1
+            yield question_of(self._rows(group)[k - self._first[group]], k)
+
+    def _rows(self, group: int) -> list[dict[str, Any]]:
+        known, rows = self._last
+        if known != group:
+            path, number = self._groups[group]
+            rows = _opened(path).read_row_group(number).to_pylist()
+            self._last = (group, rows)
+        return rows
+
+    def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """The values of some fields, the other columns left unread."""
+        if not self._plain:
+            yield from super().columns(*names)
+            return
+        stored = list(dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])]))
+        for path in self.shards:
+            for batch in _opened(path).iter_batches(_BATCH, columns=stored):
+                for row in batch.to_pylist():
+                    yield tuple(_value(row, name) for name in names)
+
+    def json(self) -> Iterator[bytes]:
+        """``questions.json``, in parts."""
+        number = 0
+        for path in self.shards:
+            for batch in _opened(path).iter_batches(_BATCH):
+                for row in batch.to_pylist():
+                    yield (BETWEEN if number else FIRST) if row["before"] is None else row["before"]
+                    yield _bytes(row, number)
+                    number += 1
+        yield self.after
+
+
+def json_digest(stored: ParquetQuestions) -> str:
+    """SHA-256 of the ``questions.json`` that the rows give."""
+    digest = hashlib.sha256()
+    for part in stored.json():
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _index(root: Path) -> dict[str, Any]:
+    path = confined_path(root, INDEX)
+    try:
+        index = orjson.loads(path.read_bytes())
+        kinds = {"questions_sha256": str, "after": str, "shards": dict, "plain": bool}
+        if index["version"] != VERSION or not all(isinstance(index[name], kind) for name, kind in kinds.items()):
+            raise ValueError("not an index of this version")
+        bytes.fromhex(index["after"])
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise DataError(f"{path}: must be the index of a dataset in the Parquet form: {error}") from None
+    return index  # type: ignore[no-any-return]
+
+
+def _shard(root: Path, name: str, stated: object) -> Path:
+    path = confined_path(root, f"{FOLDER}/{name}")
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != stated:
+            raise DataError(f"{path}: its SHA-256 is not the one in {INDEX}; convert the dataset again")
+    return path
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: must be a Parquet file: {' '.join(str(error).split())}") from None
+
+
+def question_of(row: dict[str, Any], position: int = 0) -> Question:
+    """The question of a row."""
+    if row["json"] is not None:
+        return question_from_wire(orjson.loads(row["json"]), position)
+    return question_from_wire({**row, "answer": _value(row, "answer")}, position)
+
+
+def _bytes(row: dict[str, Any], position: int) -> bytes:
+    stored: bytes | None = row["json"]
+    return orjson.dumps(question_to_wire(question_of(row, position))) if stored is None else stored
+
+
+def _value(row: dict[str, Any], name: str) -> Any:
+    """A field as :class:`Question` has it."""
+    value = row[name]
+    if name == "answer":
+        return float(value) if row["question_type"] == "scoring" else value
+    if name == "features":
+        return None if value is None else tuple(OptionFeatures(**option) for option in value)
+    return tuple(value) if name in TUPLES or (name in _NULLABLE and value is not None) else value

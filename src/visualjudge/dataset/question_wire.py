@@ -1,0 +1,86 @@
+"""A question as ``questions.json`` has it, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from visualjudge.errors import DataError
+from visualjudge.records import TIES, OptionFeatures, Question, Span, Spans
+
+QUESTIONS = "questions.json"
+_OPTIONAL = ("features", "spans", "ties")
+TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
+"""Fields that are an array in the file and a tuple in the record."""
+
+
+def question_from_wire(raw: Any, position: int = 0) -> Question:
+    """A question as the file has it.
+
+    Raises
+    ------
+    DataError
+        If it is no object, or a field is missing or of the wrong kind.
+    """
+    if not isinstance(raw, dict):
+        raise DataError(f"{QUESTIONS}: question {position + 1}: must be an object")
+    name = raw.get("id", f"question {position + 1}")
+    try:
+        classes = raw["class_of_interest"]
+        features = raw.get("features")
+        return Question(
+            id=str(raw["id"]),
+            task=raw["task"],
+            encoding=raw["encoding"],
+            question_type=raw["question_type"],
+            image_id=raw["image_id"],
+            class_of_interest=None if classes is None else tuple(classes),
+            error_type=raw["error_type"],
+            prompt=raw["prompt"],
+            answer=raw["answer"],
+            features=None if features is None else tuple(OptionFeatures(**option) for option in features),
+            spans=_spans(raw),
+            ties=_ties(raw),
+            **{field: tuple(raw[field]) for field in TUPLES},
+        )
+    except KeyError as error:
+        raise DataError(f"{QUESTIONS}: {name}: {error.args[0]}: the field is missing") from None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{QUESTIONS}: {name}: a field is of the wrong kind: {error}") from None
+
+
+def question_to_wire(question: Question) -> dict[str, Any]:
+    """A question as the file has it; ``features``, ``spans`` and ``ties`` last, and only where there are any."""
+    wire = {item.name: getattr(question, item.name) for item in fields(Question)}
+    return {name: value for name, value in wire.items() if value is not None or name not in _OPTIONAL}
+
+
+def _ties(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
+    stored = raw.get("ties")
+    if not stored:
+        return None
+    if not set(stored) <= set(TIES):
+        raise TypeError(f"ties must be of {', '.join(TIES)}, got {stored}")
+    return tuple(stored)
+
+
+def _spans(raw: Mapping[str, Any]) -> Spans | None:
+    """The stored spans; they must lie in the prompt in order, so that slicing by them cannot lose a character."""
+    stored = raw.get("spans")
+    if stored is None:
+        return None
+    options = tuple(_span(span) for span in stored["options"])
+    original, final = (None if stored.get(name) is None else _span(stored[name]) for name in ("original", "final"))
+    ordered = [*([original] if original else []), *options, *([final] if final else [])]
+    places = [place for span in ordered for place in span]
+    if places != sorted(places) or not all(0 <= place <= len(raw["prompt"]) for place in places):
+        raise TypeError(f"spans must lie in the prompt in order, got {stored}")
+    return Spans(options, original, final)
+
+
+def _span(raw: Any) -> Span:
+    start, end = raw
+    if type(start) is not int or type(end) is not int:
+        raise TypeError(f"a span must be two integers, got {raw!r}")
+    return start, end

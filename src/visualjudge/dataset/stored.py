@@ -1,0 +1,73 @@
+"""Questions that stay on disk: a sequence that reads them again whenever they are looked at, and a choice of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+from visualjudge.records import Question
+
+Positions = Sequence[int]
+"""Places in a sequence of questions: a range, or an ``array("q")`` of eight bytes each."""
+
+
+class Stored(Sequence[Question], ABC):
+    """Questions in their order; iteration takes constant memory."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def at(self, positions: Iterable[int]) -> Iterator[Question]:
+        """The questions at ``positions`` (0 or more), quickest where these ascend."""
+
+    def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """The values of some fields, question by question."""
+        return (tuple(getattr(question, name) for name in names) for question in self)
+
+    def __iter__(self) -> Iterator[Question]:
+        return self.at(range(len(self)))
+
+    @overload
+    def __getitem__(self, index: int) -> Question: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Question]: ...
+    def __getitem__(self, index: int | slice) -> Question | Sequence[Question]:
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return View(self, lambda _: places)
+        return next(self.at((places,)))
+
+
+class View(Stored):
+    """Questions chosen from others, when they are first looked at; only their positions are kept."""
+
+    def __init__(self, source: Sequence[Question], select: Callable[[Sequence[Question]], Positions]) -> None:
+        self._source = source
+        self._select = select
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return self._select(self._source)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def at(self, positions: Iterable[int]) -> Iterator[Question]:
+        """The questions at ``positions`` of the choice."""
+        places = self._positions
+        return at(self._source, (places[k] for k in positions))
+
+
+def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Question]:
+    """The questions at ``positions``, one by one."""
+    return questions.at(positions) if isinstance(questions, Stored) else (questions[k] for k in positions)
+
+
+def columns(questions: Sequence[Question], *names: str) -> Iterator[tuple[Any, ...]]:
+    """The values of some fields, question by question; a stored column is read without the others."""
+    if isinstance(questions, Stored):
+        return questions.columns(*names)
+    return (tuple(getattr(question, name) for name in names) for question in questions)
