@@ -24,6 +24,7 @@ from visualjudge.dataset.folder import load_dataset, selected
 from visualjudge.dataset.stored import Stored
 from visualjudge.dataset.validate import validate
 from visualjudge.errors import DataError, UsageError
+from visualjudge.records import TIES
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +70,13 @@ def _more_fields(questions: list[dict[str, Any]]) -> bytes:
     return b"\xef\xbb\xbf[" + b" ,\t".join(orjson.dumps(q) for q in questions) + b" ] \n\n"
 
 
+def _with_ties(questions: list[dict[str, Any]]) -> bytes:
+    questions[2]["ties"] = list(TIES[:1])
+    return b"[\n" + b",\n".join(orjson.dumps(q) for q in questions) + b"\n]\n"
+
+
 @pytest.mark.usefixtures("small_groups")
-@pytest.mark.parametrize("layout", [None, _indented, _more_fields])
+@pytest.mark.parametrize("layout", [None, _indented, _more_fields, _with_ties])
 def test_a_round_trip_gives_every_byte_back(built: Path, tmp_path: Path, layout: Any) -> None:
     root = tmp_path / "json"
     shutil.copytree(built, root)
@@ -79,6 +85,7 @@ def test_a_round_trip_gives_every_byte_back(built: Path, tmp_path: Path, layout:
     convert(root, tmp_path / "parquet", "parquet")
     assert not (tmp_path / "parquet/questions.json").exists()
     assert len(list((tmp_path / "parquet/questions").glob("part-*.parquet"))) > 2
+    assert load_dataset(tmp_path / "parquet").questions == load_dataset(root).questions
     convert(tmp_path / "parquet", tmp_path / "back", "json")
     assert _tree(tmp_path / "back") == _tree(root)
 
