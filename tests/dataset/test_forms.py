@@ -67,7 +67,7 @@ def _indented(questions: list[dict[str, Any]]) -> bytes:
 def _more_fields(questions: list[dict[str, Any]]) -> bytes:
     questions[3]["note"] = {"by": "somebody", "\u00e9": [1, 2.50]}
     questions[5]["final_scores"] = [int(score) for score in questions[5]["final_scores"]]
-    return b"\xef\xbb\xbf[" + b" ,\t".join(orjson.dumps(q) for q in questions) + b" ] \n\n"
+    return b" [" + b" ,\t".join(orjson.dumps(q) for q in questions) + b" ] \n\n"
 
 
 def _with_ties(questions: list[dict[str, Any]]) -> bytes:
