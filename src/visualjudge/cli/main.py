@@ -37,6 +37,7 @@ COMMANDS = {
     "agreement": "Judge against people, people against people",
     "studio": "Browse datasets and runs, compare predictions, let people judge",
     "view": "Another name of studio",
+    "tune": "The best encoding for a judge, measured on images it was not chosen on",
     "bench": "Published benchmarks as datasets, published replies as runs",
     "audit": "Find what is wrong with a dataset as a benchmark",
     "mmbench": "Multiple choice for the model itself",

@@ -1,0 +1,62 @@
+"""``visualjudge tune``: the best encoding for a judge, with an honest figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from visualjudge.cli.judge import ModeName
+from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked, with_groups
+
+if TYPE_CHECKING:
+    from visualjudge.frontdoor.judging import Asked
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    epilog="Example:\n\nvisualjudge tune DATASET --task keypoint --backend vllm --model Qwen2.5-VL-7B --out tuned"
+)
+@with_groups
+def tune(
+    dataset: Annotated[Path, typer.Argument(help="A folder that `visualjudge build` wrote.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder of the runs and of tuned.json.", show_default=False)],
+    client: ClientOptions,
+    cache: CacheOptions,
+    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated. Default: all.")] = None,
+    budget: Annotated[int, typer.Option(min=4, help="Most calls for each task.")] = 2000,
+    mode: Annotated[ModeName, typer.Option(help="How an answer is asked for.")] = ModeName.text,
+    concurrency: Annotated[int, typer.Option(min=1, help="Most calls in flight at once.")] = 16,
+    seed: Annotated[int, typer.Option(help="Seed of the halves of the images.")] = 42,
+) -> None:
+    """Find the encoding that a judge is most often right with: chosen on half of the images, measured on the others."""
+    from visualjudge.atomic import write_json
+    from visualjudge.dataset.folder import load_dataset, selected
+    from visualjudge.errors import DataError
+    from visualjudge.frontdoor.judging import Baseline
+    from visualjudge.judges.registry import QUESTION_JUDGES
+    from visualjudge.tuning import tune as find
+
+    config = client.config()
+
+    def ask() -> Asked:
+        if client.backend in QUESTION_JUDGES:
+            return Baseline(config["model_name"], backend=client.backend)
+        return open_asked(config, cache, concurrency)
+
+    read = selected(load_dataset(dataset), task)
+    found, failed = [], 0
+    for name in dict.fromkeys(question.task for question in read):
+        try:
+            done = find(read, name, ask, out / name, budget=budget, mode=mode.value, seed=seed)
+        except DataError as error:  # one task without enough images leaves the others their answer
+            typer.echo(f"visualjudge: {error}", err=True)
+            failed += 1
+            continue
+        typer.echo(done.answer)
+        found.append(done.json())
+    write_json(out / "tuned.json", {"tasks": found})
+    if failed:
+        raise typer.Exit(1)

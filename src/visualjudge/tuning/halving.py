@@ -1,0 +1,210 @@
+"""The best encoding of a task for one judge, under a budget of calls.
+
+Successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016): every round gives the encodings that are
+left the same further pairs and keeps the better half. It sees half of the images; what the winner is worth, and whether
+it is better than the first encoding of the catalogue, is measured on the other half, where nothing was chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from visualjudge.analysis.cells import image_sums, share_of
+from visualjudge.analysis.comparisons import paired
+from visualjudge.analysis.figures import Comparison, Share
+from visualjudge.dataset.folder import Dataset
+from visualjudge.encoding import encodings
+from visualjudge.errors import DataError
+from visualjudge.frontdoor.judging import Asked, judge
+from visualjudge.judges.question import Mode
+from visualjudge.records import Question
+from visualjudge.seeding import rng_for
+from visualjudge.tasks import TASKS
+
+LEVEL = 0.05
+FEWEST_IMAGES = 4
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The outcome of one task. ``accuracy`` and ``gain`` are from images on which nothing was chosen."""
+
+    task: str
+    chosen: str
+    baseline: str
+    accuracy: Share
+    gain: Comparison | None
+    """The winner less the baseline on the same pairs; None where they are one."""
+    rounds: tuple[tuple[str, ...], ...]
+    """The encodings that entered each round."""
+    calls: int
+
+    @property
+    def better(self) -> bool:
+        """Whether a gain is shown: above 0, p < 5 %."""
+        found = self.gain
+        return found is not None and (found.gap.value or 0) > 0 and found.p is not None and found.p < LEVEL
+
+    @property
+    def answer(self) -> str:
+        """One sentence."""
+        value, images = self.accuracy.value or 0.0, self.accuracy.images
+        told = f"{self.task}: {self.chosen}: {value:.1%} right on {images} other images"
+        if self.better and self.gain is not None:
+            points = 100 * (self.gain.gap.value or 0)
+            return f"{told}, {points:+.1f} points against {self.baseline} (p {self.gain.p:.2g})"
+        return f"{told}; no gain over {self.baseline} is shown"
+
+    def json(self) -> dict[str, Any]:
+        """As one object."""
+        return {"better": self.better, "answer": self.answer, **asdict(self)}
+
+
+@dataclass
+class _Table:
+    """What one judge said of one task: pairs × encodings, asked as far as needed."""
+
+    dataset: Dataset
+    ask: Callable[[], Asked]
+    out: Path
+    mode: Mode
+    questions: dict[str, dict[tuple[str, ...], Question]]
+    calls: int = 0
+    right: dict[tuple[str, tuple[str, ...]], bool] = field(default_factory=dict)
+
+    def put(self, encoding: str, pairs: Sequence[tuple[str, ...]]) -> None:
+        """Ask these pairs in one encoding; those that were asked are not asked again."""
+        new = [pair for pair in pairs if (encoding, pair) not in self.right]
+        if not new:
+            return
+        asked = [self.questions[encoding][pair] for pair in new]
+        view = replace(self.dataset, questions=asked)
+        run = judge(view, self.ask(), self.out / encoding, progress=False, resume=True, mode=self.mode)
+        for pair, question in zip(new, asked, strict=True):
+            verdict = run.verdicts.get((question.id, "AB", 0))
+            self.right[encoding, pair] = verdict is not None and verdict.value == question.answer
+        self.calls += len(new)
+
+    def share(self, encoding: str, pairs: Sequence[tuple[str, ...]]) -> float:
+        """The share right of these pairs."""
+        return sum(self.right[encoding, pair] for pair in pairs) / max(1, len(pairs))
+
+
+def tune(
+    dataset: Dataset,
+    task: str,
+    ask: Callable[[], Asked],
+    out: str | Path,
+    *,
+    budget: int = 2000,
+    mode: Mode = "text",
+    seed: int = 42,
+) -> Tuned:
+    """Find the encoding of ``task`` that a judge is most often right with.
+
+    Parameters
+    ----------
+    ask
+        Gives what is asked, anew for each run (a run closes its client).
+    out
+        Folder of the runs, one an encoding.
+    budget
+        Calls in all; half go to the choice.
+    seed
+        Of the halves of the images and the order of the pairs.
+
+    Raises
+    ------
+    DataError
+        If the task has no two encodings with the same pairs, or too few images or calls.
+    """
+    table = _Table(dataset, ask, Path(out), mode, _by_encoding(dataset, task))
+    names = list(table.questions)
+    pairs = sorted(set.intersection(*(set(found) for found in table.questions.values()))) if names else []
+    learn, test = _halves(table.questions, pairs, seed)
+    if len(names) < 2 or not learn or not test:
+        wanted = f"two encodings that ask the same pairs of at least {FEWEST_IMAGES} images"
+        raise DataError(f"{dataset.root}: {task}: must have {wanted}")
+    rounds = _choose(table, names, learn, budget // 2)
+    chosen, baseline = rounds[-1][0], names[0]
+    finals = list(dict.fromkeys([chosen, baseline]))
+    held = test[: max(1, (budget - table.calls) // len(finals))]
+    for name in finals:
+        table.put(name, held)
+    return _measured(table, task, chosen, baseline, held, tuple(rounds))
+
+
+def _by_encoding(dataset: Dataset, task: str) -> dict[str, dict[tuple[str, ...], Question]]:
+    """The pairs of each encoding, in the order of the catalogue."""
+    found: dict[str, dict[tuple[str, ...], Question]] = defaultdict(dict)
+    for question in dataset:
+        if question.task == task and question.question_type == "pairwise":
+            found[question.encoding][tuple(sorted(question.annotation_ids))] = question
+    order = [row.stem for row in encodings(task)] if task in TASKS else []
+    return {name: found[name] for name in sorted(found, key=lambda name: order.index(name) if name in order else 99)}
+
+
+def _halves(
+    questions: dict[str, dict[tuple[str, ...], Question]], pairs: Sequence[tuple[str, ...]], seed: int
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """The pairs of each half of the images, in an order of their own."""
+    first = next(iter(questions.values()), {})
+    image = {pair: first[pair].image_id for pair in pairs}
+    names = sorted(set(image.values()))
+    if len(names) < FEWEST_IMAGES:
+        return [], []
+    rng = rng_for(seed, "tune", len(names))
+    half = {names[k] for k in rng.permutation(len(names))[: len(names) // 2]}
+    order = [pairs[k] for k in rng.permutation(len(pairs))]
+    return [p for p in order if image[p] in half], [p for p in order if image[p] not in half]
+
+
+def _choose(
+    table: _Table, names: Sequence[str], learn: Sequence[tuple[str, ...]], budget: int
+) -> list[tuple[str, ...]]:
+    """The encodings of each round; the last holds the winner alone. Equal ones keep the catalogue's order."""
+    left, rounds, depth = list(names), [tuple(names)], 0
+    count = math.ceil(math.log2(len(names)))
+    each = budget // count
+    if each < len(names):
+        least = 2 * count * len(names)
+        raise DataError(f"--budget must be at least {least} for {len(names)} encodings, got {2 * budget}")
+    while len(left) > 1:
+        depth = min(len(learn), depth + each // len(left))
+        for name in left:
+            table.put(name, learn[:depth])
+        ranked = sorted(left, key=lambda name: -table.share(name, learn[:depth]))
+        kept = set(ranked[: max(1, math.ceil(len(left) / 2))])
+        left = [name for name in left if name in kept] if len(kept) > 1 else ranked[:1]
+        rounds.append(tuple(left))
+    return rounds
+
+
+def _measured(
+    table: _Table,
+    task: str,
+    chosen: str,
+    baseline: str,
+    held: Sequence[tuple[str, ...]],
+    rounds: tuple[tuple[str, ...], ...],
+) -> Tuned:
+    image = [table.questions[chosen][pair].image_id for pair in held]
+    codes = {name: k for k, name in enumerate(dict.fromkeys(image))}
+    frame = pl.DataFrame(
+        {
+            "id": [" ".join(pair) for pair in held],
+            "cluster": [codes[name] for name in image],
+            "right": [table.right[chosen, pair] for pair in held],
+            "right_b": [table.right[baseline, pair] for pair in held],
+        }
+    )
+    sums = image_sums(frame, [], {"top": pl.col("right"), "n": pl.col("right").is_not_null()})
+    gain = None if chosen == baseline else paired(frame, (chosen, baseline), 0.05)
+    return Tuned(task, chosen, baseline, share_of(sums.shares("top", "n")), gain, rounds, table.calls)
