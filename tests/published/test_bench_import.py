@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random  # noqa: TID251 - the authors draw from it
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.swap import swapped
 from visualjudge.published.importing import Imported, import_benchmark
 from visualjudge.raster.images import write_png
-from visualjudge.runs.judging import check_pictures
+from visualjudge.runs.judging import check_images
 
 GENAI = [
     ("leftvote", "Model A is better: [[A>B]]", "[[A>B]]", True),
@@ -93,7 +94,7 @@ def test_a_set_of_labels_alone_cannot_be_judged(tmp_path: Path) -> None:
     imported(tmp_path, "genai-bench", genai(tmp_path / "copy"))
     dataset = load_dataset(tmp_path / "out" / "set")
     with pytest.raises(DataError, match="holds labels only"):
-        check_pictures(dataset, dataset.questions)
+        check_images(dataset, dataset.questions)
 
 
 def test_judgebench_nets_both_orders_and_turns_the_second_back(tmp_path: Path) -> None:
@@ -211,3 +212,25 @@ def test_unknown_judges_and_taken_folders_are_refused(tmp_path: Path) -> None:
     imported(tmp_path, "genai-bench", copy)
     with pytest.raises(UsageError, match="exists already"):
         imported(tmp_path, "genai-bench", copy)
+
+
+def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(tmp_path: Path) -> None:
+    rows = [
+        {"ID": f"{'PAIRS' if k % 2 else 'toxic'}{k}", "Category": "safety", "Image": f"{k}.png", "Text": "Is it safe?"}
+        | {"Output1": "yes", "Output2": "no", "Better": "Output1" if k % 3 else "Output2"}
+        for k in range(40)
+    ]
+    said = ["no verdict" if k % 2 else "so [[A]]" for k in range(40)]
+    outputs = [
+        {"ID": row["ID"], "Label": "A" if row["Better"] == "Output1" else "B", "Meta": row, "output": text}
+        for row, text in zip(rows, said, strict=True)
+    ]
+    write(tmp_path / "copy" / "outputs" / "gpt.jsonl", outputs)
+    done = imported(tmp_path, "multimodal-rewardbench", tmp_path / "copy", "gpt")
+    coin = random.Random(123)
+    chosen = ["A" if "[[A]]" in text or coin.random() < 0.5 else "B" for text in said]
+    hits = [choice == row["Label"] for choice, row in zip(chosen, outputs, strict=True)]
+    found = scores(done.runs[0][0])[0]
+    assert found["multimodal-rewardbench"] == round(100 * sum(hits) / 40, 1)
+    assert found["multimodal-rewardbench/safety/bias"] == round(100 * sum(hits[1::2]) / 20, 1)
+    assert done.labels_only

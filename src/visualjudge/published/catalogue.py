@@ -11,6 +11,7 @@ BENCHMARKS: Registry[str, Benchmark] = Registry(
         "genai-bench": "visualjudge.published.genai_bench:ROW",
         "judgebench": "visualjudge.published.judgebench:ROW",
         "mmrb2": "visualjudge.published.mmrb2:ROW",
+        "multimodal-rewardbench": "visualjudge.published.multimodal_rewardbench:ROW",
         "vl-rewardbench": "visualjudge.published.vl_rewardbench:ROW",
     },
 )

@@ -1,0 +1,100 @@
+"""Multimodal RewardBench (Yasunaga et al. 2025, facebookresearch/multimodal_rewardbench): answers about images.
+
+``FOLDER/[data/]all_data.json``: ``ID, Category, Image, Text, Output1, Output2, Better`` ("Output1" or "Output2");
+images in the folder of that file, else the set is labels only. Replies: ``FOLDER/outputs/MODEL.jsonl`` with ``Meta``
+(the row), ``Label`` and ``output``. Its score looks for ``[[A]]``, then ``[[B]]``, and tosses a coin (Python's
+generator, seed 123) for a reply with neither; the same coins fall here, file by file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.errors import DataError
+from visualjudge.published.files import field, one_of, records
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
+
+BETTER = {"Output1": "A", "Output2": "B"}
+LABELS = {"A": "A", "B": "B"}
+SPLIT = {
+    "safety": ("pairs", "safety/bias", "safety/toxicity"),
+    "reasoning": ("math", "reasoning/math", "reasoning/coding"),
+}
+
+
+def read(folder: Path) -> Copy:
+    """The pairs of ``all_data.json``, or of the replies where that is all the copy holds."""
+    outputs = {path.stem: path for path in sorted((folder / "outputs").glob("*.jsonl"))}
+    home = folder / "data" if (folder / "data" / "all_data.json").is_file() else folder
+    path = home / "all_data.json"
+    if path.is_file():
+        rows = records(path)
+    elif outputs:
+        path = next(iter(outputs.values()))
+        rows = [field(row, "Meta", path, number) for number, row in enumerate(records(path), 1)]
+    else:
+        raise DataError(f"{folder}: must hold data/all_data.json or outputs/MODEL.jsonl, found neither")
+    images = [_image(home, row) for row in rows]
+    labels_only = any(image is None for image in images)
+    items = tuple(
+        _item(row, None if labels_only else image, path, number)
+        for number, (row, image) in enumerate(zip(rows, images, strict=True), 1)
+    )
+    return Copy(items, labels_only, {model: partial(_replies, place) for model, place in outputs.items()})
+
+
+def _image(home: Path, row: dict[str, Any]) -> Path | None:
+    path = (home / str(row.get("Image"))).resolve()
+    return path if path.is_relative_to(home.resolve()) and path.is_file() else None
+
+
+def _item(row: dict[str, Any], image: Path | None, path: Path, number: int) -> Item:
+    key = str(field(row, "ID", path, number))
+    options = Option(str(row.get("Output1") or "")), Option(str(row.get("Output2") or ""))
+    answer = one_of(row, "Better", path, number, BETTER)
+    cluster = str(row.get("Image") or key)
+    return Item(key, _part(key, row), cluster, str(row.get("Text") or ""), options, answer, image=image)
+
+
+def _part(key: str, row: dict[str, Any]) -> str:
+    """The category, two of which are split by the ID, as the authors' code splits them."""
+    category = str(row.get("Category"))
+    if category not in SPLIT:
+        return category
+    start, yes, no = SPLIT[category]
+    return yes if key.lower().startswith(start) else no
+
+
+def _replies(path: Path) -> Iterator[PublishedReply]:
+    bits = np.random.MT19937()
+    bits._legacy_seeding([123])  # as Python's random.seed(123)
+    coin = np.random.Generator(bits)
+    for number, row in enumerate(records(path), 1):
+        text = str(field(row, "output", path, number))
+        said = next((letter for letter in "AB" if f"[[{letter}]]" in text), None)
+        value = said or ("A" if coin.random() < 0.5 else "B")
+        right = value == one_of(row, "Label", path, number, LABELS)
+        yield PublishedReply(str(field(row, "ID", path, number)), "AB", said or "Failed", text, right)
+
+
+def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
+    by_part = tuple(Score(f"multimodal-rewardbench/{part}", "exact", (part,), digits=1) for part in parts)
+    return (Score("multimodal-rewardbench", "exact", digits=1), *by_part)
+
+
+ROW = Benchmark(
+    "multimodal-rewardbench",
+    "Multimodal RewardBench: answers about images; correctness, preference, knowledge, reasoning, safety, VQA",
+    "CC BY-NC 4.0",
+    "evaluation only",
+    "https://github.com/facebookresearch/multimodal_rewardbench",
+    read,
+    _scores,
+    "data/all_data.json with its images, outputs/MODEL.jsonl for replies",
+)
