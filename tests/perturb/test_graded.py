@@ -157,3 +157,15 @@ def test_every_severity_of_a_swap_lowers_the_score() -> None:
     """Exchanging all keypoints of two people would make both right again."""
     group = graded("keypoint", "swap", People((standing(40), standing(160))), SCENE, seed=1, key=0)
     assert group[-1].severity == 1
+
+
+@pytest.mark.parametrize("error_type", error_types("semantic_segmentation"))
+def test_the_order_of_segments_does_not_tell_the_truth_from_its_errors(error_type: str) -> None:
+    truth = Masks(SIZE, (Instance("dog", mask_from_array(~DISCS[0])), Instance("cat", mask_from_array(DISCS[0]))))
+    group = graded("semantic_segmentation", error_type, truth, SCENE, seed=0, key="k", with_truth=True)
+    for item in group:
+        assert isinstance(item.prediction, Masks)
+        shown = [part.label for part in item.prediction.items]
+        assert shown == sorted(shown), item.severity
+    assert group[0].severity == 0
+    assert group[0].final_score == 10

@@ -16,6 +16,7 @@ from visualjudge.skeleton import MIRRORED
 from visualjudge.tasks import task_named
 
 Applies = Callable[[Any, Scene], bool]
+Clean = Callable[[Any], Prediction]
 
 
 def always(_truth: Any, _scene: Scene) -> bool:
@@ -23,18 +24,26 @@ def always(_truth: Any, _scene: Scene) -> bool:
     return True
 
 
+def unchanged(truth: Any) -> Prediction:
+    """The truth itself."""
+    found: Prediction = truth
+    return found
+
+
 @dataclass(frozen=True)
 class ErrorType:
     """One type of error of one prediction type: the function that makes it, and when it can be made.
 
     ``perturb`` takes (truth, severity in (0, 1], scene, generator) and returns a prediction; ``applies`` takes (truth,
-    scene).
+    scene); ``clean`` takes the truth and returns it written as ``perturb`` writes, so that the order of its parts does
+    not tell it from a prediction with an error.
     """
 
     type: str
     name: str
     perturb: Perturbation
     applies: Applies = always
+    clean: Clean = unchanged
 
 
 def _something(truth: Any, _scene: Scene) -> bool:
@@ -74,10 +83,10 @@ _ROWS = (
     ErrorType("instance", "background", masks.background, _something),
     ErrorType("instance", "missed", masks.missed, _something),
     ErrorType("instance", "boundary", masks.boundary, _something),
-    ErrorType("semantic", "classification", masks.semantic_classification, _two_labels),
-    ErrorType("semantic", "boundary", masks.semantic_boundary, _two_labels),
-    ErrorType("semantic", "missed", masks.semantic_missed, _something),
-    ErrorType("semantic", "background", masks.semantic_background, _two_labels),
+    ErrorType("semantic", "classification", masks.semantic_classification, _two_labels, masks.semantic_clean),
+    ErrorType("semantic", "boundary", masks.semantic_boundary, _two_labels, masks.semantic_clean),
+    ErrorType("semantic", "missed", masks.semantic_missed, _something, masks.semantic_clean),
+    ErrorType("semantic", "background", masks.semantic_background, _two_labels, masks.semantic_clean),
     ErrorType("referring", "wrong_instance", masks.wrong_instance, _another_object),
     ErrorType("referring", "boundary", masks.boundary, _something),
     ErrorType("referring", "localization", masks.localization, _something),
@@ -108,6 +117,11 @@ def error_types(task: str) -> tuple[str, ...]:
 def applies(task: str, error_type: str, truth: Prediction, scene: Scene) -> bool:
     """Whether the error can be made: two people for a swap, two labels for a wrong one, and so on."""
     return _row(task, error_type).applies(truth, scene)
+
+
+def clean(task: str, error_type: str, truth: Prediction) -> Prediction:
+    """The truth as the group of an error type shows it at severity 0."""
+    return _row(task, error_type).clean(truth)
 
 
 def perturbed(

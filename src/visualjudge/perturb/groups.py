@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from visualjudge.metrics import score
-from visualjudge.perturb.catalogue import applies, perturbed
+from visualjudge.perturb.catalogue import applies, clean, perturbed
 from visualjudge.perturb.levels import Scene
 from visualjudge.predictions import Prediction
 from visualjudge.seeding import Key
@@ -55,7 +55,8 @@ def graded(
         return []
     kept: list[Graded] = []
     if with_truth:
-        kept.append(Graded(error_type, 0.0, start, score(task, start, truth, **options)))
+        right = clean(task, error_type, start)
+        kept.append(Graded(error_type, 0.0, right, score(task, right, truth, **options)))
     for severity, prediction in perturbed(task, error_type, start, scene, seed=seed, key=key):
         value = score(task, prediction, truth, **options)
         if not kept or value < kept[-1].final_score:

@@ -71,6 +71,11 @@ def boundary(truth: Masks, severity: float, _scene: Scene, rng: np.random.Genera
 # ---------------------------------------------------------------- semantic: every pixel has one class
 
 
+def semantic_clean(truth: Masks) -> Masks:
+    """The truth with its segments in the order of the predictions with errors: by label."""
+    return _merged(truth, list(truth.items))
+
+
 def semantic_classification(truth: Masks, severity: float, scene: Scene, rng: np.random.Generator) -> Masks:
     """A growing part of every segment bears another label of the data set."""
     out = list(truth.items)
