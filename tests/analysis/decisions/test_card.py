@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -194,3 +195,26 @@ def test_one_favoured_source_does_not_make_others_look_disfavoured() -> None:
     assert main is not None
     flagged = [n for n, f in zip(main.names, main.found.favours, strict=True) if f.p is not None and f.p < 0.05]
     assert flagged == ["model 6"]
+
+
+def test_a_source_on_few_images_is_not_said_to_be_favoured() -> None:
+    rng = np.random.default_rng(0)
+    image = np.concatenate([np.repeat(np.arange(40), 3), [0, 1]])
+    source = np.concatenate([np.tile(np.arange(3), 40), [3, 3]])
+    truth = rng.uniform(2, 6, image.size)
+    judged = truth + rng.normal(0, 0.3, image.size)
+    judged[-2:] = truth[-2:] + np.array([1.0, 1.01])  # two images that agree by luck
+    favours = system_agreement(image_sums(judged, truth, source, image, 4)).favours
+    assert favours[3].value == pytest.approx(1.005)
+    assert (favours[3].interval, favours[3].p) == (None, None)
+    assert favours[0].interval is not None and favours[0].p is not None
+
+
+def test_skill_is_shown_by_all_pairs_where_a_task_has_one_image() -> None:
+    questions = World.of(80, 4, gap=0.8).pair_questions()
+    other = replace(questions[0], id="alone", task="keypoint", image_id="alone")
+    asked = [*questions, other]
+    card = card_of(analyse_study(study_of(asked, {"judge": choices_of(asked, 0.97, swap=True)})))
+    lines = {line.name: line for line in card.judges[0].checks}
+    assert lines["macro_accuracy"].interval is None
+    assert lines["lean"].state == "pass" and lines["order_of_sources"].state == "pass"

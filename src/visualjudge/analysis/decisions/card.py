@@ -187,7 +187,9 @@ def _order(found: System) -> Evidence:
 def better_than_chance(result: JudgeResult) -> bool:
     """Whether the first kind that was asked (pairwise, ranking, scoring) shows skill at 99.9 %."""
     if result.pairwise.questions:
-        return _surely_above(result.pairwise.macro.value, _closed(result.pairwise.macro.interval), 0.5)
+        macro, micro = result.pairwise.macro, result.pairwise.accuracy.share
+        shown = macro if _closed(macro.interval) else micro  # tasks of one image: over all of them, by image
+        return _surely_above(shown.value, _closed(shown.interval), 0.5)
     for tau in (result.ranking.tau, result.scoring.within):
         if tau.value is not None:
             ends = _closed(tau.interval)

@@ -249,20 +249,23 @@ def _measured(draws: FloatArray, images: int, floor: float) -> Measured:
 
 
 def _favours(sums: Sums) -> tuple[Favour, ...]:
+    """Of each system, from the images that show it: a system on too few of them has no interval and no ``p``."""
     gap = (sums.judged - sums.fair).sum(0) / sums.count.sum(0)
-    images = sums.count.shape[0]
-    influence = _influence(sums.judged - sums.fair, sums.count, gap)
-    error = np.sqrt((influence**2).sum(0) * images / (images - 1))
-    known = error > 1e-12
-    p = np.where(known, 2 * stats.t.sf(np.abs(gap) / np.where(known, error, 1), images - 1), 1.0)
-    reach = float(stats.t.isf(0.025, images - 1)) * error
-    adjusted = _holm(p)
+    images = (sums.count > 0).sum(0)
     enough = images >= LEAST_IMAGES
+    free = np.where(enough, images - 1, 1)
+    influence = _influence(sums.judged - sums.fair, sums.count, gap)
+    error = np.sqrt((influence**2).sum(0) * (free + 1) / free)
+    known = enough & (error > 1e-12)
+    p = np.where(known, 2 * stats.t.sf(np.abs(gap) / np.where(known, error, 1), free), 1.0)
+    reach = stats.t.isf(0.025, free) * error
+    adjusted = np.ones(gap.size)
+    adjusted[enough] = _holm(p[enough])
     return tuple(
         Favour(
             float(gap[s]),
-            (float(gap[s] - reach[s]), float(gap[s] + reach[s])) if known[s] and enough else None,
-            float(adjusted[s]) if enough else None,
+            (float(gap[s] - reach[s]), float(gap[s] + reach[s])) if known[s] else None,
+            float(adjusted[s]) if enough[s] else None,
         )
         for s in range(gap.size)
     )
@@ -285,8 +288,8 @@ def _smallest_gap(judged: FloatArray, true: FloatArray) -> float | None:
 
 def contrast(sums: Sums) -> Favour | None:
     """How much more the judge favours the second of two systems than the first."""
-    images = sums.count.shape[0]
-    if images < LEAST_IMAGES or (sums.count.sum(0) == 0).any():
+    images = int((sums.count > 0).sum(0).min(initial=sums.count.shape[0]))
+    if images < LEAST_IMAGES:
         return None
     gap = (sums.judged - sums.fair).sum(0) / sums.count.sum(0)
     influence = _influence(sums.judged - sums.fair, sums.count, gap)
