@@ -18,7 +18,7 @@ from visualjudge.errors import UsageError
 from visualjudge.predictions import Detections
 from visualjudge.tasks import TASKS, task_named
 
-LANES = vj.Task("lane_detection", "lane detection", "detection", classed=True)
+LANES = vj.Task("lane_marking", "lane marking", "detection", classed=True)
 BOX = {"detections": [{"label": "lane", "bbox": [1, 1, 5, 5]}]}
 
 BROKEN = """
@@ -58,7 +58,7 @@ def test_a_task_of_a_known_type_is_one_row(lanes: vj.Task) -> None:
 
 
 def test_a_name_is_registered_once(lanes: vj.Task) -> None:
-    with pytest.raises(UsageError, match="task lane_detection is already registered"):
+    with pytest.raises(UsageError, match="task lane_marking is already registered"):
         vj.register_task(lanes)
     with pytest.raises(UsageError, match="metric detection f1 is already registered"):
         vj.register_metric("detection", "f1", always_half)

@@ -48,12 +48,19 @@ def test_mask_is_kept_as_the_crop_to_its_box() -> None:
     assert mask.xyxy == (7, 3, 11, 5)
 
 
-def test_png_mask_is_where_it_is_above_zero(tmp_path: Path) -> None:
+@pytest.mark.parametrize("white", [1, 255])
+def test_png_mask_of_two_values_is_where_it_is_the_higher(tmp_path: Path, white: int) -> None:
     values = np.zeros((4, 5), dtype=np.uint8)
-    values[1, 2] = 1
-    values[2, 2] = 255
+    values[1:3, 2] = white
     Image.fromarray(values).save(tmp_path / "m.png")
     assert np.array_equal(mask_from_wire("m.png", root=tmp_path).dense(), values > 0)
+
+
+def test_mask_of_more_values_is_cut_at_half_of_the_range(tmp_path: Path) -> None:
+    values = np.zeros((4, 5), dtype=np.uint8)
+    values[1, 2], values[2, 2] = 1, 255
+    Image.fromarray(values).save(tmp_path / "m.png")
+    assert np.array_equal(mask_from_wire("m.png", root=tmp_path).dense(), values > 127)
 
 
 def test_polygon_covers_what_pycocotools_covers() -> None:
