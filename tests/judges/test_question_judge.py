@@ -212,3 +212,16 @@ def test_auto_asks_for_a_schema_with_the_reasons_before_the_answer(root: Path) -
     assert schema is not None
     assert list(schema["properties"]) == ["reasoning", "answer"]
     assert (verdict.value, verdict.extra["rule"]) == ("B", "JSON")
+
+
+def test_ties_are_allowed_in_prompt_schema_and_reading_where_asked_for(root: Path) -> None:
+    client = ScriptedClient(['{"reasoning": "Alike.", "answer": "tie"}', "7"])
+    judge = QuestionJudge(client, root, mode="json", ties=True)
+    verdict = ask(judge, Ask(question(), "BA"))
+    assert (verdict.value, verdict.status) == ("tie", "ok")
+    last = client.requests[0].parts[-1]
+    assert isinstance(last, TextPart)
+    assert last.text.endswith("answer Both bad instead.")
+    assert client.requests[0].schema["properties"]["answer"]["enum"] == ["A", "B", "tie", "both_bad"]
+    assert judge.describe()["parameters"]["ties"] is True
+    assert ask(QuestionJudge(ScriptedClient(["It's a tie."]), root), Ask(question())).cause == "tie"

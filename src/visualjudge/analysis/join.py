@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from visualjudge.dataset.stored import columns
-from visualjudge.records import Question, Verdict
+from visualjudge.records import TIES, Question, Verdict
 from visualjudge.runs.tokens import token_counts
 
 LETTERS = "ABCDE"
@@ -198,7 +198,9 @@ def _cause() -> pl.Expr:
     """Why a reply failed: its status, and the cause inside it where the journal names one."""
     named = pl.format("{}: {}", "status", "said_cause")
     stated = pl.when(pl.col("said_cause").is_null()).then(pl.col("status")).otherwise(named)
-    reason = pl.when(pl.col("status") == "ok").then(pl.lit(UNFIT)).otherwise(stated)
+    tie = (pl.col("status") == "ok") & (pl.col("kind") == "pairwise") & pl.col("text").is_in(TIES)
+    unfit = pl.when(tie).then(pl.col("text")).otherwise(pl.lit(UNFIT))
+    reason = pl.when(pl.col("status") == "ok").then(unfit).otherwise(stated)
     return pl.when(~pl.col("parsed")).then(reason)
 
 

@@ -74,6 +74,9 @@ def judge(
     ] = ModeName.auto,
     seed: Annotated[int | None, typer.Option(help="Sent to the server; seeds the baselines.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often to ask again where a reply cannot be read.")] = 0,
+    ties: Annotated[
+        bool, typer.Option("--ties", help="Allow the answers tie and both_bad to pairwise questions.")
+    ] = False,
     name: Annotated[str | None, typer.Option(help="The judge's name in reports; default: the model.")] = None,
     panel: Annotated[
         list[Path] | None, typer.Option(help="A finished run; give several: the majority's verdicts, no calls.")
@@ -103,6 +106,7 @@ def judge(
         "mode": mode.value,
         "retries": retries,
         "seed": seed,
+        "ties": ties,
         "name": name,
         "limits": limits,
         "prices": budget.prices,

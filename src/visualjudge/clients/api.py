@@ -72,7 +72,9 @@ class ApiClient(RemoteClient):
         largest_reply: int = LARGEST_BODY,
         follow_redirects: bool = False,
     ) -> None:
-        url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        url = (
+            (base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).rstrip("/").removesuffix("/chat/completions")
+        )
         where = "base_url, --base-url" if base_url else "OPENAI_BASE_URL"
         key = self._secret(api_key, url)
         server = Server(url, where, key, headers, float(timeout), largest_reply, follow_redirects)

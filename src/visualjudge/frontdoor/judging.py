@@ -97,6 +97,7 @@ class JudgeOptions(TypedDict, total=False):
     accept_changes: bool
     mode: Mode
     retries: int
+    ties: bool
     seed: int | None
     name: str | None
     limits: Limits | None
@@ -165,6 +166,7 @@ async def judge_async(
     accept_changes: bool = False,
     mode: Mode = "auto",
     retries: int = 0,
+    ties: bool = False,
     seed: int | None = None,
     name: str | None = None,
     limits: Limits | None = None,
@@ -193,6 +195,8 @@ async def judge_async(
         it, else as the prompt stands), ``"text"`` (as the prompt stands), ``"json"``, ``"logprobs"``.
     retries
         How often an unreadable reply is asked for again.
+    ties
+        Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis counts them apart.
     seed
         Sent to the server.
     name
@@ -212,20 +216,22 @@ async def judge_async(
     read = read if choice is None else read.choose(choice)
     check_images(read, read.questions[:limit])
     options = Options(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
-    chosen = judge_of(asked, read.root, mode, retries, seed)
+    chosen = judge_of(asked, read.root, mode, retries, seed, ties)
     budget = Budget(limits, prices)
     report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop)
     return Run(out, read, report)
 
 
-def judge_of(asked: Asked, root: Path, mode: Mode = "auto", retries: int = 0, seed: int | None = None) -> Judge:
+def judge_of(
+    asked: Asked, root: Path, mode: Mode = "auto", retries: int = 0, seed: int | None = None, ties: bool = False
+) -> Judge:
     """The judge that asks ``asked`` the questions of the dataset at ``root``."""
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)
         return make(asked.model, root, seed=asked.seed if seed is None else seed)  # type: ignore[no-any-return]
     if callable(asked):
         return asked
-    return QuestionJudge(asked, root, mode, retries, seed)
+    return QuestionJudge(asked, root, mode, retries, seed, ties)
 
 
 def wait(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:

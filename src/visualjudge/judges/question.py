@@ -20,13 +20,14 @@ from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded import NotRead, read_bounded
 from visualjudge.judges.swap import swapped
 from visualjudge.judges.trial import SchemaTrial
-from visualjudge.records import FAILED, Question, Verdict
+from visualjudge.records import FAILED, TIES, Question, Verdict
 from visualjudge.replies import Reading, read_reply
 from visualjudge.replies.logprobs import expected_score, probability_of_a
 
 Mode = Literal["text", "auto", "json", "logprobs"]
 LETTERS = "ABCDE"
 TOP_LOGPROBS = 20
+TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
 _WORTH_REPEATING = frozenset({"unparseable"})
 
 
@@ -113,6 +114,8 @@ class QuestionJudge:
     mode: Mode = "text"
     retries: int = 0
     seed: int | None = None
+    ties: bool = False
+    """Whether a tie, and that both are bad, are answers to every pairwise question; its prompt then says so."""
     images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
     trial: SchemaTrial = field(default_factory=SchemaTrial)
@@ -148,6 +151,9 @@ class QuestionJudge:
 
     async def __call__(self, ask: Ask) -> Judged:
         """The verdict on one ask; whatever goes wrong with it is a verdict too."""
+        if self.ties and ask.question.question_type == "pairwise" and not ask.question.ties:
+            prompt = ask.question.prompt + TIE_ALLOWED
+            ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
         if self.mode != "auto":
             return await self._judged(ask)
         async with self.trial.turn():
@@ -222,7 +228,8 @@ class QuestionJudge:
 
     def describe(self) -> Mapping[str, Any]:
         """Backend, model, base URL and parameters, without secrets."""
-        how = {"mode": self.mode, "retries": self.retries, "seed": self.seed}
+        how: dict[str, Any] = {"mode": self.mode, "retries": self.retries, "seed": self.seed}
+        how |= {"ties": True} if self.ties else {}
         identity = self.client.identity.as_dict()
         return {**identity, "parameters": {**identity["parameters"], **how}}
 

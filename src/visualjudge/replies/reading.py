@@ -95,6 +95,8 @@ def read_reply(
         return Reading(FAILED, "refusal", "declined")
     said = without_echo(without_thoughts(text))
     found = _marked(said, question_type, n_options) or _stated(plain(said), question_type, n_options, 0)
+    if ties and found.cause == "tie":
+        found = _prose_tie(said) or found
     if found.status == "ok" and found.value in (TIE, BOTH_BAD) and found.value not in ties:
         return Reading(FAILED, "unparseable", "tie", found.span, found.rule)
     if found.status == "ok":
@@ -158,6 +160,24 @@ _TIE = re.compile(
     re.I,
 )
 """A tie, marked as the answer; the forms with a quality are GenAI-Bench's."""
+_PROSE_TIE = re.compile(
+    r"(?:^|[\n.!:,])[\s*]*(?:(?:so|therefore|thus|hence|overall|final|answer|verdict|decision|winner|result|the|my|is)"
+    r"[ ,:*]+)*"
+    r"(?:(?:it(?:'s| is)|this is|i(?:'d| would) (?:call it|say)(?: it(?:'s| is))?) )?(?:a )?(?:tie|draw|tied"
+    r"|both(?: are)?(?: equally)? (?:good|(?P<bad>bad))|(?:they|the two|a and b|both) are (?:equal|tied|equally good))"
+    r"[\s.!*]*\Z",
+    re.I,
+)
+"""A tie as the last words of a reply that names no option as the better one."""
+_TIE_REACH = 120
+
+
+def _prose_tie(said: str) -> Reading | None:
+    end = plain(said).rstrip()[-_TIE_REACH:].replace("’", "'").replace("_", " ")
+    found = _PROSE_TIE.search(end)
+    return Reading(BOTH_BAD if found["bad"] else TIE, "ok", rule="tie") if found else None
+
+
 _RETRACTION = re.compile(r"(?:^|[.\n,(?y\-])[zy]{0,2}c|(?:^|[.\n?])z,")
 
 
