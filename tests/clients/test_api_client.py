@@ -287,3 +287,8 @@ def test_vllm_is_found_by_address_and_port_and_sends_no_key_of_openais(monkeypat
     assert client.base_url == "http://10.0.0.5:8011/v1"
     assert "Authorization" not in client._request_headers()
     assert VllmClient("m", port=1, base_url="http://h/v1").base_url == "http://h/v1"
+
+
+def test_a_base_url_may_be_the_full_endpoint() -> None:
+    client = ApiClient("m", base_url="http://127.0.0.1:9/v1/chat/completions", api_key="k")
+    assert client.base_url == "http://127.0.0.1:9/v1"
