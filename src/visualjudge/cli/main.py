@@ -16,6 +16,8 @@ from visualjudge.errors import UsageError, VisualJudgeError
 
 COMMANDS = {
     "demo": "From photographs to a judged report, offline, in under two minutes",
+    "init": "A commented project: data folder, config.yaml, script",
+    "doctor": "What works here, what is missing, and what to do",
     "encodings": "List the catalogue of encodings",
     "import": "Ground truth and a model's output into a data folder",
     "perturb": "Controlled errors of a named type from ground truth alone",

@@ -1,0 +1,70 @@
+"""``visualjudge doctor``: what works here, what is missing, and what to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from visualjudge.cli.options import ClientOptions, with_groups
+
+if TYPE_CHECKING:
+    from visualjudge.starting.doctor import Check
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+EPILOG = """Examples:
+
+visualjudge doctor
+
+visualjudge doctor --backend vllm --base-url http://127.0.0.1:8000/v1 --model Qwen/Qwen2.5-VL-7B-Instruct
+
+visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY
+"""
+
+
+@app.command(epilog=EPILOG)
+@with_groups
+def doctor(
+    client: ClientOptions,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check the environment, which API keys are set (never shown), and a server.
+
+    With --base-url, whether the server answers. With --model, one question about one small image, with a JSON schema:
+    a call that may cost a fraction of a cent. Exit status 1 if a check failed.
+    """
+    found = _checks(client)
+    if as_json:
+        print(json.dumps([asdict(check) for check in found], indent=1, ensure_ascii=False))
+    else:
+        _show(found)
+    if any(check.status == "failed" for check in found):
+        raise typer.Exit(1)
+
+
+def _checks(client: ClientOptions) -> list[Check]:
+    from visualjudge.clients.secrets import check_url
+    from visualjudge.starting import doctor as checks
+
+    if client.base_url:
+        check_url(client.base_url, "--base-url")
+    config = client.config() if client.model else None
+    found = [*checks.environment(), *checks.keys()]
+    if client.base_url:
+        found.append(checks.server(client.base_url))
+    if config is not None and all(check.name != "server" or check.status == "ok" for check in found):
+        found += checks.question(config)
+    return found
+
+
+def _show(found: list[Check]) -> None:
+    width = max(len(check.name) for check in found)
+    for check in found:
+        print(f"{check.name:{width}}  {check.status:7}  {check.detail}")
+        if check.advice:
+            print(f"{'':{width}}  {'':7}  {check.advice}")
+    failed = [check.name for check in found if check.status == "failed"]
+    print(f"failed: {', '.join(failed)}" if failed else "next: visualjudge demo, or visualjudge init FOLDER")

@@ -1,0 +1,22 @@
+"""``visualjudge init``: a project to fill in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(epilog="Example:\n\nvisualjudge init study")
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder of the project; no file in it is replaced.")],
+) -> None:
+    """Write a project: a data folder to fill, config.yaml with the choices explained, and study.py that runs them."""
+    from visualjudge.starting.project import write_project
+
+    for path in write_project(folder):
+        print(path)
+    print(f"next: import predictions into {folder / 'data'} (visualjudge import --help), then python {folder}/study.py")

@@ -1,0 +1,1 @@
+"""The first hour: what a new project is made of, and what is missing to judge."""
