@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test test-browser test-vllm check bench docs docs-check soak fuzz train-local clean
+.PHONY: demo test test-browser test-vllm check bench docs docs-check docs-site soak fuzz train-local clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.runtime: pyproject.toml requirements.lock
@@ -62,6 +62,14 @@ docs: demo
 	@$(BIN)/visualjudge gallery --out docs/gallery
 	@$(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts
 	@$(BIN)/python -c "from pathlib import Path; from visualjudge.demo.poster import write_poster; write_poster(Path('docs/encodings.jpg'))"
+
+# The documentation as a site, in site/; a dead link or a missing page fails
+$(VENV)/.docs: $(VENV)/.runtime
+	@$(PIP) --group docs
+	@touch $@
+
+docs-site: $(VENV)/.docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
 
 docs-check: $(VENV)/.runtime
 	@$(BIN)/visualjudge gallery --check
