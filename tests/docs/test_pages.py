@@ -1,0 +1,112 @@
+"""The pages name what is there: files, commands, options; the README's snippet runs."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import typer
+import yaml
+
+from making import make_folder
+from visualjudge.cli.main import COMMANDS, MODULES
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PROGRAM = "visualjudge "
+PLUGGED_IN = {"counts"}  # the importer of docs/plugins.md, which tests/plugins runs
+OFFERED = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+
+
+def nav_pages(entry: object) -> Iterator[str]:
+    for value in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else [entry]:
+        if isinstance(value, str):
+            yield value
+        else:
+            yield from nav_pages(value)
+
+
+def navigation() -> set[str]:
+    return set(nav_pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]))
+
+
+def test_the_site_names_pages_that_exist() -> None:
+    assert [page for page in navigation() if not (DOCS / page).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def commands_of(page: Path) -> list[str]:
+    """What is written as a command, in blocks and in code spans; a comment and what is piped on are cut off."""
+    text = page.read_text("utf-8").replace("\\\n", " ")
+    blocks = [body for kind, body in re.findall(r"```(\w*)\n(.*?)```", text, re.DOTALL) if kind != "python"]
+    lines = [line.strip().removeprefix("$ ") for body in blocks for line in body.splitlines()]
+    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", outside)]
+    parts = [part.strip() for line in (*lines, *spans) for part in re.split(r"&&|\s\|\s|;", line)]
+    return [re.split(r"\s#", part)[0] for part in parts if part.startswith(PROGRAM)]
+
+
+def click_command(name: str) -> click.Command:
+    return typer.main.get_command(importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}").app)
+
+
+def problem(line: str) -> str | None:
+    """Why the command line cannot be one of ours, or None."""
+    words = shlex.split(line)[1:]
+    if words[0].startswith("-"):
+        return None if words[0] in ("--version", "--help") else f"{words[0]} is no option"
+    if words[0] not in COMMANDS:
+        return None if words[0].isupper() else f"{words[0]} is no command"
+    command, rest = click_command(words[0]), words[1:]
+    while isinstance(getattr(command, "commands", None), dict) and rest and not rest[0].startswith("-"):
+        if rest[0].isupper() or rest[0] in PLUGGED_IN:  # FORMAT stands for any of them
+            return None
+        if rest[0] not in command.commands:
+            return f"{rest[0]} is no command of {words[0]}"
+        command, rest = command.commands[rest[0]], rest[1:]
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    unknown = [word for word in rest if OFFERED.fullmatch(word.split("=")[0]) and word.split("=")[0] not in known]
+    return f"{words[0]} knows no {', '.join(unknown)}" if set(unknown) - {"--help"} else None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_on_a_page_has_the_options_that_it_names(page: Path) -> None:
+    assert [(line, why) for line in commands_of(page) if (why := problem(line))] == []
+
+
+def test_a_page_with_a_wrong_command_would_be_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("`visualjudge jugde x`\n```console\n$ visualjudge build data \\\n   --outt x  # y\n```\n")
+    assert [problem(line) for line in commands_of(page)] == ["build knows no --outt", "jugde is no command"]
+
+
+def test_every_command_is_in_the_readme() -> None:
+    named = {line.split()[1] for line in commands_of(ROOT / "README.md")}
+    rarely = {"encodings", "encode", "gallery", "prompts", "train-local", "distill", "agreement", "view"}
+    assert set(COMMANDS) - named <= rarely
+
+
+def test_the_readme_leads_with_the_make_commands_and_has_its_headings() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert re.findall(r"^\$ (.*?) +#", text, re.MULTILINE)[:2] == ["make demo", "make test"]
+    assert {"## Guarantees", "## Documentation"} <= set(text.splitlines())
+
+
+def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_folder(tmp_path / "demo-out" / "data", tasks=["object_detection"])
+    monkeypatch.chdir(tmp_path)
+    [snippet] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    exec(compile(snippet, "README.md", "exec"), {})
+    assert (tmp_path / "report.html").is_file()
