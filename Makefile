@@ -69,7 +69,7 @@ $(VENV)/.docs: $(VENV)/.runtime
 	@touch $@
 
 docs-site: $(VENV)/.docs
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
 
 docs-check: $(VENV)/.runtime
 	@$(BIN)/visualjudge gallery --check
