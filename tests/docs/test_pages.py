@@ -92,10 +92,24 @@ def test_a_page_with_a_wrong_command_would_be_noticed(tmp_path: Path) -> None:
     assert [problem(line) for line in commands_of(page)] == ["build knows no --outt", "jugde is no command"]
 
 
-def test_every_command_is_in_the_readme() -> None:
-    named = {line.split()[1] for line in commands_of(ROOT / "README.md")}
-    rarely = {"encodings", "encode", "gallery", "prompts", "train-local", "distill", "agreement", "view"}
-    assert set(COMMANDS) - named <= rarely
+def test_the_readme_names_the_commands_of_the_first_hours() -> None:
+    first = [
+        "demo",
+        "doctor",
+        "init",
+        "import",
+        "perturb",
+        "build",
+        "judge",
+        "report",
+        "card",
+        "correct",
+        "label",
+        "cascade",
+        "studio",
+        "plugins",
+    ]
+    assert set(first) <= {line.split()[1] for line in commands_of(ROOT / "README.md")}
 
 
 def test_the_readme_leads_with_the_make_commands_and_has_its_headings() -> None:
