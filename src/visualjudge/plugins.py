@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from visualjudge.encoding.catalogue import Encoding
     from visualjudge.perturb.catalogue import ErrorType
     from visualjudge.predictions import PredictionType
+    from visualjudge.probes.catalogue import ProbeKind
     from visualjudge.prompts.contexts import Context
     from visualjudge.tasks import Task
 
@@ -124,6 +125,6 @@ def register_export(name: str, form: Format) -> None:
     table("export format").register(name, form)
 
 
-def register_probe(name: str, probe: Any) -> None:
-    """Add a family of probe questions."""
+def register_probe(name: str, probe: ProbeKind) -> None:
+    """Add a probe: how its questions are made of sampled ones, and how their answers are compared."""
     table("probe").register(name, probe)

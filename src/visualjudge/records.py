@@ -130,6 +130,35 @@ class Spans:
     final: Span | None = None
 
 
+ProbeDesign = Literal["control", "cue", "change", "same", "withheld", "staircase"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Why a probe asks a question: what was changed, what the answer must be, and which questions belong together.
+
+    ``design`` says how the questions of a ``group`` are compared:
+
+    - ``control``: nothing was changed; the other questions of its group are compared with it.
+    - ``cue``: a cue stands with option ``cue``, in another question of the group with the other option.
+    - ``change``: all options were changed alike, so the answer must be that of the control.
+    - ``same``: both options are the same, so neither place may be preferred.
+    - ``withheld``: what the answer could be known from is missing.
+    - ``staircase``: one step of a group whose scores must follow the quality.
+    """
+
+    name: str
+    design: ProbeDesign
+    group: str
+    changed: str
+    expected: Literal["answer", "any", "order"]
+    """``answer``: the question's answer is right; ``any``: nothing tells the options apart; ``order``: the scores of
+    the group must be in the order of its answers."""
+    cue: str | None = None
+    level: float | None = None
+    """Strength of the cue, such as the confidence that a tool claims (0..1)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What one judge call asks. ``final_scores``, ``sources``, ``features`` are in the options' order."""
@@ -153,6 +182,8 @@ class Question:
     """None in datasets of version 0.1; :func:`visualjudge.prompts.spans.spans_of` finds the options there."""
     ties: tuple[str, ...] | None = None
     """Which of "tie" and "both_bad" a pairwise question allows as answers; None = neither."""
+    probe: Probe | None = None
+    """None but in datasets of ``visualjudge probe``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ HOMES = {
     "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",
     "pipe": "visualjudge.judges.registry:PIPE_REGISTRY",
     "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
+    "probe": "visualjudge.probes.catalogue:PROBES",
     "export format": "visualjudge.dataset.exports:FORMATS",
 }
 """Where each table stands."""

@@ -26,10 +26,11 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.join import Study
+from visualjudge.analysis.join import Study, unchanged
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.probes import probe_results, tool_trust
 from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.published import as_published
 from visualjudge.analysis.scores import ranking_figures, scoring_figures
@@ -111,7 +112,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             warnings=strangers(study),
             comparisons=comparisons(study, gap),
             agreement=judge_agreement(study),
-            leaks=leak_audit(study.questions),
+            leaks=leak_audit(study.questions.filter(unchanged())),
             dataset=_dataset_facts(study),
             clusters=resampling.clusters,
             draws=resampling.draws,
@@ -146,18 +147,19 @@ def judge_result(study: Study, index: int, resampling: Resampling, alike: int = 
     run, table = study.runs[index], study.joined[index]
     pairs = study.kind(index, "pairwise").with_columns(margin_bin=margin_bin())
     kinds = {kind: table.filter(pl.col("kind") == kind) for kind in ("ranking", "scoring")}
-    told = table.select(*(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median())
+    answered = study.answered[index]
+    told = answered.select(*(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median())
     tokens_in, tokens_out, latency = told.row(0)
     return JudgeResult(
         name=run.name,
         simulated=run.simulated,
         run=str(run.folder) if run.folder is not None else None,
-        verdicts=table.height,
+        verdicts=answered.height,
         expected=run.expected,
         missing=run.missing,
-        questions=table["id"].n_unique(),
+        questions=answered["id"].n_unique(),
         asked_like=alike,
-        status={str(k): int(n) for k, n in sorted(table.group_by("status").len().iter_rows())},
+        status={str(k): int(n) for k, n in sorted(answered.group_by("status").len().iter_rows())},
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         latency_s=latency,
@@ -180,6 +182,8 @@ def judge_result(study: Study, index: int, resampling: Resampling, alike: int = 
         leaderboard=leaderboard(pairs),
         unread=unread(study, index),
         as_published=benchmark_scores(pairs, benchmarks_of(study.meta)),
+        probes=probe_results(study.answered[index]),
+        tool_trust=tool_trust(study.answered[index]),
     )
 
 

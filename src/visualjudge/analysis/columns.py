@@ -236,6 +236,28 @@ UNREAD: Table[f.Unread] = Table((
 ))  # fmt: skip
 
 
+PROBE: Table[f.ProbeResult] = Table((
+    Column("name", lambda p: p.name, "Probe", lambda p: p.name.replace("_", " "), text=True),
+    Column("design", lambda p: p.design),
+    Column("n", lambda p: p.effect.n, "Verdicts", lambda p: number(p.effect.n)),
+    Column("images", lambda p: p.effect.images, "Images", lambda p: number(p.effect.images)),
+    *figure("effect", lambda p: p.effect, "Effect, points", points, ends="ci95"),
+    Column("margin", lambda p: p.margin, "Margin", lambda p: points(p.margin)),
+    Column("failed", lambda p: p.failed, "Not read", lambda p: number(p.failed)),
+    Column("state", lambda p: p.state, "State", lambda p: p.state.replace("_", " "), text=True),
+    Column("example", lambda p: p.example),
+), Plot(lambda p: p.effect, -0.5, 0.5, 0))  # fmt: skip
+
+TRUST: Table[f.ToolTrust] = Table((
+    Column("probe", lambda t: t.probe),
+    Column("confidence", lambda t: t.confidence, "Confidence the tool claims", lambda t: number(t.confidence)),
+    Column("wrong_tool", share(lambda t: t.wrong_tool), "Follows a wrong tool",
+           lambda t: words.with_ends(t.wrong_tool)),
+    Column("right_tool", share(lambda t: t.right_tool), "Follows a right tool",
+           lambda t: words.with_ends(t.right_tool)),
+))  # fmt: skip
+
+
 def _cell(cell: f.Cell) -> Json:
     """A cell of by_task, by_encoding, by_error_type: one object a question type."""
     out: Json = {"pairwise": {**dict(cell.keys), **ACCURACY.json(cell.accuracy)}}
@@ -293,6 +315,8 @@ JUDGE: Table[f.JudgeResult] = Table((
     Column("leaderboard", lambda j: LEADERBOARD.json(j.leaderboard)),
     Column("unread", lambda j: UNREAD.json(j.unread)),
     Column("as_published", lambda j: j.as_published),
+    Column("probes", lambda j: [PROBE.json(row) for row in j.probes]),
+    Column("tool_trust", lambda j: [TRUST.json(row) for row in j.tool_trust]),
 ))  # fmt: skip
 
 COMPARISON: Table[f.Comparison] = Table((

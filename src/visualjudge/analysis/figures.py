@@ -12,31 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Ends = tuple[float | None, float | None]
-"""A 95 % interval; None = that side is open."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure, its 95 % interval, the ``n`` cases and the different ``images`` it is from.
-
-    ``value`` is None where nothing can be computed, ``interval`` is None where none holds what it promises (``why``).
-    """
-
-    value: float | None
-    interval: Ends | None
-    n: int
-    images: int
-    why: str | None = None
-
-
-@dataclass(frozen=True)
-class Share(Estimate):
-    """An :class:`Estimate` between 0 and 1."""
-
-
-NOTHING = Estimate(None, None, 0, 0, "nothing was asked")
-NO_SHARE = Share(None, None, 0, 0, "nothing was asked")
+from visualjudge.analysis.estimates import NO_SHARE as NO_SHARE
+from visualjudge.analysis.estimates import NOTHING as NOTHING
+from visualjudge.analysis.estimates import Ends as Ends
+from visualjudge.analysis.estimates import Estimate as Estimate
+from visualjudge.analysis.estimates import Share as Share
+from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult
+from visualjudge.analysis.probe_figures import ToolTrust as ToolTrust
 
 
 @dataclass(frozen=True)
@@ -320,6 +302,8 @@ class JudgeResult:
     unread: Unread
     as_published: Mapping[str, float | None]
     """On a published benchmark: its own scores by name, to the digits that its authors print."""
+    probes: tuple[ProbeResult, ...] = ()
+    tool_trust: tuple[ToolTrust, ...] = ()
 
 
 @dataclass(frozen=True)

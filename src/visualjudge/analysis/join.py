@@ -22,6 +22,8 @@ from visualjudge.records import TIES, Question, Verdict
 from visualjudge.runs.tokens import token_counts
 
 LETTERS = "ABCDE"
+PROBE = ("name", "design", "group", "cue", "level")
+"""What is kept of a probe's record, in columns ``probe_name`` and so on."""
 FEATURES = ("text_chars", "png_bytes", "count", "area", "severity")
 NO_TYPE = "(none)"
 UNFIT = "the value does not fit the question"
@@ -142,6 +144,12 @@ def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
     }
 
 
+def _of_probe(asked: Asked, name: str) -> pl.Series:
+    """One value a question; null where it belongs to no probe."""
+    values = [None if probe is None else asked.feature(probe, name) for probe in asked.values("probe")]
+    return pl.Series(values, dtype=pl.Float64 if name == "level" else pl.String)
+
+
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
     """One row a question: its cell, its options' scores, sources and features as lists in option order."""
     values = Asked(lambda name: [value for (value,) in columns(questions, name)], getattr)
@@ -168,6 +176,7 @@ def asked_table(asked: Asked) -> pl.DataFrame:
             "annotations": _lists([name for ids in names for name in ids], lengths, pl.String),
             **_answer_columns(values("answer")),
             **{name: _feature(asked, name) for name in FEATURES},
+            **{f"probe_{name}": _of_probe(asked, name) for name in PROBE},
         },
         schema_overrides={"classes": pl.String},
     )
@@ -223,6 +232,11 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
     ).drop("said_cause")
 
 
+def unchanged() -> pl.Expr:
+    """Whether a question is one of a dataset, or of a probe but as the dataset has it."""
+    return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """The questions, the runs on them, and each run's joined table."""
@@ -236,9 +250,14 @@ class Study:
     """The questions of these ids, for the few whose prompt and images are shown."""
 
     @cached_property
-    def joined(self) -> tuple[pl.DataFrame, ...]:
-        """One table a run, as :func:`join` makes it."""
+    def answered(self) -> tuple[pl.DataFrame, ...]:
+        """One table a run, as :func:`join` makes it, with the questions of probes."""
         return tuple(join(self.questions, run) for run in self.runs)
+
+    @cached_property
+    def joined(self) -> tuple[pl.DataFrame, ...]:
+        """As ``answered``, without the questions that a probe has changed: their answers say nothing of accuracy."""
+        return tuple(table.filter(unchanged()) for table in self.answered)
 
     @property
     def clusters(self) -> int:

@@ -84,7 +84,7 @@ def _pieces(content: bytes) -> Iterator[bytes]:
 
 
 def _column(raw: list[dict[str, Any]], name: str) -> list[Any]:
-    return [q.get(name) for q in raw] if name in ("features", "ties") else [q[name] for q in raw]
+    return [q.get(name) for q in raw] if name in ("features", "ties", "probe") else [q[name] for q in raw]
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:

@@ -32,7 +32,7 @@ def shape_of(text: str) -> str:
 
 def unread(study: Study, index: int) -> Unread:
     """Failed replies of all question types of one run, by cause and by shape."""
-    table = study.joined[index]
+    table = study.answered[index]
     failed = table.filter(~pl.col("parsed"))
     causes = dict(failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False]).iter_rows())
     shapes = _shapes(study.runs[index], failed)

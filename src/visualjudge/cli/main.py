@@ -35,6 +35,8 @@ COMMANDS = {
     "card": "May I rank my models with this judge? Checks that pass, fail or are not shown",
     "correct": "A leaderboard of sources from judge verdicts and a few labels",
     "label": "What to label next, with the probability of each draw",
+    "probe": "Questions that test what a judge must not care about",
+    "drift": "Has the judge changed? A test that holds however often one looks",
     "cascade": "When a cheap judge's answer stands, and when to ask the better one",
     "agreement": "Judge against people, people against people",
     "studio": "Browse datasets and runs, compare predictions, let people judge",

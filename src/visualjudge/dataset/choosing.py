@@ -41,7 +41,7 @@ _DERIVED: dict[str, Callable[[Question], Any]] = {
     "type": lambda question: question.question_type,
     "n_options": lambda question: len(question.annotation_ids),
 }
-_HIDDEN = {"features", "spans"}
+_HIDDEN = {"features", "spans", "probe"}
 FIELDS = (*(field.name for field in fields(Question) if field.name not in _HIDDEN), *_DERIVED)
 """What a condition may name."""
 

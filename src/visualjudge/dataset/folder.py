@@ -131,7 +131,7 @@ class Dataset:
         """One row a question; answers and scores as the file has them, prompts included."""
         import polars as pl
 
-        hidden = {"features", "spans", "ties"}
+        hidden = {"features", "spans", "ties", "probe"}
         names = [field.name for field in fields(Question) if field.name not in hidden]
         rows = [
             {name: getattr(question, name) for name in names} | {"answer": str(question.answer)} for question in self

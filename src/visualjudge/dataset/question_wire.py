@@ -7,10 +7,10 @@ from dataclasses import fields
 from typing import Any
 
 from visualjudge.errors import DataError
-from visualjudge.records import TIES, OptionFeatures, Question, Span, Spans
+from visualjudge.records import LETTERS, TIES, OptionFeatures, Probe, Question, Span, Spans
 
 QUESTIONS = "questions.json"
-_OPTIONAL = ("features", "spans", "ties")
+_OPTIONAL = ("features", "spans", "ties", "probe")
 TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
 """Fields that are an array in the file and a tuple in the record."""
 
@@ -42,6 +42,7 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
             features=None if features is None else tuple(OptionFeatures(**option) for option in features),
             spans=_spans(raw),
             ties=_ties(raw),
+            probe=_probe(raw.get("probe")),
             **{field: tuple(raw[field]) for field in TUPLES},
         )
     except KeyError as error:
@@ -51,9 +52,24 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
-    """A question as the file has it; ``features``, ``spans`` and ``ties`` last, and only where there are any."""
+    """A question as the file has it; optional fields last, and only where there are any."""
     wire = {item.name: getattr(question, item.name) for item in fields(Question)}
     return {name: value for name, value in wire.items() if value is not None or name not in _OPTIONAL}
+
+
+def _probe(stored: Any) -> Probe | None:
+    """The stored record of a probe, its fields of the right kind."""
+    if stored is None:
+        return None
+    probe = Probe(**stored)
+    for name in ("name", "design", "group", "changed", "expected"):
+        if not isinstance(getattr(probe, name), str):
+            raise TypeError(f"probe.{name} must be a string, got {getattr(probe, name)!r}")
+    if probe.cue is not None and probe.cue not in LETTERS:
+        raise TypeError(f"probe.cue must be a letter of an option, got {probe.cue!r}")
+    if probe.level is not None and type(probe.level) not in (int, float):
+        raise TypeError(f"probe.level must be a number, got {probe.level!r}")
+    return probe
 
 
 def _ties(raw: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -118,10 +118,11 @@ def _content(task: str, encoding: str, kind: str, annotations: Sequence[str]) ->
 
 def _same(questions: Iterable[Question]) -> Iterator[Problem]:
     ids: Counter[str] = Counter()
-    asked: dict[tuple[str, ...], str] = {}
+    asked: dict[tuple[object, ...], str] = {}
     for question in questions:
         ids[question.id] += 1
-        key = _content(question.task, question.encoding, question.question_type, question.annotation_ids)
+        content = _content(question.task, question.encoding, question.question_type, question.annotation_ids)
+        key = (*content, question.probe)
         if key in asked:
             yield _problem(question, "annotation_ids", f"asks the same as {asked[key]}")
         asked[key] = question.id
@@ -156,7 +157,7 @@ def _options(question: Question) -> Iterator[Problem]:
     fewest, most = OPTIONS[question.question_type]
     if not fewest <= count <= most:
         yield _problem(question, "annotation_ids", f"a {question.question_type} question has not {count}")
-    if len(set(question.annotation_ids)) < count:
+    if len(set(question.annotation_ids)) < count and not _alike_on_purpose(question):
         yield _problem(question, "annotation_ids", "an annotation is shown twice")
     for name in ("final_scores", "sources"):
         if len(getattr(question, name)) != count:
@@ -166,6 +167,11 @@ def _options(question: Question) -> Iterator[Problem]:
     for score in question.final_scores:
         if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 10:
             yield _problem(question, "final_scores", f"{score!r} is not a number from 0 to 10")
+
+
+def _alike_on_purpose(question: Question) -> bool:
+    """Whether a probe asks about one prediction twice, so that either answer is right."""
+    return question.probe is not None and question.probe.design == "same"
 
 
 def _subset(question: Question) -> Iterator[Problem]:
@@ -185,6 +191,8 @@ def _answer(question: Question) -> Iterator[Problem]:
         stated = question.answer
         if isinstance(stated, str) or len(scores) != 1 or not math.isclose(stated, scores[0], abs_tol=1e-9):
             yield _problem(question, "answer", f"is {stated!r}, the score {scores}")
+        return
+    if _alike_on_purpose(question):
         return
     if question.answer in (question.ties or ()):
         if len(set(scores)) > 1:

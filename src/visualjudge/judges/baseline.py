@@ -62,7 +62,9 @@ class Oracle:
     slope: float | None = None
 
     def chance_of_right(self, question: Question) -> float:
-        """Probability of a right answer to this question."""
+        """Probability of a right answer to this question; where a probe leaves nothing to know, it is chance."""
+        if question.probe is not None and question.probe.expected == "any":
+            return 1 / _orders(len(question.final_scores))
         if self.slope is None or question.question_type == "scoring":
             return self.right
         scores = sorted(question.final_scores)

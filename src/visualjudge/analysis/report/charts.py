@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
-from visualjudge.analysis.figures import Sensitivity
+from visualjudge.analysis.figures import Sensitivity, ToolTrust
 from visualjudge.analysis.psychometric import curve
 
 WIDTH, HEIGHT = 420, 250
@@ -92,6 +92,28 @@ def curves(rows: Sequence[Sensitivity], label: str) -> Markup:
     parts = _axes(most, label)
     for series, row in enumerate(rows):
         parts += _one_curve(row, most, series % 6)
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+    )
+
+
+def trust(judges: Sequence[Sequence[ToolTrust]], label: str) -> Markup:
+    """Share that follows a wrong tool against the confidence it claims, one line a judge, with 95 % intervals."""
+    if not any(judges):
+        return Markup("")
+    title, parts = f"Share that follows a wrong tool against {label}", _axes(1.05, label)
+    for series, rows in enumerate(judges):
+        known = [(row.confidence, row.wrong_tool) for row in rows if row.wrong_tool.value is not None]
+        places = [(_x(at, 1.05), _y(share.value or 0.0), share) for at, share in known]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)
+        parts.append(f'<polyline class="curve s{series % 6}" points="{line}"/>')
+        for x, y, share in places:
+            parts.append(f'<circle class="point s{series % 6}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
+            low, high = share.interval or (None, None)
+            if low is not None and high is not None:
+                ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{_y(low):.1f}" y2="{_y(high):.1f}"'
+                parts.append(f'<line class="jnd s{series % 6}" {ends}/>')
     return Markup(
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
         f"<title>{escape(title)}</title>{''.join(parts)}</svg>"

@@ -13,7 +13,7 @@ import polars as pl
 from PIL import Image
 
 from visualjudge.analysis.bias import both_orders
-from visualjudge.analysis.join import Study
+from visualjudge.analysis.join import Study, unchanged
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.confine import confined_path
@@ -109,6 +109,21 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
     rows = chosen(study.joined[run], count)
     known = study.find([row["id"] for row in rows])
     return [_example(study, run, row, known.get(row["id"])) for row in rows]
+
+
+def probe_examples(study: Study, run: int) -> list[Example]:
+    """One verdict of each probe that a run was asked, with what the probe changed."""
+    table = study.answered[run].filter(~unchanged()).unique("probe_name", keep="first", maintain_order=True)
+    rows = list(table.iter_rows(named=True))
+    known = study.find([row["id"] for row in rows])
+    return [
+        _example(study, run, {**row, "why": _changed(row, known.get(row["id"]))}, known.get(row["id"])) for row in rows
+    ]
+
+
+def _changed(row: Mapping[str, Any], question: Question | None) -> str:
+    name = str(row["probe_name"]).replace("_", " ")
+    return f"{name}: {question.probe.changed}" if question and question.probe else name
 
 
 def _example(study: Study, run: int, row: Mapping[str, Any], question: Question | None) -> Example:

@@ -55,6 +55,8 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(columns.SENSITIVITY, judge.sensitivity)
     yield "\n" + of(columns.CHOICE, judge.encodings)
     yield "\n" + of(columns.SOURCE, judge.leaderboard.rows)
+    yield "\n" + of(columns.PROBE, judge.probes)
+    yield "\n" + of(columns.TRUST, judge.tool_trust)
     yield "\n" + of(columns.SHAPE, judge.unread.shapes)
 
 

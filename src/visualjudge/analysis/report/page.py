@@ -16,7 +16,7 @@ from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity
 from visualjudge.analysis.report import charts
-from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_pictures, examples
+from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_pictures, examples, probe_examples
 from visualjudge.analysis.report.grids import Grid, across, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.encoding.titles import encoding_title
@@ -239,6 +239,31 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
     )
 
 
+def _probes(analysis: Analysis, shown: Sequence[int]) -> Section:
+    judges = [judge for judge in (analysis.results.judges[i] for i in shown) if judge.probes]
+    states: dict[str, dict[str, str]] = {}
+    for judge in judges:
+        for row in judge.probes:
+            states.setdefault(row.name.replace("_", " "), {})[judge.name] = row.state.replace("_", " ")
+    first = next((i for i in shown if analysis.results.judges[i].probes), None)
+    return Section(
+        "probes",
+        "What must not matter",
+        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not move. A probe "
+        "passes where its whole interval is within the margin, and fails where the interval leaves out 0 and the "
+        "effect is at least the margin. A staircase of severity passes where its interval is below 0.",
+        [
+            ("", by_rows(["Probe"], judges, states)),
+            *_each(judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")),
+            *_each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
+        ],
+        figures=[charts.trust([judge.tool_trust for judge in judges], "the confidence that the tool claims")]
+        if any(judge.tool_trust for judge in judges)
+        else [],
+        examples=[("An example of each probe", probe_examples(analysis.study, first))] if first is not None else [],
+    )
+
+
 def _kept(section: Section) -> bool:
     return bool(section.figures or section.examples or any(table.rows for _, table in section.grids))
 
@@ -262,6 +287,7 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
     sections = [
         *_where(judges, encoding_pictures(analysis.study)),
         _compared(results, [judge.name for judge in judges]),
+        _probes(analysis, shown),
         _sensitivity(judges),
         *_sways(results, judges),
         *_uses(judges),

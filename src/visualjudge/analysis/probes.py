@@ -1,0 +1,172 @@
+"""What the questions of a probe show of a judge: an effect that is 0 for a judge that the change does not move.
+
+Every effect is a mean over groups of questions that belong together, with an interval clustered by image
+(:func:`~visualjudge.analysis.statistics.paired.gap_ends`). In units of the answers:
+
+- ``cue``: half the difference between how often an option is chosen with the cue and without it, −½ … ½. Each option
+  has the cue in one of two questions, so neither the better option nor the place can add to it.
+- ``change``: share right with the change less share right without it, −1 … 1.
+- ``same``: half the difference between how often the first and the second place are chosen, −½ … ½.
+- ``withheld``: half the difference between right and wrong answers where nothing tells which is right, −½ … ½.
+- ``staircase``: of the steps of a group two by two, the share scored in the wrong order less that in the right order.
+
+A reply that could not be read chooses nothing: 0 in all but ``change``, where it is wrong.
+
+The state is ``pass`` where the whole interval is within the margin, ``fail`` where the interval leaves out 0 and the
+effect is at least the margin, and ``not_shown`` otherwise. ``withheld`` fails only above 0. A staircase passes where
+the interval is below 0, and fails where it is above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.cells import estimate_of, image_sums, share_of
+from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.probe_figures import ProbeResult, ProbeState, ToolTrust
+from visualjudge.analysis.statistics.jackknife import spread
+from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.shares import ratio_influence
+
+MARGIN = 0.1
+"""An effect below this is too small to matter: 10 points of preference."""
+CHANGE_MARGIN = 0.15
+"""The same for a share of right answers."""
+_UNIT = ("probe_group", "cluster")
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the answers of a design are compared.
+
+    ``units`` makes one row a group, with its ``cluster`` and a value ``x`` in −1 … 1; the effect is ``scale`` times
+    their mean.
+    """
+
+    units: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
+    scale: float
+    margin: float
+    state: Callable[[float, tuple[float, float], float], ProbeState]
+
+
+def _sign(hit: pl.Expr) -> pl.Expr:
+    """1 where the reply is a hit, −1 where it is not, 0 where it could not be read."""
+    return pl.when(~pl.col("parsed")).then(0.0).when(hit).then(1.0).otherwise(-1.0)
+
+
+def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
+    """Groups of which both questions were answered; each of the two counts alike."""
+    each = table.group_by(*_UNIT, "probe_cue").agg(x=_sign(pl.col("text") == pl.col("probe_cue")).mean())
+    return each.group_by(_UNIT).agg(pl.col("x").mean(), n=pl.len()).filter(pl.col("n") == 2)
+
+
+def _change(table: pl.DataFrame, control: pl.DataFrame) -> pl.DataFrame:
+    """Changed and unchanged question in the orders that both were asked in."""
+    keys = [*_UNIT, "order"]
+    then, now = (
+        part.group_by(keys).agg(pl.col("right").cast(pl.Float64).mean().alias(name))
+        for part, name in ((control, "then"), (table, "now"))
+    )
+    return now.join(then, on=keys).group_by(_UNIT).agg(x=(pl.col("now") - pl.col("then")).mean())
+
+
+def _same(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
+    return table.group_by(_UNIT).agg(x=_sign(pl.col("said_first")).mean())
+
+
+def _withheld(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
+    return table.group_by(_UNIT).agg(x=_sign(pl.col("right")).mean())
+
+
+def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
+    """Every two steps of a group: 1 where the worse one has the higher score, −1 where the better one has."""
+    steps = table.group_by(*_UNIT, "probe_level").agg(score=pl.col("number").filter(pl.col("parsed")).mean())
+    pairs = steps.join(steps, on=list(_UNIT), suffix="_worse").filter(
+        pl.col("probe_level") < pl.col("probe_level_worse")
+    )
+    return pairs.group_by(_UNIT).agg(x=(pl.col("score_worse") - pl.col("score")).sign().fill_null(0.0).mean())
+
+
+def _two_sided(value: float, ends: tuple[float, float], margin: float) -> ProbeState:
+    if -margin < ends[0] and ends[1] < margin:
+        return "pass"
+    return "fail" if (ends[0] > 0 or ends[1] < 0) and abs(value) >= margin else "not_shown"
+
+
+def _upwards(value: float, ends: tuple[float, float], margin: float) -> ProbeState:
+    if ends[1] < margin:
+        return "pass"
+    return "fail" if ends[0] > 0 and value >= margin else "not_shown"
+
+
+def _falling(_value: float, ends: tuple[float, float], _margin: float) -> ProbeState:
+    return "pass" if ends[1] < 0 else "fail" if ends[0] > 0 else "not_shown"
+
+
+DESIGNS: Mapping[str, Design] = {
+    "cue": Design(_cue, 0.5, MARGIN, _two_sided),
+    "change": Design(_change, 1.0, CHANGE_MARGIN, _two_sided),
+    "same": Design(_same, 0.5, MARGIN, _two_sided),
+    "withheld": Design(_withheld, 0.5, MARGIN, _upwards),
+    "staircase": Design(_staircase, 1.0, 0.0, _falling),
+}
+
+
+def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
+    """Every probe that a judge was asked, in the order of the file; empty where it was asked none.
+
+    ``answered``: one row a verdict, as :func:`visualjudge.analysis.join.join` makes it.
+    """
+    asked = answered.filter(pl.col("probe_design").is_in(list(DESIGNS)))
+    control = answered.filter(pl.col("probe_design") == "control")
+    return tuple(
+        _result(str(name), str(part["probe_design"][0]), part, control)
+        for (name,), part in asked.partition_by("probe_name", as_dict=True, maintain_order=True).items()
+    )
+
+
+def _result(name: str, kind: str, table: pl.DataFrame, control: pl.DataFrame) -> ProbeResult:
+    design = DESIGNS[kind]
+    effect = _effect(design.units(table, control), design.scale, table.height)
+    state: ProbeState = "not_shown"
+    if effect.value is not None and effect.interval is not None:
+        low, high = effect.interval
+        assert low is not None and high is not None  # gap_ends leaves no side open
+        state = design.state(effect.value, (low, high), design.margin)
+    failed = int((~table["parsed"]).sum())
+    return ProbeResult(name, kind, effect, design.margin, state, failed, str(table["id"][0]))
+
+
+def _effect(units: pl.DataFrame, scale: float, n: int) -> Estimate:
+    """The mean of ``x`` over groups with its interval, times ``scale``."""
+    if units.is_empty():
+        return Estimate(None, None, n, 0, "nothing can be compared")
+    sums = image_sums(units, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0})
+    weights = sums.columns["n"]
+    place = np.zeros(weights.size, dtype=np.int64)
+    value, influence = ratio_influence(sums.columns["x"], weights, place, 1)
+    found = spread(influence, weights, place, 1)
+    low, high = gap_ends(value, found, sums.total("apart"), sums.total("n"))
+    return estimate_of(value * scale, found, (low * scale, high * scale), n)
+
+
+def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:
+    """How often a judge follows a tool that is wrong, and one that is right, by the confidence that the tool claims."""
+    table = answered.filter((pl.col("probe_design") == "cue") & pl.col("probe_level").is_not_null())
+    out = []
+    for level in sorted(table["probe_level"].unique().to_list()):
+        part = table.filter(pl.col("probe_level") == level)
+        right = pl.col("probe_cue") == pl.col("answer")
+        followed = pl.col("parsed") & (pl.col("text") == pl.col("probe_cue"))
+        wrong_tool, right_tool = (
+            share_of(
+                image_sums(rows, [], {"n": pl.col("id").is_not_null(), "followed": followed}).shares("followed", "n")
+            )
+            for rows in (part.filter(~right), part.filter(right))
+        )
+        out.append(ToolTrust(str(part["probe_name"][0]), float(level), wrong_tool, right_tool))
+    return tuple(out)

@@ -1,0 +1,49 @@
+"""``visualjudge drift``: a canary set of questions, and a test of its answers then and now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True)
+
+
+@app.command(epilog="Example:\n\nvisualjudge drift build dataset --n 60 --out canary")
+def build(
+    dataset: Annotated[Path, typer.Argument(help="Dataset to choose from")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the canary set; must not exist yet")],
+    n: Annotated[int, typer.Option("--n", help="Questions, at most")] = 60,
+    seed: Annotated[int, typer.Option("--seed", help="Decides between equals")] = 42,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older dataset at --out")] = False,
+) -> None:
+    """Choose the pairs that notice a change of a judge best, as a dataset to judge again and again."""
+    from visualjudge.probes.drift import build_canary
+
+    print(f"{build_canary(dataset, out, number=n, seed=seed, force=force)} questions in {out}")
+
+
+@app.command(epilog="Example:\n\nvisualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json")
+def check(
+    before: Annotated[Path, typer.Argument(metavar="RUN_BEFORE", help="Run of the judge as it was")],
+    now: Annotated[list[Path], typer.Argument(metavar="RUN_NOW...", help="Every run since, the oldest first")],
+    dataset: Annotated[Path | None, typer.Option("--dataset", help="Dataset, where the runs name another path")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the result to this file")] = None,
+) -> None:
+    """Test whether a judge has changed; exit status 1 where it has.
+
+    The test may be repeated after every run: name all runs since the first one, and false alarms stay at 5 % in all.
+    """
+    from visualjudge.analysis import words
+    from visualjudge.atomic import write_json
+    from visualjudge.probes.drift import LEVEL, check_drift
+
+    found = check_drift(before, now, dataset=dataset)
+    if json is not None:
+        write_json(json, found.to_json())
+    said = "drift" if found.state == "drift" else "no drift shown"
+    share = f"{words.points(found.change.value)} points ({words.percents(found.change.interval)})"
+    print(f"{said}: evidence {found.e_value:.3g}, alarm from {1 / LEVEL:.0f}; last run: {share} right")
+    if found.state == "drift":
+        raise typer.Exit(1)

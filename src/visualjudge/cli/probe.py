@@ -1,0 +1,50 @@
+"""``visualjudge probe``: questions whose answer is known without ground truth."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+EPILOG = (
+    "Examples:\n\n"
+    "visualjudge probe data --out probes\n\n"
+    "visualjudge probe data --out probes --only tool --only mirrored --n 100\n\n"
+    "visualjudge judge probes --model MODEL --base-url URL --out run; visualjudge report run --json metrics.json"
+)
+
+
+@app.command(epilog=EPILOG)
+def probe(
+    data: Annotated[Path, typer.Argument(help="Data folder, as for build")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the dataset; must not exist yet")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="Only this probe; may be repeated; an unknown one lists all [all]"),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", help="Questions a probe, at most")] = 200,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of every draw")] = 42,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older dataset at --out")] = False,
+) -> None:
+    """Write a dataset that tests what a judge must not care about.
+
+    Judge it and report on it like any dataset; the report and metrics.json then have a section on probes. Records of
+    the data folder that cannot be used are left out and listed on stderr.
+    """
+    from visualjudge.errors import summarized
+    from visualjudge.probes.build import build_probes
+
+    made = build_probes(data, out, only=only, number=n, seed=seed, force=force)
+    for line in summarized(made.problems):
+        print(line, file=sys.stderr)
+    for name, count in made.asked.items():
+        if count:
+            print(f"{name:20} {count:6} questions")
+    for name in made.empty:
+        if name != "control":
+            print(f"{name}: no record of {data} fits; the probe is left out", file=sys.stderr)
+    print(f"{made.questions} questions in {out}")

@@ -1,0 +1,137 @@
+"""``visualjudge probe``: a data folder into a dataset of probe questions, which is judged and reported like any."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from visualjudge.atomic import write_bytes
+from visualjudge.data.folder import DataFolder
+from visualjudge.dataset.build import check_target, staged
+from visualjudge.dataset.folder import MEDIA
+from visualjudge.dataset.render import file_name
+from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.probes.catalogue import PROBES, Base, Pool, ProbeKind
+from visualjudge.probes.sampling import pools
+from visualjudge.probes.shown import Paint
+from visualjudge.probes.writing import write_dataset
+from visualjudge.prompts.prompt_set import V1
+from visualjudge.raster.images import png_bytes, read_rgb
+from visualjudge.records import Probe, Question
+
+CONTROL = "control"
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What was written: the number of questions of each probe, and of unchanged ones as ``control``."""
+
+    asked: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+    @property
+    def questions(self) -> int:
+        """All of them."""
+        return sum(self.asked.values())
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """Probes that no record of the data folder fits."""
+        return tuple(name for name, count in self.asked.items() if not count)
+
+
+def build_probes(
+    data: str | Path,
+    out: str | Path,
+    *,
+    only: Sequence[str] | None = None,
+    number: int = 200,
+    seed: int = 42,
+    force: bool = False,
+) -> Probed:
+    """Write the probe questions of the data folder ``data`` as a dataset at ``out``.
+
+    Parameters
+    ----------
+    data, out
+        Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
+    only
+        Names of probes; None = all.
+    number
+        Questions a probe, at most. Unchanged questions, with which some probes compare, come on top.
+    seed
+        Of every draw. The same data, seed and options give the same bytes.
+
+    Raises
+    ------
+    UsageError
+        If a probe is not known, ``number`` is below 2, ``data`` is no data folder or ``out`` is taken.
+    DataError
+        If no question can be asked.
+    """
+    kinds = {name: PROBES.find(name) for name in dict.fromkeys(only or PROBES)}
+    if number < 2:
+        raise UsageError(f"--n must be at least 2, got {number}")
+    target = Path(out)
+    check_target(target, force)
+    with DataFolder(data) as folder:
+        if not folder.tasks:
+            raise UsageError(f"{data}: is no data folder: no file annotations/<task>_annotations.json in it")
+        with staged(target) as stage:
+            (stage / MEDIA).mkdir()
+            media = _Media(stage)
+            found = pools(folder, stage, number, seed)
+            made = {name: _questions(kind, found, number, media) for name, kind in kinds.items()}
+            compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
+            made = {CONTROL: _controls(compared, found["image"]), **made}
+            if not any(made.values()):
+                raise DataError(f"{data}: no record fits a probe of: {', '.join(kinds)}")
+            options = {"probes": list(kinds), "questions_a_probe": number}
+            meta = {"seed": seed, "options": options, "prompts": V1.used()}
+            write_dataset(stage, [q for questions in made.values() for q in questions], meta)
+            return Probed({name: len(questions) for name, questions in made.items()}, tuple(folder.problems))
+
+
+class _Media:
+    """Changes images of a dataset; each change is written once."""
+
+    def __init__(self, stage: Path) -> None:
+        self._stage = stage
+
+    def __call__(self, path: str, name: str, paint: Paint) -> str:
+        """The path of the image at ``path`` changed by ``paint``."""
+        relative = f"{MEDIA}/{file_name('probe_' + name, Path(path).stem)}.png"
+        if not (self._stage / relative).exists():
+            write_bytes(self._stage / relative, png_bytes(paint(read_rgb(self._stage / path))))
+        return relative
+
+
+def _questions(kind: ProbeKind, found: Mapping[Pool, Sequence[Base]], number: int, media: _Media) -> list[Question]:
+    """The probe's questions, a base's all or none, up to ``number``."""
+    out: list[Question] = []
+    used = 0
+    for base in found[kind.pool]:
+        if len(out) >= number:
+            break
+        made = [_named(question) for question in kind.make(replace(base, number=used), media)]
+        if made and len(out) + len(made) <= number:
+            out += made
+            used += 1
+    return out
+
+
+def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Question]:
+    """The unchanged question of each pair that some probe has changed."""
+    groups = {question.probe.group for question in compared if question.probe is not None}
+    note = Probe(CONTROL, "control", "", "nothing", "answer")
+    return [_named(replace(b.pair, probe=replace(note, group=b.group))) for b in bases if b.group in groups]
+
+
+def _named(question: Question) -> Question:
+    """With an id of its own: 80 bits of the SHA-256 over what is asked, and why."""
+    asked = orjson.dumps([question.id, question.prompt, question.images, question.answer, question.probe])
+    return replace(question, id=hashlib.sha256(asked).hexdigest()[:20])

@@ -1,0 +1,156 @@
+"""Has the judge behind a name changed? A small set of questions to ask again, and a test of the answers."""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.cells import estimate_of, image_sums
+from visualjudge.analysis.figures import Estimate
+from visualjudge.analysis.load import load_study
+from visualjudge.analysis.statistics.eprocess import e_process
+from visualjudge.analysis.statistics.jackknife import spread
+from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.shares import ratio_influence
+from visualjudge.dataset.build import check_target, staged
+from visualjudge.dataset.choosing import margin
+from visualjudge.dataset.folder import MEDIA, load_dataset
+from visualjudge.errors import DataError, UsageError
+from visualjudge.probes.writing import write_dataset
+from visualjudge.records import Question
+from visualjudge.seeding import seed_for
+
+LEVEL = 0.05
+"""The probability of a false alarm, over all looks together."""
+QUANTILE = 1 / 3
+"""Pairs near this quantile of their task's margins: closer ones are noise, wider ones any judge answers right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What runs on the same questions show; ``change`` is that of the last run, in share right.
+
+    ``e_value`` is the evidence after the last look, ``looks`` after each one; ``drift`` from 1/0.05 = 20.
+    """
+
+    state: Literal["drift", "not_shown"]
+    e_value: float
+    change: Estimate
+    looks: tuple[float, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As a record for JSON."""
+        return {
+            "state": self.state,
+            "e_value": self.e_value,
+            "alarm_from": 1 / LEVEL,
+            "change": self.change.value,
+            "ci95": self.change.interval,
+            "n": self.change.n,
+            "images": self.change.images,
+            "looks": list(self.looks),
+        }
+
+
+def build_canary(dataset: str | Path, out: str | Path, *, number: int = 60, seed: int = 42, force: bool = False) -> int:
+    """Write the pairs of a dataset that notice a change best as a dataset at ``out``; returns how many.
+
+    Raises
+    ------
+    UsageError
+        If ``dataset`` is no dataset, ``number`` is below 1, or ``out`` is taken.
+    DataError
+        If the dataset has no pairwise question.
+    """
+    if number < 1:
+        raise UsageError(f"--n must be at least 1, got {number}")
+    whole = load_dataset(dataset)
+    target = Path(out)
+    check_target(target, force)
+    chosen = _canary([q for q in whole.questions if q.question_type == "pairwise" and q.probe is None], number, seed)
+    if not chosen:
+        raise DataError(f"{dataset}: must hold pairwise questions")
+    with staged(target) as stage:
+        (stage / MEDIA).mkdir()
+        for path in {path for question in chosen for path in question.images}:
+            shutil.copyfile(whole.image_path(path), stage / path)
+        kept = {name: whole.meta[name] for name in ("prompts", "own_prompts") if name in whole.meta}
+        write_dataset(stage, chosen, {"seed": seed, "options": {"canary": number}, **kept})
+    return len(chosen)
+
+
+def _canary(questions: Sequence[Question], number: int, seed: int) -> list[Question]:
+    """Task by task in turn; within a task images that are not used yet first, then the margin nearest the quantile."""
+    tasks: dict[str, list[Question]] = defaultdict(list)
+    for question in questions:
+        tasks[question.task].append(question)
+    turns = [_noticing(found, seed) for _, found in sorted(tasks.items())]
+    longest = max(map(len, turns), default=0)
+    dealt = [turn[k] for k in range(longest) for turn in turns if k < len(turn)]
+    return dealt[:number]
+
+
+def _noticing(questions: Sequence[Question], seed: int) -> list[Question]:
+    margins = {q.id: margin(q) or 0.0 for q in questions}
+    goal = float(np.quantile(list(margins.values()), QUANTILE))
+    near = sorted(questions, key=lambda q: (abs(margins[q.id] - goal), seed_for(seed, "canary", q.id)))
+    used: dict[str, int] = defaultdict(int)
+    ranked = []
+    for question in near:
+        ranked.append((used[question.image_id], question))
+        used[question.image_id] += 1
+    return [question for _, question in sorted(ranked, key=lambda found: found[0])]
+
+
+def check_drift(before: str | Path, now: Sequence[str | Path], *, dataset: str | Path | None = None) -> Drift:
+    """Compare each run of ``now``, from the first to the last, with the run ``before`` on the same questions.
+
+    Name all runs since ``before`` at each look: the probability of a false alarm holds for all of them together.
+
+    Raises
+    ------
+    UsageError
+        If no run is named in ``now``, or a run twice.
+    DataError
+        If a run cannot be read, or has no verdict in common with ``before``.
+    """
+    if not now:
+        raise UsageError("drift check needs RUN_BEFORE and at least one RUN_NOW")
+    study = load_study([before, *now], dataset=dataset)
+    first, *others = (_scored(table) for table in study.answered)
+    looks = [_changes(first, table, str(path)) for table, path in zip(others, now, strict=True)]
+    evidence = tuple(e_process([look["x"].to_numpy() for look in looks]))
+    state: Literal["drift", "not_shown"] = "drift" if evidence[-1] >= 1 / LEVEL else "not_shown"
+    return Drift(state, evidence[-1], _mean(looks[-1]), evidence)
+
+
+def _scored(table: pl.DataFrame) -> pl.DataFrame:
+    """How right each question was answered in each order, 0..1, as a mean over repeats; a failed reply is 0."""
+    distance = 1 - (pl.col("number") - pl.col("truth")).abs() / 10
+    same = (pl.col("text") == pl.col("answer")).cast(pl.Float64)
+    right = pl.when(pl.col("kind") == "scoring").then(distance).otherwise(same)
+    score = pl.when(pl.col("parsed")).then(right).otherwise(0.0)
+    return table.group_by("id", "order", "cluster").agg(score=score.mean()).sort("id", "order")
+
+
+def _changes(first: pl.DataFrame, now: pl.DataFrame, path: str) -> pl.DataFrame:
+    both = now.join(first, on=["id", "order"], suffix="_before").sort("id", "order")
+    if both.is_empty():
+        raise DataError(f"{path}: has no verdict in common with the first run")
+    return both.select("cluster", x=(pl.col("score") - pl.col("score_before")))
+
+
+def _mean(changes: pl.DataFrame) -> Estimate:
+    sums = image_sums(changes, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0})
+    weights = sums.columns["n"]
+    place = np.zeros(weights.size, dtype=np.int64)
+    value, influence = ratio_influence(sums.columns["x"], weights, place, 1)
+    found = spread(influence, weights, place, 1)
+    return estimate_of(value, found, gap_ends(value, found, sums.total("apart"), sums.total("n")), changes.height)

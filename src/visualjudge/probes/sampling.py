@@ -1,0 +1,145 @@
+"""The questions that probes start from: pairs and staircases of a data folder, drawn and rendered as a build does."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from visualjudge.data.folder import DataFolder
+from visualjudge.dataset.engines import InlineEngine
+from visualjudge.dataset.folder import question_from_wire
+from visualjudge.dataset.plan import read_tasks, sample_tasks, units_of
+from visualjudge.dataset.render import Job, render
+from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
+from visualjudge.encoding import Encoding, encodings
+from visualjudge.errors import DataError
+from visualjudge.predictions import type_of
+from visualjudge.probes.catalogue import Base, Pool
+from visualjudge.records import Question
+from visualjudge.seeding import seed_for
+
+SPARE = 2
+"""Pairs that are drawn for each that is needed: an encoding may show the options of some alike."""
+FEWEST_STEPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The encodings of one task that probes use."""
+
+    image: str | None
+    other_image: str | None
+    text: str | None
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(stem for stem in (self.image, self.other_image, self.text) if stem is not None)
+
+
+def chosen(task: str) -> Chosen:
+    """Two encodings as images and one as text; without drawn labels where there is one, so that it can be mirrored."""
+    rows = [row for row in encodings(task) if row.is_final]
+    images = sorted((row for row in rows if row.kind == "pixel"), key=_tagged)
+    texts = [row for row in rows if row.kind == "text" and not type_of(task).is_image]
+    first, second = ([row.stem for row in images] + [None, None])[:2]
+    return Chosen(first, second, texts[0].stem if texts else None)
+
+
+def _tagged(row: Encoding) -> bool:
+    return bool(getattr(row.style, "tags", False))
+
+
+def pools(folder: DataFolder, stage: Path, wanted: int, seed: int) -> Mapping[Pool, Sequence[Base]]:
+    """Bases for up to ``wanted`` questions a probe, each pool dealt over tasks; their images are written to ``stage``.
+
+    Raises
+    ------
+    DataError
+        If no question can be asked.
+    """
+    names = folder.tasks
+    each = SPARE * -(-wanted // len(names)) + SPARE
+    caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
+    questions = _rendered(folder, stage, names, caps, seed)
+    if not questions:
+        raise DataError(f"{folder.root}: no question can be asked")
+    pairs = [question for question in questions if question.question_type == "pairwise"]
+    out: dict[Pool, Sequence[Base]] = {
+        "image": _pairs(pairs, {name: chosen(name).image for name in names}, seed),
+        "other_image": _pairs(pairs, {name: chosen(name).other_image for name in names}, seed),
+        "text": _pairs(pairs, {name: chosen(name).text for name in names}, seed),
+        "steps": _staircases(questions, seed),
+    }
+    asked_as_image = {base.group for base in out["image"]}
+    out["other_image"] = [base for base in out["other_image"] if base.group in asked_as_image]
+    return out
+
+
+def _rendered(folder: DataFolder, stage: Path, names: Sequence[str], caps: Caps, seed: int) -> list[Question]:
+    tasks = read_tasks(folder, names, InlineEngine(), lambda count: None)
+    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), caps, seed, lambda name: Stems((), chosen(name).stems))
+    forms: dict[int, tuple[bytes, bytes | None]] = {}
+    for unit in units_of(items, tasks):
+        piece = render(Job(str(folder.root), str(stage), unit))
+        forms.update({place: (first, turned) for place, first, turned in piece.questions})
+    places = sorted(forms)
+    turns = _alike([items[place] for place in places], deal([items[place] for place in places], seed))
+    return [
+        question_from_wire(orjson.loads((forms[place][1] if turn else None) or forms[place][0]), place)
+        for place, turn in zip(places, turns, strict=True)
+    ]
+
+
+def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
+    """The same order of options in both encodings as images: else a judge of places would seem to see a difference."""
+    first = {
+        (item.task, item.annotation_ids): turn
+        for item, turn in zip(items, turns, strict=True)
+        if item.stem == chosen(item.task).image
+    }
+    return [first.get((item.task, item.annotation_ids), turn) for item, turn in zip(items, turns, strict=True)]
+
+
+def _pair_key(question: Question) -> str:
+    return "|".join((question.task, *sorted(question.annotation_ids)))
+
+
+def _pairs(pairs: Iterable[Question], stems: Mapping[str, str | None], seed: int) -> list[Base]:
+    found = [Base((q,), _pair_key(q)) for q in pairs if stems.get(q.task) == q.encoding]
+    return list(_in_turn(found, seed))
+
+
+def _staircases(questions: Iterable[Question], seed: int) -> list[Base]:
+    """Scoring questions about one image and one type of error, from the best to the worst, each score once."""
+    groups: dict[tuple[object, ...], dict[float, Question]] = defaultdict(dict)
+    for q in questions:
+        if q.question_type == "scoring" and q.encoding == chosen(q.task).image:
+            groups[q.task, q.image_id, q.class_of_interest, q.error_type].setdefault(q.final_scores[0], q)
+    found = []
+    for steps in groups.values():
+        if len(steps) >= FEWEST_STEPS:
+            ordered = tuple(steps[score] for score in sorted(steps, reverse=True))
+            found.append(Base(ordered, "|".join((ordered[0].task, *(q.annotation_ids[0] for q in ordered)))))
+    return list(_in_turn(found, seed))
+
+
+def _in_turn(bases: Sequence[Base], seed: int) -> Iterator[Base]:
+    """Task by task in turn, and within a task image by image, in an order that the seed draws."""
+    used: dict[tuple[str, str], int] = defaultdict(int)
+    ranked = []
+    for base in sorted(bases, key=lambda base: seed_for(seed, "probe", base.group)):
+        question = base.pair
+        key = question.task, question.image_id
+        ranked.append((used[key], base))
+        used[key] += 1
+    turns: dict[str, int] = defaultdict(int)
+    order = []
+    for _, base in sorted(ranked, key=lambda found: found[0]):
+        order.append((turns[base.pair.task], base))
+        turns[base.pair.task] += 1
+    yield from (base for _, base in sorted(order, key=lambda found: found[0]))

@@ -1,0 +1,34 @@
+"""A dataset of questions that are there already: its files, once the images lie in ``media``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge import __version__
+from visualjudge.atomic import write_json
+from visualjudge.dataset.build import counts
+from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, question_to_wire
+from visualjudge.records import Question
+
+
+def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]) -> None:
+    """Write ``questions.json`` and ``dataset.json``, and remove images that no question shows."""
+    lines = b",\n".join(orjson.dumps(question_to_wire(question)) for question in questions)
+    (stage / QUESTIONS).write_bytes(b"[\n" + lines + b"\n]\n")
+    used = {path for question in questions for path in question.images}
+    for path in list((stage / MEDIA).iterdir()):
+        if f"{MEDIA}/{path.name}" not in used:
+            path.unlink()
+    head = {"version": VERSION, "tool": {"name": "visualjudge", "version": __version__}}
+    files = {name: _digest(stage / name) for name in sorted({QUESTIONS, *used})}
+    write_json(stage / META, {**head, **meta, "counts": counts(questions), "files": files})
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
