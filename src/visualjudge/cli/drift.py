@@ -7,7 +7,12 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True)
+EPILOG = (
+    "Examples:\n\n"
+    "visualjudge drift build dataset --n 60 --out canary\n\n"
+    "visualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json"
+)
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True, epilog=EPILOG)
 
 
 @app.command(epilog="Example:\n\nvisualjudge drift build dataset --n 60 --out canary")

@@ -1,0 +1,165 @@
+"""How often probes convict a judge of the fault it has, and of faults it does not have; the same for drift.
+
+Scripted judges answer 200 questions a probe on 100 images. Each has one fault, and is otherwise right with a
+probability of 0.9 (chance where nothing can be known). Run ``python benchmarks/probes.py --seeds 200``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.join import VERDICT_SCHEMA, Run, Study, question_table
+from visualjudge.analysis.probes import probe_results
+from visualjudge.analysis.statistics.eprocess import e_process
+from visualjudge.records import Probe, ProbeDesign, Question
+
+NUMBER, IMAGES, STEPS = 200, 100, 4
+DESIGNS: dict[str, ProbeDesign] = {
+    "same_option": "same",
+    "withheld": "withheld",
+    **dict.fromkeys(("renamed", "recoloured", "recompressed", "mirrored", "encoding"), "change"),
+    **dict.fromkeys(
+        ("confidence", "decimals", "author", "length", "label", "painted_instruction", "bright", "tool"), "cue"
+    ),
+    "severity": "staircase",
+}
+Rng = np.random.Generator
+Judge = Callable[[pl.DataFrame, Rng], tuple[np.ndarray, np.ndarray]]
+
+
+def question(name: str, design: ProbeDesign, k: int) -> Question:
+    """The k-th question of a probe."""
+    group = k // {"cue": 2, "staircase": STEPS}.get(design, 1)
+    answer, step = "AB"[group % 3 == 0], k % STEPS
+    note = Probe(
+        name, design, f"g{group}", "", "any" if design in ("same", "withheld") else "answer",
+        "AB"[k % 2] if design == "cue" else None, float(step) if design == "staircase" else None,
+    )  # fmt: skip
+    scoring = design == "staircase"
+    if design in ("same", "withheld"):
+        answer = "AB"[k % 2]
+    return Question(
+        id=f"{name}{k}", task="t", encoding="e", question_type="scoring" if scoring else "pairwise", subset=(),
+        image_id=f"i{group % IMAGES}", class_of_interest=None, error_type=None,
+        annotation_ids=("a",) if scoring else ("a", "b"),
+        final_scores=(8.0 - 2 * step,) if scoring else ((6.0, 4.0) if answer == "A" else (4.0, 6.0)),
+        sources=(None,) if scoring else (None, None), prompt="", images=(),
+        answer=8.0 - 2 * step if scoring else answer, probe=note,
+    )  # fmt: skip
+
+
+def fair(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+    """Letters (as whether it says A) and scores."""
+    chance = table["probe_design"].is_in(["same", "withheld"]).to_numpy()
+    right = rng.random(table.height) < np.where(chance, 0.5, 0.9)
+    is_a = (table["answer"].fill_null("A") == "A").to_numpy()
+    truth = table["truth"].fill_null(0).to_numpy()
+    return np.where(right, is_a, ~is_a), np.clip(truth + rng.normal(0, 1, table.height), 0, 10)
+
+
+def swayed(name: str, share: float, towards: bool = True) -> Judge:
+    """Follows the cue of a probe (or avoids it) in a share of its questions."""
+
+    def judge(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+        said, score = fair(table, rng)
+        follows = (table["probe_name"] == name).to_numpy() & (rng.random(table.height) < share)
+        cued = (table["probe_cue"].fill_null("A") == "A").to_numpy()
+        return np.where(follows, cued == towards, said), score
+
+    return judge
+
+
+def first(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+    """Always the first option."""
+    return np.ones(table.height, dtype=bool), fair(table, rng)[1]
+
+
+def blind(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+    """As right without the original as with it."""
+    said, score = fair(table, rng)
+    known = (table["probe_name"] == "withheld").to_numpy() & (rng.random(table.height) < 0.9)
+    return np.where(known, (table["answer"] == "A").fill_null(False).to_numpy(), said), score
+
+
+JUDGES: dict[str, tuple[str | None, Judge]] = {
+    "fair": (None, fair),
+    "always first": ("same_option", first),
+    **{
+        f"follows {name}, half of the time": (name, swayed(name, 0.5))
+        for name in ("confidence", "painted_instruction", "length", "bright", "tool")
+    },
+    "always the tool": ("tool", swayed("tool", 1.0)),
+    "never the tool": ("tool", swayed("tool", 1.0, towards=False)),
+    "ignores the original": ("withheld", blind),
+}
+
+
+def states(questions: pl.DataFrame, judge: Judge, rng: Rng) -> dict[str, str]:
+    """Each probe's state for one draw of a judge."""
+    said, score = judge(questions, rng)
+    scoring = questions["kind"] == "scoring"
+    letters = pl.Series(np.where(said, "A", "B"))
+    columns = {
+        "id": questions["id"], "order": "AB", "repeat": 0, "status": "ok",
+        "text": pl.select(pl.when(~scoring).then(letters)).to_series(),
+        "number": pl.select(pl.when(scoring).then(pl.Series(score))).to_series(),
+    }  # fmt: skip
+    table = questions.select(
+        pl.lit(columns[name]).cast(kind).alias(name) if name in columns else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in VERDICT_SCHEMA.items()
+    )
+    study = Study(questions, (Run("judge", None, {}, table),))
+    return {row.name: row.state for row in probe_results(study.answered[0])}
+
+
+def drift(seeds: int) -> None:
+    """A judge that repeats its answers and loses 5 points on day 3; one that draws them and does not change."""
+    convicted = alarms = 0
+    exact = np.zeros(NUMBER)
+    exact[: NUMBER // 20] = -1
+    noticed = e_process([np.zeros(NUMBER), np.zeros(NUMBER), exact])[-1] >= 20
+    print(f"drift: {NUMBER // 20} of {NUMBER} answers turn wrong on day 3: {'alarm' if noticed else 'no alarm'}")
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        before = rng.random(NUMBER) < 0.9
+        after = before & ~((rng.random(NUMBER) < 0.05 / 0.9) & before)
+        days = [np.zeros(NUMBER), np.zeros(NUMBER), *[after.astype(float) - before] * 3]
+        convicted += e_process(days)[-1] >= 20
+        sharp = rng.choice([0.6, 0.9, 0.99], 60)
+        drawn = [(rng.random(60) < sharp).astype(float) for _ in range(11)]
+        alarms += e_process([day - drawn[0] for day in drawn[1:]])[-1] >= 20
+    print(f"drift: 5 points on average from day 3 to 5, {NUMBER} questions: alarm in {convicted / seeds:.1%}")
+    print(f"drift: no change, 60 questions, 10 looks: alarm in {alarms / seeds:.1%}")
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=200)
+    seeds = parser.parse_args().seeds
+    plain = [question("control", "control", k) for k in range(NUMBER)]
+    asked = [question(name, design, k) for name, design in DESIGNS.items() for k in range(NUMBER)]
+    questions = question_table([*plain, *asked])
+    for label, (fault, judge) in JUDGES.items():
+        fails, passes = Counter[str](), 0
+        for seed in range(seeds):
+            found = states(questions, judge, np.random.default_rng([seed, len(label)]))
+            fails.update(name for name, state in found.items() if state == "fail")
+            passes += sum(state == "pass" for name, state in found.items() if name != fault)
+        others = sum(count for name, count in fails.items() if name != fault)
+        rest = len(DESIGNS) - (fault is not None)
+        own = f"{fails[fault] / seeds:7.1%}" if fault else "      –"
+        print(
+            f"{label:40} convicted {own}, of others {others / seeds / rest:.2%} a probe, "
+            f"passes {passes / seeds / rest:.1%} of the others"
+        )
+    drift(5 * seeds)
+
+
+if __name__ == "__main__":
+    main()
