@@ -34,8 +34,8 @@ from visualjudge.analysis.statistics.shares import ratio_influence
 
 MARGIN = 0.1
 """An effect below this is too small to matter: 10 points of preference."""
-CHANGE_MARGIN = 0.15
-"""The same for a share of right answers."""
+WIDE_MARGIN = 0.15
+"""The same for designs that ask less sharply: a share of right answers, and answers that a fair judge draws."""
 _UNIT = ("probe_group", "cluster")
 
 
@@ -109,9 +109,9 @@ def _falling(_value: float, ends: tuple[float, float], _margin: float) -> ProbeS
 
 DESIGNS: Mapping[str, Design] = {
     "cue": Design(_cue, 0.5, MARGIN, _two_sided),
-    "change": Design(_change, 1.0, CHANGE_MARGIN, _two_sided),
-    "same": Design(_same, 0.5, MARGIN, _two_sided),
-    "withheld": Design(_withheld, 0.5, MARGIN, _upwards),
+    "change": Design(_change, 1.0, WIDE_MARGIN, _two_sided),
+    "same": Design(_same, 0.5, WIDE_MARGIN, _two_sided),
+    "withheld": Design(_withheld, 0.5, WIDE_MARGIN, _upwards),
     "staircase": Design(_staircase, 1.0, 0.0, _falling),
 }
 
