@@ -225,7 +225,11 @@ def _media(dataset: Dataset, question: Question, seen: set[int]) -> Iterator[Pro
 def _alike(dataset: Dataset, question: Question) -> Iterator[Problem]:
     files = dataset.meta.get("files")
     kind = _kinds().get((question.task, question.encoding))
-    if kind is not None and alike(question, kind, files if isinstance(files, dict) else {}):
+    if (
+        kind is not None
+        and not _alike_on_purpose(question)
+        and alike(question, kind, files if isinstance(files, dict) else {})
+    ):
         yield _problem(question, "annotation_ids", "two options look the same in this encoding")
 
 
