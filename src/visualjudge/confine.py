@@ -76,7 +76,7 @@ def confined_target(root: str | Path, name: str) -> Path:
     for part in PurePosixPath(stated_path(name, of="the target")).parts:
         path = path / part
         if path.is_symlink():
-            raise DataError(f"{path}: is a link, which is not followed when writing; remove it")
+            raise DataError(f"{path} must not be a link, which is not followed when writing; remove it")
     return path
 
 

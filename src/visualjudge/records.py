@@ -98,6 +98,8 @@ FAILED = "Failed"
 TIES = ("tie", "both_bad")
 """What a pairwise question may allow as answers beside A and B."""
 LETTERS = "ABCDE"
+IMAGE_MARK = "<image>"
+"""Stands in a prompt where an image is sent."""
 """Letters of a question's options, in their order; a ranking has at most five."""
 
 

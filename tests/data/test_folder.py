@@ -44,7 +44,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     (DET, _record(DET, _box(GOOD_BOX), task="keypoint"), "task", "another task's file"),
     (DET, _record(DET, _box(GOOD_BOX), class_of_interest="dog"), "class_of_interest", "must be a list, got 'dog'"),
     (DET, _record(DET, _box(GOOD_BOX), error_type=3), "error_type", "must be a string"),
-    (DET, _record(DET, _box(GOOD_BOX), prompt="see <image>"), "prompt", "marks a picture"),
+    (DET, _record(DET, _box(GOOD_BOX), prompt="see <image>"), "prompt", "marks an image"),
     (DET, _record(DET, _box(GOOD_BOX), metadata=[]), "metadata", "must be an object"),
     (DET, _record(DET, None), "prediction", "must be an object"),
     (DET, _record(DET, {}), "prediction.detections", "list of objects"),
@@ -170,9 +170,9 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
         ({"url": "https://example.org/a.png"}, "a url is not fetched"),
         ({"file": "nowhere.png"}, "there is no file 'nowhere.png'"),
         ({"file": "/etc/passwd"}, "leads out of the data folder"),
-        ({"file": "photo.png", "width": 7}, "width: says 7, the picture photo.png has 64"),
+        ({"file": "photo.png", "width": 7}, "width: must be 64, as image photo.png has, got 7"),
         ({"file": "photo.png", "height": "48"}, "height: must be a whole number"),
-        ({"file": "photo.png", "mask": "small.png"}, "mask: is 4×4"),
+        ({"file": "photo.png", "mask": "small.png"}, "mask: must be "),
         ({"file": "cut.txt"}, "not an image"),
         ([], "is an object"),
     ],
@@ -274,5 +274,5 @@ def test_two_files_of_one_task_are_an_error(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nowhere", "."])
 def test_folder_without_annotations_is_wrong_usage(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=r"no such folder|no data folder"):
+    with pytest.raises(UsageError, match=r"no such folder|not a data folder"):
         open_folder(tmp_path / name)

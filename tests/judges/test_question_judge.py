@@ -82,7 +82,7 @@ def test_white_space_between_pictures_is_no_part_of_its_own() -> None:
 
 
 def test_marks_must_be_as_many_as_pictures() -> None:
-    with pytest.raises(DataError, match="2 <image> marks for 1 pictures"):
+    with pytest.raises(DataError, match="must have 1 <image> marks, got 2"):
         interleaved("<image> <image>", ("o",))
 
 

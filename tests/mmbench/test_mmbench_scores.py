@@ -240,7 +240,7 @@ def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
 
 def test_page_shows_a_row_whose_picture_is_broken(tmp_path):
     table = table_of(tmp_path, [row(1, image="%%%" * 40)])
-    assert "no picture" in page(table, [Model("m", evaluate(table, {1: "B"}))], [])
+    assert "no image" in page(table, [Model("m", evaluate(table, {1: "B"}))], [])
 
 
 def test_page_shows_the_end_of_a_long_reply(tmp_path):

@@ -76,13 +76,13 @@ def test_picture_of_another_row_is_followed_to_the_row_that_holds_it(tmp_path):
 
 def test_reference_to_an_absent_row_is_named_with_both_indices(tmp_path):
     table = table_of(tmp_path, [row(1), row(2, image="777")])
-    with pytest.raises(InvalidRecord, match=r"index 2: image: points at the picture of index 777"):
+    with pytest.raises(InvalidRecord, match=r"index 2: image: points at the image of index 777"):
         image_part(table, table.rows[1])
 
 
 def test_rows_that_point_at_one_another_are_an_error_not_a_loop(tmp_path):
     table = table_of(tmp_path, [row(1, image="2"), row(2, image="1")])
-    with pytest.raises(InvalidRecord, match="no picture"):
+    with pytest.raises(InvalidRecord, match="no image"):
         image_part(table, table.rows[0])
 
 

@@ -68,8 +68,8 @@ def test_own_folder_adds_versions_to_the_projects_assets(tmp_path: Path) -> None
         ("prompt_id: a/b\nversion: v2\n", "its place says 'a/b' 'v1'"),
         ("- a list\n", "is a mapping"),
         ("prompt_id: [\n", "cannot be read as YAML"),
-        ("prompt_id: a/b\nversion: v1\nuser: 3\n", "user: is a text, not int"),
-        ("prompt_id: a/b\nversion: v1\nparts: [x]\n", "parts: is a mapping"),
+        ("prompt_id: a/b\nversion: v1\nuser: 3\n", "user must be text, got int"),
+        ("prompt_id: a/b\nversion: v1\nparts: [x]\n", "parts must be a mapping"),
     ],
 )
 def test_malformed_asset_is_told(tmp_path: Path, text: str, reason: str) -> None:

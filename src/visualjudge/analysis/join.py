@@ -18,10 +18,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from visualjudge.dataset.stored import columns
-from visualjudge.records import TIES, Question, Verdict
+from visualjudge.records import LETTERS, TIES, Question, Verdict
 from visualjudge.runs.tokens import token_counts
 
-LETTERS = "ABCDE"
 PROBE = ("name", "design", "group", "cue", "level")
 """What is kept of a probe's record, in columns ``probe_name`` and so on."""
 FEATURES = ("text_chars", "png_bytes", "count", "area", "severity")

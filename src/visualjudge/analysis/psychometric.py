@@ -162,7 +162,7 @@ class Scope:
 
 
 def curves(parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling) -> tuple[Sensitivity, ...]:
-    """The fitted curve of each part and its 75 % point, or the reason why there is none.
+    """The fitted curve of each part and its 75 % point, or the reason for its absence.
 
     A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered by image, with Holm
     over the parts. It needs a curve that fits, and data below it.

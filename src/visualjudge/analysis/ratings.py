@@ -1,7 +1,7 @@
 """Ratings by people and by judges in one long table: ``item, source, rater, dimension, score``.
 
 From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind`` ("person" or "judge"). A
-score that is missing stays missing; a score that is no number is a problem, named with its file and line.
+score that is missing stays missing; a score that is not a number is a problem, named with its file and line.
 """
 
 from __future__ import annotations

@@ -11,9 +11,8 @@ import polars as pl
 
 from visualjudge.analysis.cells import ImageSums, estimate_of, image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
-from visualjudge.analysis.join import LETTERS
 from visualjudge.analysis.statistics import correlation, jackknife
-from visualjudge.records import FloatArray
+from visualjudge.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type"]
 MOST_IN_GROUP = 64

@@ -181,14 +181,14 @@ def _way(row: Preference) -> str:
 
 
 def jnd_text(row: Sensitivity) -> str:
-    """The 75 % point with its interval, or why there is none."""
+    """The 75 % point with its interval, or the reason for its absence."""
     if row.jnd.value is None:
         return str(row.reason)
     return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
 
 
 def recommended(choice: EncodingChoice) -> str:
-    """The recommended encoding, or why there is none."""
+    """The recommended encoding, or the reason for its absence."""
     if choice.recommended:
         return choice.recommended
     cheapest = f"; cheapest of those at most 5 points apart: {choice.cheapest}" if choice.cheapest else ""

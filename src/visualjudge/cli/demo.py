@@ -1,4 +1,4 @@
-"""``visualjudge demo``: the whole road on photographs out of installed packages, offline."""
+"""``visualjudge demo``: from data to report on photographs out of installed packages, offline."""
 
 from __future__ import annotations
 

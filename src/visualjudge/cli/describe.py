@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False)
 
 PICTURES = (".png", ".svg", ".pdf")
 WIDTH = 110
-"""Columns of the table where the terminal is narrower, or is none."""
+"""Columns of the table if the terminal is narrower, or if there is no terminal."""
 
 
 @app.command(epilog="Example: visualjudge describe data --out scores.png --json description.json")

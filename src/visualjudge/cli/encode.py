@@ -21,7 +21,7 @@ def encode(
     task: Annotated[str, typer.Option(help="Task name")],
     stem: Annotated[str, typer.Option(help="Encoding, as visualjudge encodings lists it")],
     annotation: Annotated[str | None, typer.Option(help="annotation_id; default: the first of the task")] = None,
-    out: Annotated[Path | None, typer.Option(help="PNG to write; needed for a picture")] = None,
+    out: Annotated[Path | None, typer.Option(help="PNG to write; needed for an image")] = None,
     cost: Annotated[bool, typer.Option(help="Also print what it costs a judge, to stderr")] = False,
 ) -> None:
     """Show one prediction in one encoding: its picture to --out, its text and legend to stdout."""
@@ -31,7 +31,7 @@ def encode(
 
     row = encoding_named(task, stem)
     if row.kind != "text" and out is None:
-        raise UsageError(f"{task} {stem} is a picture: say where to write it with --out FILE.png")
+        raise UsageError(f"--out must name a PNG to write for {task} {stem}, which is an image")
     shown = _encoded(folder, task, stem, annotation)
     if shown.image is not None and out is not None:
         write_png(out, shown.image)

@@ -35,7 +35,7 @@ def export(
         bool, typer.Option("--force", help="Write over an existing file, or into a folder that is not empty.")
     ] = False,
     embed: Annotated[
-        bool, typer.Option("--embed", help="vlmevalkit: pictures inside the tables, as base64, once for each use.")
+        bool, typer.Option("--embed", help="vlmevalkit: images inside the tables, as base64, once for each use.")
     ] = False,
     task: Annotated[list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,

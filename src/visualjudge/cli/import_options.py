@@ -24,7 +24,7 @@ ClassesOption = Annotated[
     typer.Option("--class-of-interest", help="each (class of an image's truth, the default), all, or labels."),
 ]
 GtOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
-ImagesOption = Annotated[Path, typer.Option(help="Folder of the pictures.", show_default=False)]
+ImagesOption = Annotated[Path, typer.Option(help="Folder of the images.", show_default=False)]
 FilesOption = Annotated[str, typer.Option(help="Folder, file, or pattern with one *.", show_default=False)]
 FILES_HELP = "Folder, file, or pattern with one * (what it stands for pairs the files)."
 

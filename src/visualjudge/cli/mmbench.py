@@ -235,7 +235,7 @@ def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Ro
     from visualjudge.mmbench.pictures import picture_problems
 
     with stages() as tell:
-        problems = picture_problems(table, rows, tick=lambda done: tell("checking pictures", done, len(rows)))
+        problems = picture_problems(table, rows, tick=lambda done: tell("checking images", done, len(rows)))
     _left_out([str(p) for p in problems.values()], f"{table.path}: {len(problems)} images", skip_invalid)
     return [row for row in rows if row.index not in problems]
 

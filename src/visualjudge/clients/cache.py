@@ -103,7 +103,7 @@ def _write(path: Path, reply: Reply) -> None:
 
 
 def _read(path: Path) -> Reply | None:
-    """The entry, or None where there is none, or a damaged or foreign file in its place: it is written anew."""
+    """The entry, or None if there is no such value, or a damaged or foreign file in its place: it is written anew."""
     try:
         if path.stat().st_size > LARGEST_BODY:
             return None

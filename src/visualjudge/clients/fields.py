@@ -40,7 +40,7 @@ def writable(text: str) -> str:
 
 
 def name_of(value: Any) -> str | None:
-    """A word of the protocol, such as a finish reason; ``None`` where there is none.
+    """A word of the protocol, such as a finish reason; ``None`` if missing.
 
     Raises
     ------

@@ -45,7 +45,7 @@ def image_part(source: Any) -> ImagePart:
     Raises
     ------
     DataError
-        If it is none of these, cannot be read, or is no picture; the message names it.
+        If it is not one of these, cannot be read, or is not an image; the message names it.
     """
     if isinstance(source, ImagePart):
         return source
@@ -57,7 +57,7 @@ def image_part(source: Any) -> ImagePart:
         return _of_place(os.fspath(source))
     if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
         return _of_array(np.asarray(source))
-    raise DataError(f"a picture is a path, a URL, bytes, a PIL picture or an array, not {type(source).__name__}")
+    raise DataError(f"an image must be a path, a URL, bytes, a PIL image or an array, got {type(source).__name__}")
 
 
 def _of_place(place: str | bytes) -> ImagePart:
@@ -120,7 +120,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
     if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 4:
         return _png_by_pillow(Image.fromarray(np.ascontiguousarray(array)))
     if array.size == 0 or array.dtype.kind not in "uibf":
-        raise DataError(f"an array of shape {array.shape} and type {array.dtype} is no picture")
+        raise DataError(f"an image array must hold numbers, and pixels, got shape {array.shape} and type {array.dtype}")
     return ImagePart(png_bytes(rgb_of_array(array)))
 
 

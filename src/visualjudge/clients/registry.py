@@ -85,7 +85,7 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
     UnknownName
         If there is no such backend.
     UsageError
-        If a field is missing, has a wrong value, or is none that the backend knows.
+        If a field is missing, has a wrong value, or is unknown to the backend.
     """
     checked = _checked({"backend": backend, **fields})
     make = CLIENT_REGISTRY.find(checked.pop("backend"))

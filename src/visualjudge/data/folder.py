@@ -18,11 +18,11 @@ from typing import Any
 
 from visualjudge.confine import confined_path
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
-from visualjudge.data.wire import IMAGE_MARK, annotation_from_wire, image_from_wire
+from visualjudge.data.wire import annotation_from_wire, image_from_wire
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import read_prediction, type_of
 from visualjudge.raster.images import picture_size
-from visualjudge.records import Annotation, ImageRecord, Size
+from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.tasks import TASKS, task_named
 
 SUFFIX = "_annotations"
@@ -64,7 +64,7 @@ class DataFolder:
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
         if not (self.root / "annotations").is_dir():
-            raise UsageError(f"{root}: is no data folder: it has no folder 'annotations'")
+            raise UsageError(f"{root} is not a data folder: folder 'annotations' not found")
 
     def __enter__(self) -> DataFolder:
         return self
@@ -272,12 +272,12 @@ def _check_pictures(record: ImageRecord, root: Path) -> None:
     height, width = _field("file", lambda: image_size(_inside_record(record, root), root))
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
-            raise DataError(f"{name}: says {stated}, the picture {record.file} has {real}")
+            raise DataError(f"{name}: must be {real}, as image {record.file} has, got {stated}")
     for name, path in (("mask", record.mask), ("control", record.control)):
         if path is not None:
             shape = _field(name, lambda path=path: picture_size(inside(root, path)))
             if name == "mask" and shape != (height, width):
-                raise DataError(f"mask: is {shape[0]}×{shape[1]}, the picture {height}×{width} (height×width)")
+                raise DataError(f"mask: must be {height}×{width}, got {shape[0]}×{shape[1]} (height×width)")
 
 
 def _inside_record(record: ImageRecord, root: Path) -> ImageRecord:

@@ -102,7 +102,7 @@ def _tried(text: bytes, file: str) -> Any:
 
 
 Place = tuple[int, int, str | None]
-"""Where a record begins and ends, and why it is none, if it is none."""
+"""Where a record begins and ends, and why it is invalid, if it is."""
 
 
 def _lines(content: mmap.mmap, name: str) -> Iterator[Place]:

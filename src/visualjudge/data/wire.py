@@ -13,10 +13,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from visualjudge.errors import InvalidRecord, Problem
-from visualjudge.records import Annotation, ImageRecord
+from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.tasks import TASKS
 
-IMAGE_MARK = "<image>"
 """What stands for a picture in a prompt; no text of the data may hold it."""
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 LONGEST_TEXT = 20_000
@@ -27,7 +26,7 @@ LONGEST_NAME = 180
 
 def _without_mark(text: str) -> str:
     if IMAGE_MARK in text:
-        raise ValueError(f"holds {IMAGE_MARK!r}, which marks a picture in the questions; write it another way")
+        raise ValueError(f"holds {IMAGE_MARK!r}, which marks an image in the questions; write it another way")
     return text
 
 
@@ -52,7 +51,7 @@ Wire = TypeVar("Wire", bound=BaseModel)
 
 
 class AnnotationWire(BaseModel):
-    """One entry of ``annotations/<task>_annotations.*``; further fields are let be."""
+    """One entry of ``annotations/<task>_annotations.*``; unknown fields are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 

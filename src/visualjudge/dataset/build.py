@@ -272,7 +272,7 @@ def _own_prompts(prompts: PromptSet) -> dict[str, Any]:
 def _tasks(folder: DataFolder, options: Options) -> list[str]:
     if options.tasks is None:
         if not folder.tasks:
-            raise UsageError(f"{folder.root}: is no data folder: no file annotations/<task>_annotations.json in it")
+            raise UsageError(f"{folder.root} is not a data folder: annotations/<task>_annotations.json not found")
         return list(folder.tasks)
     missing = [name for name in options.tasks if name not in folder.tasks]
     if missing:

@@ -234,7 +234,7 @@ def selected(dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | 
     Raises
     ------
     UnknownName
-        If a task is none.
+        If a task is unknown.
     """
     names = {task_named(name).name for name in tasks or ()}
     chosen = dataset.filter(task=names) if names else dataset

@@ -8,12 +8,11 @@ from pathlib import Path
 import cv2
 
 from visualjudge.atomic import write_bytes, write_text
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError
 from visualjudge.raster.images import read_rgb
-from visualjudge.records import Question
+from visualjudge.records import IMAGE_MARK, Question
 from visualjudge.tasks import TASKS
 
 LONGEST_SIDE = 240

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.build import counts
 from visualjudge.dataset.decidable import COMPARED, alike, not_asked
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, Dataset, load_dataset
@@ -24,7 +23,7 @@ from visualjudge.encoding import encodings
 from visualjudge.encoding.catalogue import Kind
 from visualjudge.errors import DataError, Problem
 from visualjudge.raster.images import picture_size
-from visualjudge.records import LETTERS, Question
+from visualjudge.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.tasks import TASKS
 
 Tick = Callable[[int, int], None]

@@ -97,7 +97,7 @@ def encode(
 
 def _checked(image: NDArray[np.uint8]) -> Pixels:
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
-        raise DataError("image: is an H×W×3 uint8 RGB array")
+        raise DataError("image must be an H×W×3 uint8 RGB array")
     if image.shape[0] == 0 or image.shape[1] == 0:
         raise DataError("image: has no pixels")
     return np.ascontiguousarray(image)

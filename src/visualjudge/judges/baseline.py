@@ -16,11 +16,10 @@ import numpy as np
 from visualjudge.errors import UsageError
 from visualjudge.judges.asks import Ask, Judge, Judged, in_stored_letters
 from visualjudge.judges.sharpness import SharpnessJudge
-from visualjudge.records import Question, Verdict
+from visualjudge.records import LETTERS, Question, Verdict
 from visualjudge.replies import read_reply
 from visualjudge.seeding import rng_for
 
-LETTERS = "ABCDE"
 MIDDLE = 5.0
 MODELS = "random, first, oracle:P[,bias=B][,slope=S], sharpness"
 
@@ -31,7 +30,7 @@ def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
     Raises
     ------
     UsageError
-        If there is none, or its numbers are out of range.
+        If not found, or its numbers are out of range.
     """
     if model == "sharpness":
         return SharpnessJudge(root)

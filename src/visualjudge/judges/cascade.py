@@ -34,7 +34,7 @@ def decide(values: Sequence[Answer | None], probabilities: Sequence[float | None
     values
         A, B, or anything else for a reply that could not be used; in the letters of the question as stored.
     probabilities
-        The probability of A of each verdict, None where there is none.
+        The probability of A of each verdict, None if there is no such value.
     """
     if by == "probability":
         known = [p for p in probabilities if p is not None]

@@ -19,11 +19,11 @@ from visualjudge.judges.bounded import read_or_none
 from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
 from visualjudge.prompts.adapters import ADAPTERS, Adapter
 from visualjudge.prompts.template import PromptTemplate, fill
+from visualjudge.records import IMAGE_MARK
 
 Result = dict[str, Any]
 Value = TypeVar("Value")
 
-IMAGE_MARK = "<image>"
 DEFAULT_RETRIES = 3
 _STRUCTURED = ("auto", "answer", "off")
 _log = logging.getLogger("visualjudge.judges")
@@ -195,7 +195,7 @@ def _whole(config: Mapping[str, Any], name: str, default: int) -> int: ...
 @overload
 def _whole(config: Mapping[str, Any], name: str, default: None) -> int | None: ...
 def _whole(config: Mapping[str, Any], name: str, default: int | None) -> int | None:
-    """A whole number from 0, which may stand as text; the default where there is none."""
+    """A whole number from 0, which may stand as text; the default if missing."""
     stated = config.get(name)
     if stated is None:
         return default
@@ -204,7 +204,7 @@ def _whole(config: Mapping[str, Any], name: str, default: int | None) -> int | N
     except (TypeError, ValueError):
         number = -1
     if number < 0:
-        raise UsageError(f"{name}: a whole number from 0 is due, not {stated!r}")
+        raise UsageError(f"{name} must be an integer of at least 0, got {stated!r}")
     return number
 
 
@@ -216,7 +216,7 @@ def _adapter(backend: Any, client: Client | None) -> Adapter:
 def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
     mode = {None: "auto", False: "off"}.get(mode, mode)  # YAML reads a bare off as false
     if mode not in _STRUCTURED:
-        raise UsageError(f"structured_output: {' or '.join(_STRUCTURED)} is due, not {mode!r}")
+        raise UsageError(f"structured_output must be {' or '.join(_STRUCTURED)}, got {mode!r}")
     if not template.output_schema or mode == "off":
         return None
     output = schema_named(template.output_schema, OUTPUTS, where=template.name)
@@ -228,4 +228,4 @@ def _pictures(marks: int, source: ImagePart, edits: Sequence[ImagePart], where: 
         return [source, *edits]
     if marks == len(edits):
         return list(edits)
-    raise PromptError(f"prompt {where} has {marks} {IMAGE_MARK} marks where {len(edits)} or {len(edits) + 1} are due")
+    raise PromptError(f"prompt {where} must have {len(edits)} or {len(edits) + 1} {IMAGE_MARK} marks, got {marks}")

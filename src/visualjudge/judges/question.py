@@ -14,18 +14,16 @@ from typing import Any, Literal
 from visualjudge.clients.base import Client, Diagnostics, Part, Reply, Request, TextPart
 from visualjudge.clients.payload import ImageStore
 from visualjudge.clients.retry import cause_of
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.errors import ClientError, DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded import NotRead, read_bounded
 from visualjudge.judges.swap import swapped
 from visualjudge.judges.trial import SchemaTrial
-from visualjudge.records import FAILED, TIES, Question, Verdict
+from visualjudge.records import FAILED, IMAGE_MARK, LETTERS, TIES, Question, Verdict
 from visualjudge.replies import Reading, read_reply
 from visualjudge.replies.logprobs import expected_score, probability_of_a
 
 Mode = Literal["text", "auto", "json", "logprobs"]
-LETTERS = "ABCDE"
 TOP_LOGPROBS = 20
 TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
 _WORTH_REPEATING = frozenset({"unparseable"})
@@ -70,7 +68,7 @@ def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
     """
     texts = prompt.split(IMAGE_MARK)
     if len(texts) != len(images) + 1:
-        raise DataError(f"the prompt has {len(texts) - 1} {IMAGE_MARK} marks for {len(images)} pictures")
+        raise DataError(f"the prompt must have {len(images)} {IMAGE_MARK} marks, got {len(texts) - 1}")
     pairs = itertools.zip_longest(texts, images)
     parts = [part for text, image in pairs for part in ((text, False), (image, True)) if part[0] is not None]
     return [(text, is_image) for text, is_image in parts if is_image or text.strip()]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from visualjudge.errors import DataError, PromptError
 
-Picture = Annotated[Any, Field(description="path, URL, bytes, PIL picture or array")]
+Picture = Annotated[Any, Field(description="path, URL, bytes, PIL image or array")]
 
 
 class InvalidInput(DataError, ValueError):
@@ -75,7 +75,7 @@ def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str)
     Raises
     ------
     PromptError
-        If there is none of that name.
+        If the name is unknown.
     """
     if name not in known:
         raise PromptError(f"prompt {where} declares schema {name!r}; known: {', '.join(known)}")

@@ -21,11 +21,10 @@ from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.raster.images import read_rgb
-from visualjudge.records import Pixels, Question, Verdict
+from visualjudge.records import LETTERS, Pixels, Question, Verdict
 from visualjudge.replies import read_reply
 from visualjudge.tasks import task_named
 
-LETTERS = "ABCDE"
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32)
 _FLOOR = 0.5
 """Edges below half a grey level are not told apart."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.errors import DataError
 from visualjudge.prompts.spans import spans_of
-from visualjudge.records import Question, Spans
+from visualjudge.records import IMAGE_MARK, Question, Spans
 
 
 @dataclass(frozen=True, slots=True)

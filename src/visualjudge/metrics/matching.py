@@ -58,7 +58,7 @@ def labels_equal(first: Sequence[str], second: Sequence[str]) -> FloatArray:
 
 
 def crowd_shares(overlap: FloatArray, same_label: FloatArray) -> FloatArray:
-    """The largest overlap with a crowd of the own label, shape (predictions,); 0 where there is none."""
+    """The largest overlap with a crowd of the own label, shape (predictions,); 0 if there are no crowds."""
     if overlap.size == 0:
         return np.zeros(overlap.shape[0])
     return np.asarray((overlap * same_label).max(axis=1), dtype=np.float64)

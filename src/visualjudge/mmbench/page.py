@@ -29,7 +29,7 @@ HEAD_SHOWN, TAIL_SHOWN = 1200, 800
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """A row answered wrongly with its picture as a data URL, or the reason why there is none."""
+    """A row answered wrongly with its picture as a data URL, or the reason for its absence."""
 
     scored: ScoredRow
     picture: str | None
@@ -83,7 +83,7 @@ def _wrong_answers(table: Table, wrong: Sequence[ScoredRow]) -> Iterator[WrongAn
         try:
             yield WrongAnswer(line, _thumbnail(table, line))
         except DataError as error:
-            yield WrongAnswer(line, None, f"no picture: {error}")
+            yield WrongAnswer(line, None, f"no image: {error}")
 
 
 def _thumbnail(table: Table, line: ScoredRow) -> str:

@@ -45,7 +45,7 @@ def replies(path: Path) -> dict[int, dict[str, Any]]:
     for number, record in enumerate(read_records(path), 1):
         index = record.get("index")
         if not isinstance(index, int):
-            raise InvalidRecord(Problem(str(path), f"record {number}", "index", "a whole number is due"))
+            raise InvalidRecord(Problem(str(path), f"record {number}", "index", "must be an integer"))
         if isinstance(record.get("prediction"), str):
             found[index] = record
     return found

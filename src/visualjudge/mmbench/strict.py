@@ -9,9 +9,9 @@ The steps, each tried where those before found neither an answer nor a reason to
 5. the one option letter that stands alone in prose;
 6. the one option text found at word bounds.
 
-Two letters or two texts where one is due, a letter that is no option, a refusal, a negated mention: nothing is read,
-and ``why`` says so. A letter inside an option's own text ("vitamin C") is no answer; neither is the article of
-"A man", nor the pronoun of "I think".
+Two letters or two texts where one is expected, a letter that is not an option, a refusal, a negated mention:
+nothing is read, and ``why`` says so. A letter inside an option's own text ("vitamin C") is no answer; neither is the
+article of "A man", nor the pronoun of "I think".
 """
 
 from __future__ import annotations
@@ -166,18 +166,18 @@ def _whole(text: str, options: Mapping[str, str]) -> Reading | None:
         if same:
             return Reading(None, "two options have this text")
     if alone and alone[1].isupper():
-        return Reading(None, "a letter that is no option")
+        return Reading(None, "a letter that is not an option")
     return None
 
 
 def _one(letters: Iterable[str], options: Mapping[str, str], why: str) -> Reading | None:
-    """The one letter among ``letters``; None to go on where there is none."""
+    """The one letter among ``letters``; None if there are no letters, to go on."""
     distinct = sorted(set(letters))
     if not distinct:
         return None
     if len(distinct) > 1:
         return Reading(None, f"two letters ({', '.join(distinct)})")
-    return Reading(distinct[0], why) if distinct[0] in options else Reading(None, "a letter that is no option")
+    return Reading(distinct[0], why) if distinct[0] in options else Reading(None, "a letter that is not an option")
 
 
 def _final(view: _View) -> Reading | None:

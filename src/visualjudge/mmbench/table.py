@@ -69,9 +69,9 @@ class Table:
         while owner.image_index is not None:
             target = owner.image_index
             if target not in self.by_index:
-                raise self.invalid(row, "image", f"points at the picture of index {target}, which is not in the table")
+                raise self.invalid(row, "image", f"points at the image of index {target}, which is not in the table")
             if target in seen:
-                raise self.invalid(row, "image", f"points at index {target}, whose cell points back: no picture")
+                raise self.invalid(row, "image", f"points at index {target}, whose cell points back: no image")
             seen.add(target)
             owner = self.by_index[target]
         return owner
@@ -138,7 +138,7 @@ class _Reader:
 
     def table(self) -> Table:
         if not self.columns:
-            raise DataError(f"{self.path}: empty; a tab-separated table with a header line is due")
+            raise DataError(f"{self.path}: must be a tab-separated table with a header line, got an empty file")
         return Table(self.path, self.columns, self.letters, tuple(self.rows.values()), tuple(self.problems))
 
     def _header(self, record: Record) -> None:

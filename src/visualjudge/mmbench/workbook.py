@@ -152,7 +152,7 @@ def _text(file: Path, number: int, name: str, value: Any) -> str:
     if isinstance(value, int | float):
         return str(int(value)) if value == int(value) else repr(value)
     if name == "prediction":
-        raise _invalid(file, number, name, f"holds a {type(value).__name__} where a text is due")
+        raise _invalid(file, number, name, f"must be text, got {type(value).__name__}")
     return str(value)
 
 

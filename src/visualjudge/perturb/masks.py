@@ -45,7 +45,7 @@ def duplicate(truth: Masks, severity: float, scene: Scene, rng: np.random.Genera
 
 
 def background(truth: Masks, severity: float, scene: Scene, rng: np.random.Generator) -> Masks:
-    """Masks of an object's outline stand where there is none."""
+    """Masks of an object's outline stand in for missing masks."""
     taken = [_box(item.mask) for item in truth.items]
     extra = []
     for _ in range(scene.levels):

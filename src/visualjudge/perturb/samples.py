@@ -109,7 +109,7 @@ def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
 
 def _scene(sample: Sample, task: Task, around: Surroundings, levels: int) -> Scene:
     if sample.picture is None:
-        raise DataError("picture: is missing, and errors stay on the image")
+        raise DataError("image: not found, and errors stay on the image")
     degraded = read_rgb(sample.picture) if task.restored else None
     others = tuple(around.regions[sample.image_id]) if task.expression else ()
     return Scene(picture_size(sample.picture), around.labels, levels, degraded, others)

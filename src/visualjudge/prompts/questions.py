@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.predictions import type_of
 from visualjudge.prompts.contexts import CONTEXTS, mixed, type_sentence
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
-from visualjudge.records import LETTERS, QuestionType, Size, Span, Spans
+from visualjudge.records import IMAGE_MARK, LETTERS, QuestionType, Size, Span, Spans
 from visualjudge.tasks import Task
 
 GRID = 32

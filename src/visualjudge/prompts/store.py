@@ -93,7 +93,7 @@ class PromptAssetStore:
         Raises
         ------
         UnknownPrompt
-            If there is none.
+            If not found.
         """
         for root in self._roots:
             path = root / prompt_id / f"{version}.yaml"
@@ -137,11 +137,11 @@ def _check_identity(content: dict[str, Any], path: Path, prompt_id: str, version
 
 def _text(value: Any, name: str, path: Path) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise PromptError(f"{path}: {name}: is a text, not {type(value).__name__}")
+        raise PromptError(f"{path}: {name} must be text, got {type(value).__name__}")
     return None if value is None else value.removesuffix("\n")
 
 
 def _parts(parts: Any, path: Path) -> Mapping[str, str]:
     if not isinstance(parts, dict):
-        raise PromptError(f"{path}: parts: is a mapping of name to text")
+        raise PromptError(f"{path}: parts must be a mapping of name to text")
     return {str(key): str(_text(value, f"parts.{key}", path)) for key, value in parts.items()}

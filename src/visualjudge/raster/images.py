@@ -76,7 +76,7 @@ def rgb_of_array(array: NDArray[Any]) -> Pixels:
         array = array * 255
     eight_bit = array.astype(np.uint8)
     if eight_bit.ndim not in (2, 3) or (eight_bit.ndim == 3 and eight_bit.shape[2] not in (1, 3, 4)):
-        raise DataError(f"a picture is H×W, H×W×3 or H×W×4, not of shape {array.shape}")
+        raise DataError(f"an image array must be H×W, H×W×3 or H×W×4, got shape {array.shape}")
     return rgb_of(Image.fromarray(eight_bit.squeeze()))
 
 
@@ -189,7 +189,7 @@ def png_bytes(pixels: Pixels) -> bytes:
         return bytes(fpng.from_ndarray(array))
     done, buffer = cv2.imencode(".png", array[:, :, ::-1], [cv2.IMWRITE_PNG_COMPRESSION, 1])
     if not done:
-        raise DataError("OpenCV could not encode the picture")
+        raise DataError("OpenCV could not encode the image")
     return bytes(buffer.tobytes())
 
 

@@ -151,7 +151,7 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
     Raises
     ------
     DataError
-        If the form is none of these, is malformed, or is a polygon list and no ``size`` is known.
+        If the form is not one of these, is malformed, or is a polygon list and no ``size`` is known.
     """
     match segmentation:
         case Mask():

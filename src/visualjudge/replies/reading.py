@@ -1,4 +1,4 @@
-"""From a reply to a value, or to the reason why there is none."""
+"""From a reply to a value, or to the cause of its absence."""
 
 from __future__ import annotations
 

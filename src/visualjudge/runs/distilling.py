@@ -13,10 +13,9 @@ from visualjudge.judges.local.fit import Pair, Sample
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.judges.local.training import Trained, train
-from visualjudge.records import Question, Verdict
+from visualjudge.records import LETTERS, Question, Verdict
 from visualjudge.runs.folder import RunFolder
 
-LETTERS = "ABCDE"
 Progress = Callable[[int, int], None]
 
 

@@ -238,7 +238,7 @@ class Journal:
         self._synced = upto
 
     def close(self) -> None:
-        """Sync and let go of the lock. Closing twice is no error."""
+        """Sync and release the lock. Closing twice is allowed."""
         file, self._file = self._file, None
         lock, self._lock = self._lock, None
         try:

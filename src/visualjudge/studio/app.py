@@ -14,9 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from visualjudge.errors import DataError, UsageError
 from visualjudge.raster.images import picture_size
-from visualjudge.records import Question
+from visualjudge.records import LETTERS, Question
 from visualjudge.studio import compare, copies, facets
-from visualjudge.studio.cards import LETTERS, card
+from visualjudge.studio.cards import card
 from visualjudge.studio.guard import Guard
 from visualjudge.studio.matrix import matrices
 from visualjudge.studio.places import DatasetPlace, RunPlace

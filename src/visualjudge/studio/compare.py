@@ -10,9 +10,9 @@ from visualjudge.encoding.titles import encoding_title
 from visualjudge.errors import DataError
 from visualjudge.judges.question import interleaved
 from visualjudge.judges.swap import swapped
-from visualjudge.records import Question
+from visualjudge.records import LETTERS, Question
 from visualjudge.replies import read_reply
-from visualjudge.studio.cards import LETTERS, said
+from visualjudge.studio.cards import said
 from visualjudge.studio.facets import task_label
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Selection, Shelf

@@ -76,12 +76,12 @@ class DatasetIndex:
         self.texts = TextIndex(connection)
 
     def row_of(self, identity: str) -> int | None:
-        """The row of a question's id; None where there is none."""
+        """The row of a question's id; None if there is no such value."""
         found = self._one("SELECT row FROM question WHERE id = ?", identity)
         return None if found is None else int(found[0])
 
     def rows_of(self, identities: Iterable[str]) -> list[int]:
-        """The row of each id; -1 where there is none."""
+        """The row of each id; -1 if not found."""
         with self._lock:
             ask = self._db.cursor()
             found = [ask.execute("SELECT row FROM question WHERE id = ?", (name,)).fetchone() for name in identities]

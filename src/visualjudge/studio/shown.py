@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.encoding.catalogue import CATALOGUE
 from visualjudge.errors import DataError
 from visualjudge.prompts.spans import spans_of
-from visualjudge.records import Question
+from visualjudge.records import IMAGE_MARK, Question
 
 
 def _option_spans(question: Question) -> tuple[tuple[int, int], ...]:

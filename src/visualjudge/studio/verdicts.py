@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from visualjudge.records import LETTERS
 from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.texts import TextIndex
@@ -29,12 +30,11 @@ CLOSE = 1.0
 ORDERS = ("AB", "BA")
 CHUNK = 20_000
 
-_LETTERS = "ABCDE"
 _ORDERINGS = tuple(
     "".join(order)
     for n in range(1, 6)
-    for order in itertools.permutations(_LETTERS, n)
-    if n == 1 or set(order) == set(_LETTERS[:n])
+    for order in itertools.permutations(LETTERS, n)
+    if n == 1 or set(order) == set(LETTERS[:n])
 )
 VALUES = ("tie", "both_bad", *_ORDERINGS)
 _VALUE_CODE = {value: code for code, value in enumerate(VALUES)}
@@ -73,14 +73,14 @@ class Summary:
     consistency: NDArray[np.int32]
     """Code into CONSISTENCY."""
     share_right: NDArray[np.float32]
-    """Right verdicts among all; NaN where there is none."""
+    """Right verdicts among all; NaN where undefined."""
     confidence: NDArray[np.float32]
     """Probability of the answer given, mean over verdicts; NaN where the backend does not tell."""
     latency: NDArray[np.float32]
     chars: NDArray[np.int32]
     """Characters of the longest reply."""
     value: NDArray[np.int32]
-    """Code into VALUES of the first usable verdict, -1 where there is none."""
+    """Code into VALUES of the first usable verdict, -1 if not found."""
     number: NDArray[np.float32]
     """The first usable verdict where it is a score, else NaN."""
     verdicts: int

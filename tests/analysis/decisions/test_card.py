@@ -119,7 +119,7 @@ def test_self_preference_is_of_the_declared_family(tmp_path: Path) -> None:
         ("checks: {failed: 0.1}", "failed must be one of at_least, at_most, within and a number"),
         ("least_images: 0", "least_images must be a whole number"),
         ("- 1", "must hold checks"),
-        ("{", "is no YAML"),
+        ("{", "must be YAML"),
     ],
 )
 def test_bad_thresholds_are_named(tmp_path: Path, text: str, said: str) -> None:

@@ -124,7 +124,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         found = yaml.safe_load(path.read_text("utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: is no YAML: {' '.join(str(error).split())}") from None
+        raise DataError(f"{path}: must be YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, Mapping):
         raise DataError(f"{path}: must hold checks, least_images or families")
     return found

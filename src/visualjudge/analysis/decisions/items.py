@@ -12,9 +12,9 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.join import LETTERS, Study
+from visualjudge.analysis.join import Study
 from visualjudge.errors import DataError
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.records import LETTERS, FloatArray, IntArray
 
 MEASURES = {"scoring": "mean score", "pairwise": "win rate", "ranking": "win rate in rankings"}
 RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}

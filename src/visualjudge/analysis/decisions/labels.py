@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.decisions.items import Items
-from visualjudge.analysis.join import LETTERS, Study
+from visualjudge.analysis.join import Study
 from visualjudge.errors import DataError, Problem
-from visualjudge.records import FloatArray
+from visualjudge.records import LETTERS, FloatArray
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}
 
@@ -93,7 +93,7 @@ def _probability(text: str | None) -> float | str | None:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where there is none."""
+    """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined."""
 
     y: FloatArray
     probability: FloatArray

@@ -51,7 +51,7 @@ class Table:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number, or a dash where there is none."""
+    """A number, or a dash if missing."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 

@@ -90,7 +90,7 @@ def reaches(found: Spread, error: FloatArray, bend: FloatArray) -> tuple[FloatAr
 
 
 def mean_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, FloatArray]:
-    """Ends of the interval of figures that have no bounds of their own; NaN where there is none."""
+    """Ends of the interval of figures that have no bounds of their own; NaN where undefined."""
     error = np.sqrt(found.variance)
     down, up = reaches(found, error, np.zeros_like(error))
     told = enough(found) & (error > TINY) & np.isfinite(value)
@@ -98,7 +98,7 @@ def mean_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, FloatArray]
 
 
 def correlation_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, FloatArray]:
-    """Ends for figures in (-1, 1), symmetrical but for skewness on Fisher's z scale; NaN where there is none."""
+    """Ends for figures in (-1, 1), symmetrical but for skewness on Fisher's z scale; NaN where undefined."""
     inside = np.isfinite(value) & (np.abs(value) < 1)
     r = np.where(inside, value, 0.0)
     error = np.sqrt(found.variance) / (1 - r**2)
@@ -109,7 +109,7 @@ def correlation_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, Floa
 
 
 def test(value: FloatArray, found: Spread) -> FloatArray:
-    """Two-sided p of ``value`` = 0; NaN where there is none. Where no image differs: a sign test over images."""
+    """Two-sided p of ``value`` = 0; NaN where undefined. Where no image differs: a sign test over images."""
     error = np.sqrt(found.variance)
     scaled = np.divide(np.abs(value), error, out=np.zeros_like(error), where=error > TINY)
     p = 2 * stats.t.sf(scaled, found.df)

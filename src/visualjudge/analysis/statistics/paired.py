@@ -17,7 +17,7 @@ MOST_IMAGES = 10_000_000
 
 
 def gap_ends(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """95 % interval of differences of two shares, (K,); NaN where there is none.
+    """95 % interval of differences of two shares, (K,); NaN where undefined.
 
     ``apart``: cases that only one of the two has right. The interval reaches at least as far as a 90 % interval of
     independent cases with half a case more each way (after Agresti & Min 2005). Where no case is apart, the ends are

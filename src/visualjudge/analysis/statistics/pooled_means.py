@@ -92,7 +92,7 @@ def pooled_means(
     f
         (R,) what the judge says of every item of the pool.
     y
-        (R,) the labels; NaN where there is none.
+        (R,) the labels; NaN where undefined.
     systems
         (R,) numbers 0..S−1.
     clusters

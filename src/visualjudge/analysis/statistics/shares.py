@@ -39,7 +39,7 @@ EDGE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """K shares: ``value``, ``low``, ``high`` (NaN where there is none), ``cases`` and ``images``; arrays (K,)."""
+    """K shares: ``value``, ``low``, ``high`` (NaN where undefined), ``cases`` and ``images``; arrays (K,)."""
 
     value: FloatArray
     low: FloatArray
@@ -97,7 +97,7 @@ def shares(
 def share_ends(
     value: FloatArray, found: Spread, cases: FloatArray, size: FloatArray, *, whole: bool = True
 ) -> tuple[FloatArray, FloatArray]:
-    """Ends of the interval of shares with a known ``spread``; NaN where there is none.
+    """Ends of the interval of shares with a known ``spread``; NaN where undefined.
 
     ``cases``: how many; ``size``: the mean image that a case lies in, Σn²/Σn. All arrays (K,).
     """

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from visualjudge.confine import confined_path
 from visualjudge.data.importers.evidence import check_boxes, check_not_exchanged
 from visualjudge.data.importers.label_layers import by_class, flattened
 from visualjudge.data.importers.sample import RESIZE, Found, Sample, check_type, folder_at, other_size, read_json
 from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
-from visualjudge.raster.images import orientation, picture_size
+from visualjudge.raster.images import opened, orientation, picture_size
 from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask
 from visualjudge.records import Size, Xyxy
 
@@ -58,7 +59,7 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool =
     Raises
     ------
     UsageError
-        If the task is none of object_detection, instance_segmentation, keypoint.
+        If the task is not one of object_detection, instance_segmentation, keypoint.
     DataError
         If a file as a whole cannot be read.
     """
@@ -140,10 +141,8 @@ def _picture(raw: Any, where: str, gt: Path, images: Path) -> Picture:
     name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
     if not name:
         raise _invalid(gt, where, "file_name", "the field is missing")
-    path = images / name
-    if not path.is_file():
-        raise _invalid(gt, where, "file_name", f"there is no file {path}")
     try:
+        path = confined_path(images, name, of=str(images))
         size = picture_size(path)
     except DataError as error:
         raise _invalid(gt, where, "file_name", str(error)) from None
@@ -323,19 +322,17 @@ def is_panoptic(gt: Path) -> bool:
 
 
 def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, file: Path, pngs: Path) -> Masks:
-    from PIL import Image
-
     if not rows:
         return Masks(picture.size, ())
     if len(rows) > 1:
         raise _invalid(file, rows[1][0], "image_id", "must have one panoptic annotation, got two")
     where, raw = rows[0]
-    path = pngs / str(raw.get("file_name"))
     try:
-        with Image.open(path) as png:
+        path = confined_path(pngs, raw.get("file_name"), of=str(pngs))
+        with opened(path) as png:
             colours = np.asarray(png.convert("RGB"), dtype=np.uint32)
-    except (OSError, ValueError) as error:
-        raise _invalid(file, where, "file_name", f"{path}: cannot be read: {error}") from None
+    except DataError as error:
+        raise _invalid(file, where, "file_name", str(error)) from None
     if colours.shape[:2] != picture.size:
         raise _invalid(
             file, where, "file_name", str(other_size(path.name, colours.shape[:2], picture.size, picture.path))
@@ -353,7 +350,7 @@ def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, f
         mask = mask_from_array(ids == segment.get("id"))
         if mask.area == 0:
             raise _invalid(
-                file, f"{where}.segments_info[{k}]", "id", f"{segment.get('id')!r} is no value of {path.name}"
+                file, f"{where}.segments_info[{k}]", "id", f"must be a value of {path.name}, got {segment.get('id')!r}"
             )
         items.append(Instance(label, mask, None, _crowd(segment)))
     return Masks(picture.size, tuple(items))

@@ -34,7 +34,7 @@ def image_pairs(
     """
     check_type(task, ("restoration",), "pairs of")
     if (clean is None) == (scores is None) or (restored is None and clean is None):
-        raise UsageError("give either --gt, the clean pictures, or --pred with --scores, a table of key and score")
+        raise UsageError("give either --gt, the clean images, or --pred with --scores, a table of key and score")
     table = {str(row.get("key")): row for row in read_table(scores)} if scores else {}
     for key, (picture, real, found) in aligned(degraded, clean, restored if restored is not None else clean):
         assert picture is not None

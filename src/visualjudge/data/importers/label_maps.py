@@ -10,7 +10,6 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
 
 from visualjudge.data.importers.sample import (
     RESIZE,
@@ -25,7 +24,7 @@ from visualjudge.data.importers.sample import (
 )
 from visualjudge.errors import DataError, Problem
 from visualjudge.predictions import Instance, Masks
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import opened, picture_size
 from visualjudge.raster.masks import mask_from_array
 
 NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
@@ -109,7 +108,7 @@ def _from_json(path: Path) -> dict[int, str]:
     try:
         return {int(value): str(name) for value, name in content.items()}
     except (AttributeError, ValueError):
-        raise DataError(f'{path}: is no class table such as {{"1": "road"}}') from None
+        raise DataError(f'{path}: must be a class table such as {{"1": "road"}}') from None
 
 
 def _from_rows(rows: list[Any], path: Path) -> dict[int, str]:
@@ -151,11 +150,8 @@ def _read(
 
 
 def _values(path: Path, channel: int | None) -> NDArray[Any]:
-    try:
-        with Image.open(path) as file:
-            values = np.asarray(file)
-    except (OSError, ValueError, UnidentifiedImageError) as error:
-        raise DataError(f"{path.name}: cannot be read: {error}") from None
+    with opened(path, path.name) as file:
+        values = np.asarray(file)
     if values.ndim == 2:
         return values
     colours = values[:, :, :3]

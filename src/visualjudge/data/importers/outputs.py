@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from visualjudge.data.importers.sample import Found, Sample, check_type, read_table
+from visualjudge.data.importers.sample import Found, Sample, check_type, read_table, stated_file
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import WholeImage
 from visualjudge.raster.images import read_rgb
@@ -187,7 +187,4 @@ def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
     stated = row.get(field)
     if stated in (None, ""):
         return None
-    path = root / str(stated)
-    if not path.is_file():
-        raise DataError(f"{field}: there is no file {path}")
-    return path
+    return stated_file(root, stated, field)

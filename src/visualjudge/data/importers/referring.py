@@ -23,6 +23,7 @@ from visualjudge.data.importers.sample import (
     read_json,
     read_pickle,
     read_table,
+    stated_file,
 )
 from visualjudge.errors import DataError, Problem
 from visualjudge.predictions import Instance, Masks
@@ -74,7 +75,7 @@ def referring(
     predictions = None if pred is None else _predictions(pred)
     for item in _expressions(gt, instances):
         try:
-            yield _sample(item, predictions, images, gt.parent, boxes, resize)
+            yield _sample(item, predictions, images, (gt.parent, (pred or gt).parent), boxes, resize)
         except DataError as error:
             field, _, reason = str(error).partition(": ")
             yield Problem(gt.name, item.where, field, reason)
@@ -84,18 +85,16 @@ def _sample(
     item: Expression,
     predictions: Mapping[str, Any] | None,
     images: Path,
-    root: Path,
+    roots: tuple[Path, Path],
     boxes: bool,
     resize: bool,
 ) -> Sample:
-    picture = images / item.file_name
-    if not picture.is_file():
-        raise DataError(f"image: there is no file {picture}")
+    picture = stated_file(images, item.file_name, "image")
     if not item.text.strip():
         raise DataError("expression: is empty")
     size = picture_size(picture)
-    real = _region(item, picture, size, root, boxes)
-    found = real if predictions is None else _predicted(item, predictions, picture, size, resize)
+    real = _region(item, picture, size, roots[0], boxes)
+    found = real if predictions is None else _predicted(item, predictions, roots[1], picture, size, resize)
     sides = (Masks(size, (Instance(item.text, mask),)) for mask in (found, real))
     return Sample(picture.stem, picture, next(sides), next(sides), key=item.key, prompt=item.text)
 
@@ -118,17 +117,19 @@ def _mask(field: str, form: Any, size: Size, root: Path | None) -> Mask:
         raise DataError(f"{field}: {error}") from None
 
 
-def _predicted(item: Expression, predictions: Mapping[str, Any], picture: Path, size: Size, resize: bool) -> Mask:
+def _predicted(
+    item: Expression, predictions: Mapping[str, Any], root: Path, picture: Path, size: Size, resize: bool
+) -> Mask:
     for key in (item.key, item.key.rpartition(".")[0]):
         if key in predictions:
             form = predictions[key]
             if form is None:
                 return empty_mask(size)
-            mask = _mask("prediction", form, size, None)
+            mask = _mask("prediction", form, size, None if isinstance(form, Path) else root)
             if mask.size != size and not resize:
                 raise other_size("prediction:", mask.size, size, picture, remedy=RESIZE)
             return resized_mask(mask, size)
-    raise DataError(f"prediction: there is none of the key {item.key!r}")
+    raise DataError(f"prediction: not found for key {item.key!r}")
 
 
 def _box(bbox: Any, size: Size) -> Mask:
@@ -142,14 +143,13 @@ def _box(bbox: Any, size: Size) -> Mask:
 
 def _predictions(pred: Path) -> dict[str, Any]:
     if pred.is_dir():
-        return {key: str(path) for key, path in files_by_key(pred).items()}
+        return dict(files_by_key(pred))
     found = {}
     for number, row in enumerate(read_table(pred), 1):
         key = next((row[name] for name in ("key", "sent_id", "object_id", "ref_id") if name in row), None)
         if key is None or "segmentation" not in row:
             raise DataError(f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and segmentation")
-        form = row["segmentation"]
-        found[str(key)] = str(pred.parent / form) if isinstance(form, str) else form
+        found[str(key)] = row["segmentation"]
     return found
 
 
@@ -206,4 +206,4 @@ def _instances(path: Path) -> dict[Any, Mapping[str, Any]]:
         names = {row["id"]: row["file_name"] for row in content["images"]}
         return {row["id"]: {**row, "file_name": names[row["image_id"]]} for row in content["annotations"]}
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: is no COCO instances file: {error} is missing") from None
+        raise DataError(f"{path}: must be a COCO instances file: {error} not found") from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from visualjudge.confine import confined_path
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import Prediction
 from visualjudge.raster.images import orientation
@@ -79,6 +80,20 @@ def folder_at(path: Path) -> Path:
     if not path.is_dir():
         raise UsageError(f"{path}: no such folder")
     return path
+
+
+def stated_file(root: Path, name: object, field: str) -> Path:
+    """The file below ``root`` that an annotation file states in ``field``; it may not lead out of that folder.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or the path is absolute or leads out of ``root``, also over a link.
+    """
+    try:
+        return confined_path(root, name, of=str(root))
+    except DataError as error:
+        raise DataError(f"{field}: {error}") from None
 
 
 def other_size(what: str, found: Size, size: Size, picture: Path, *, remedy: str = "") -> DataError:

@@ -15,12 +15,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import UnidentifiedImageError
 
 from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, folder_at, read_json, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections, Instance, Masks, Prediction
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import opened, picture_size
 from visualjudge.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
 from visualjudge.records import Mask, Size
 
@@ -281,7 +281,7 @@ def _circle(cx: float, cy: float, x: float, y: float) -> tuple[float, ...]:
 
 def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
     try:
-        with Image.open(io.BytesIO(content)) as picture:
+        with opened(io.BytesIO(content), "mask") as picture:
             if picture.size[0] > size[1] or picture.size[1] > size[0]:
                 raise DataError("mask: must not be larger than the image")
             values = np.asarray(picture)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
+from visualjudge.confine import confined_path
 from visualjudge.data.importers.sample import Found, Sample, check_type, folder_at, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections
@@ -58,8 +60,8 @@ def _xml_files(folder: Path) -> dict[str, Path]:
 def _picture(path: Path, stem: str, images: Path) -> Path:
     named = _root(path).findtext("filename")
     for name in ([named] if named else []) + [stem + ending for ending in PICTURES]:
-        if (images / name).is_file():
-            return images / name
+        with suppress(DataError):
+            return confined_path(images, name)
     raise _invalid(path, "annotation", "filename", f"there is no file {images / (named or stem)}")
 
 

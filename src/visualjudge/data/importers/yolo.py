@@ -57,7 +57,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     for folder in (gt, pred):
         for path in sorted(folder.glob("*.txt")) if folder is not None else ():
             if path.stem not in pictures and path != classes:
-                yield Problem(path.name, path.stem, "image", f"there is no picture {path.stem} in {images}")
+                yield Problem(path.name, path.stem, "image", f"image {path.stem} not found in {images}")
 
 
 def class_names(path: Path) -> dict[int, str]:
@@ -73,7 +73,7 @@ def class_names(path: Path) -> dict[int, str]:
         return {k: str(name) for k, name in enumerate(names)}
     if isinstance(names, dict) and all(isinstance(k, int) for k in names):
         return {k: str(name) for k, name in names.items()}
-    raise DataError(f"{path}: names: is a list of class names, or number: name")
+    raise DataError(f"{path}: names: must be a list of class names, or number: name")
 
 
 def _read(path: Path, names: dict[int, str], size: Size, item: Item, gather: Gather) -> Prediction:

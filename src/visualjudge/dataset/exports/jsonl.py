@@ -13,10 +13,9 @@ from typing import Any
 import orjson
 
 from visualjudge.atomic import atomic_path
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset
-from visualjudge.records import Question
+from visualjudge.records import IMAGE_MARK, Question
 
 Line = dict[str, Any]
 OTHER = {"A": "B", "B": "A"}

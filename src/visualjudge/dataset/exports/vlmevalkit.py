@@ -18,10 +18,9 @@ from pathlib import Path
 
 from visualjudge.atomic import atomic_path, write_bytes
 from visualjudge.confine import confined_target
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.exports.media import answer_text, picture_bytes
 from visualjudge.dataset.folder import Dataset
-from visualjudge.records import Question
+from visualjudge.records import IMAGE_MARK, Question
 
 COLUMNS = ("index", "image_path", "question", "answer", "category", "l2-category", "question_id")
 IMAGES = "images"

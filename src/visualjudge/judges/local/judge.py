@@ -16,9 +16,7 @@ from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.local.features import Features
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.questions import QuestionFeatures
-from visualjudge.records import FAILED, Verdict
-
-LETTERS = "ABCDE"
+from visualjudge.records import FAILED, LETTERS, Verdict
 
 
 def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:

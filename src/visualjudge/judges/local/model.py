@@ -84,7 +84,7 @@ def load(path: str | Path) -> Model:
     Raises
     ------
     DataError
-        If there is none, or it is no such file.
+        If not found, or it is no such file.
     """
     place = Path(path)
     if not place.is_file():

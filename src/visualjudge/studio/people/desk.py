@@ -193,7 +193,7 @@ class Desk:
         await self._journal.synced()
 
     def close(self) -> None:
-        """Write how the run stands into ``run.json``, and let go of the folder."""
+        """Write how the run stands into ``run.json``, and release the folder."""
         with self._lock, closing(self._journal):
             statuses = Counter(line["status"] for rater in self.raters.values() for line in rater.lines)
             done = not any(self.left(name) for name in self.raters)

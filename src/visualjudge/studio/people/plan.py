@@ -141,7 +141,7 @@ class Plan:
 
 
 def next_purpose(step: int, known_left: int, repeats_left: int) -> list[Purpose]:
-    """What to ask at a rater's ``step``-th question, best first; what there is none of is passed over."""
+    """What to ask at a rater's ``step``-th question, best first; missing kinds are skipped."""
     place = step % EVERY
     first: list[Purpose] = []
     if place == _KNOWN_AT and known_left:

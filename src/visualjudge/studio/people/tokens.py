@@ -35,7 +35,7 @@ class Tokens:
 
 
 def _secret(path: Path) -> bytes:
-    """The secret at ``path``, made where there is none."""
+    """The secret at ``path``, created if missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

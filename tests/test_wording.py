@@ -1,0 +1,59 @@
+"""Messages of errors state the requirement as "must …, got …", or what was not found."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import visualjudge
+
+ROOT = Path(visualjudge.__file__).parent
+BAD = re.compile(
+    r": is (an?|no|one|[0-9]+)\b|\bis due\b|\bare due\b|\bon end\b|\bso often\b|\bare let be\b|\btold on\b|\bis none\b"
+    r"|\bthat is no\b|\bwhole road\b|\blet go of\b|\bpictures?\b"
+)
+
+
+def _messages(source: str) -> Iterator[tuple[int, str]]:
+    """Line and text of every message of a raised error, of a recorded problem, and of a help text; fields are {}."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if name.endswith(("Error", "_invalid", "invalid", "Problem", "Option", "Argument")):
+            for given in [*node.args, *(word.value for word in node.keywords)]:
+                text = _text(given)
+                if text:
+                    yield node.lineno, text
+
+
+def _text(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part) if isinstance(part, ast.Constant) else "{}" for part in parts)
+        case _:
+            return ""
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_messages_say_what_must_be(path: Path) -> None:
+    found = [f"line {line}: {text}" for line, text in _messages(path.read_text("utf-8")) if BAD.search(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'raise DataError(f"{path}: is no table")',
+        'Problem(a, b, c, "a whole number is due")',
+        'typer.Option(help="the pictures")',
+    ],
+)
+def test_a_bad_form_is_seen(source: str) -> None:
+    assert [text for _, text in _messages(source) if BAD.search(text)]
