@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from visualjudge.audit.findings import Finding, finding
 from visualjudge.audit.pictures import Picture, near
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError
 from visualjudge.prompts.spans import spans_of
-from visualjudge.records import FloatArray, Question
+from visualjudge.records import IMAGE_MARK, FloatArray, Question
 
 COMPARED = ("pairwise", "ranking")
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.prompts.template import PromptTemplate
 from visualjudge.published.items import Item, Option
-from visualjudge.records import LETTERS, Span, Spans
+from visualjudge.records import IMAGE_MARK, LETTERS, Span, Spans
 
 PROMPT = "published/pair"
 GAP = "\n\n"
