@@ -101,3 +101,13 @@ def test_questions_that_are_no_pairs_go_to_the_expensive_judge() -> None:
         RecordedJudge("c", {}), RecordedJudge("d", {(said.id, "AB", 0): said}), CascadeRule(0.5, "agreement")
     )
     assert asyncio.run(judge(Ask(question))).verdict == said
+
+
+def test_where_no_answer_stands_no_share_of_errors_is_claimed() -> None:
+    questions = World.of(12, 3).pair_questions()
+    said = {"c": choices_of(questions, 0.5, swap=True), "d": choices_of(questions, 0.9, swap=True)}
+    found = cascade_study(study_of(questions, said), risk=0.01)
+    assert found.saved == 0
+    assert "Share of errors" not in str(found)
+    record = cascade_json(found)
+    assert (record["errors_kept"], record["errors_bound"]) == (None, None)

@@ -156,3 +156,11 @@ def test_the_queue_is_the_same_for_the_same_seed(world: World) -> None:
 def test_more_labels_than_items_are_refused(world: World) -> None:
     with pytest.raises(DataError, match="at most the 300 items"):
         label_study(_scored(world), 301)
+
+
+def test_labels_of_a_single_source_promise_no_number_of_labels_for_a_gap(world: World, tmp_path: Path) -> None:
+    labels = _labels(tmp_path / "one.csv", [(f"a{g}-0", str(world.truth[g, 0])) for g in range(12)])
+    board = correct_study(_scored(world), labels, gap=0.5)
+    assert sum(row.corrected is not None for row in board.rows) == 1
+    assert board.labels_for_gap is None
+    assert "a difference of 0.5: not known: fewer than two sources have labels enough" in str(board)

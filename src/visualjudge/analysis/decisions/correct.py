@@ -77,7 +77,7 @@ class Leaderboard:
     problems: tuple[Problem, ...] = ()
     gap: float | None = None
     labels_for_gap: int | None = None
-    """Labels in all at which a difference of ``gap`` would be decided; None: labels alone never do."""
+    """Labels in all at which a difference of ``gap`` would be decided; None: labels alone never do, or not known."""
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.pages import leaderboard_table
@@ -246,8 +246,13 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
 
 
 def _labels_for(gap: float, means: PooledMeans, labels: int) -> int | None:
-    """Labels in all at which the typical difference of two sources has a standard error of ``gap`` / 2.8."""
+    """Labels in all at which the typical difference of two sources has a standard error of ``gap`` / 2.8.
+
+    None where no number of labels is enough, or fewer than two sources have a corrected mean.
+    """
     known = np.flatnonzero(np.isfinite(means.values))
+    if known.size < 2:
+        return None
     first, second = (known[side] for side in np.triu_indices(known.size, 1))
 
     def of_difference(matrix: FloatArray) -> float:

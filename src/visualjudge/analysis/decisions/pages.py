@@ -95,10 +95,16 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
         p = "" if assumption.p is None else f", p = {assumption.p:.2g}"
         out.append(f"assumes {assumption.assumes}; check: {assumption.check}: {said}{p}")
     if board.gap is not None:
-        need = board.labels_for_gap
-        told = "labels alone do not decide it: more images are needed" if need is None else f"{need} labels in all"
-        out.append(f"a difference of {board.gap:g}: {told}")
+        out.append(f"a difference of {board.gap:g}: {_needed(board)}")
     return tuple(out)
+
+
+def _needed(board: Leaderboard) -> str:
+    if board.labels_for_gap is not None:
+        return f"{board.labels_for_gap} labels in all"
+    if sum(row.corrected is not None for row in board.rows) < 2:
+        return "not known: fewer than two sources have labels enough"
+    return "labels alone do not decide it: more images are needed"
 
 
 def cascade_table(found: Cascade) -> Table:
@@ -109,7 +115,10 @@ def cascade_table(found: Cascade) -> Table:
         ("cascade", number(found.accuracy.value), span(found.accuracy.interval), f"{1 - found.saved:.0%}"),
     )
     kept = found.threshold
-    notes = [found.answer, f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}."]
+    notes = [found.answer]
+    if found.saved:
+        notes.append(f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}.")
+    notes.append("Right: one answer a question, of all its orders and repeats; no majority counts as wrong.")
     if found.tokens_saved is not None:
         notes.append(f"Tokens saved: {found.tokens_saved:.0%} of the expensive judge's.")
     return Table(("Judge", "Right", "95 %", "Asks the expensive judge"), rows, tuple(notes))

@@ -176,8 +176,8 @@ def cascade_json(found: Cascade) -> Json:
         "risk": kept.alpha,
         "delta": kept.delta,
         "kept": found.saved,
-        "errors_kept": kept.errors,
-        "errors_bound": kept.bound,
+        "errors_kept": kept.errors if found.saved else None,
+        "errors_bound": kept.bound if found.saved else None,
         "saved": found.saved,
         "tokens_saved": found.tokens_saved,
         "accuracy": {
