@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from making import detection_folder
@@ -21,6 +23,7 @@ from visualjudge.dataset.build import build
 from visualjudge.dataset.choosing import Choice
 from visualjudge.dataset.convert import convert
 from visualjudge.dataset.folder import load_dataset, selected
+from visualjudge.dataset.parquet_form import schema
 from visualjudge.dataset.stored import Stored
 from visualjudge.dataset.validate import validate
 from visualjudge.errors import DataError, UsageError
@@ -171,6 +174,16 @@ def test_an_edited_parquet_dataset_is_refused(built: Path, tmp_path: Path, victi
     path = tmp_path / "parquet/questions" / victim
     path.write_bytes(path.read_bytes()[:-8] + b"00000000")
     with pytest.raises(DataError, match=victim):
+        load_dataset(tmp_path / "parquet")
+
+
+def test_a_shard_with_another_answer_is_refused(built: Path, tmp_path: Path) -> None:
+    convert(built, tmp_path / "parquet", "parquet")
+    path = tmp_path / "parquet/questions/part-00000.parquet"
+    rows = pq.read_table(path).to_pylist()
+    rows[0]["answer"] = {"A": "B", "B": "A"}.get(rows[0]["answer"], "1.25")
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema()), path)
+    with pytest.raises(DataError, match=r"part-00000\.parquet: its SHA-256"):
         load_dataset(tmp_path / "parquet")
 
 
