@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from visualjudge.data.wire import IMAGE_MARK
 from visualjudge.errors import DataError
 from visualjudge.prompts.spans import spans_of
-from visualjudge.records import LETTERS, Pixels, Question, Span, Spans
+from visualjudge.records import IMAGE_MARK, LETTERS, Pixels, Question, Span, Spans
 
 Paint = Callable[[Pixels], Pixels]
 Edit = Callable[[str, str, Paint], str]
