@@ -93,7 +93,7 @@ def build(
     Raises
     ------
     UsageError
-        If ``data`` is no data folder, ``out`` is taken, or an option does not fit.
+        If ``data`` is not a data folder, ``out`` is taken, or an option does not fit.
     DataError
         If a file as a whole cannot be read, or no question can be asked.
     """

@@ -69,7 +69,7 @@ def build_probes(
     Raises
     ------
     UsageError
-        If a probe is not known, ``number`` is below 2, ``data`` is no data folder or ``out`` is taken.
+        If a probe is not known, ``number`` is below 2, ``data`` is not a data folder or ``out`` is taken.
     DataError
         If no question can be asked.
     """
@@ -80,7 +80,7 @@ def build_probes(
     check_target(target, force)
     with DataFolder(data) as folder:
         if not folder.tasks:
-            raise UsageError(f"{data}: is no data folder: no file annotations/<task>_annotations.json in it")
+            raise UsageError(f"{data} is not a data folder: annotations/<task>_annotations.json not found")
         with staged(target) as stage:
             (stage / MEDIA).mkdir()
             media = _Media(stage)
