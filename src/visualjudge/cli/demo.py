@@ -14,16 +14,16 @@ from visualjudge.tasks import TASKS
 
 app = typer.Typer(add_completion=False)
 
-RESTORATION = tuple(word for row in TASKS.own.values() if row.restored for word in ("--task", row.name))
-"""All tasks whose images a judge of sharpness can measure."""
+SAMPLE = 500
+"""Questions that the judge that looks is asked; the simulated ones are asked all."""
 
 JUDGES = (
-    ("oracle", ("--model", "oracle:0.8", "--swap")),
-    ("first", ("--model", "first", "--swap")),
-    ("random", ("--model", "random", "--swap")),
-    ("sharpness", ("--model", "sharpness", "--swap", *RESTORATION)),
+    ("local", ("--backend", "local", "--model", "default", "--name", "local", "--swap", "--sample", SAMPLE)),
+    ("oracle", ("--backend", "baseline", "--model", "oracle:0.8", "--swap")),
+    ("first", ("--backend", "baseline", "--model", "first", "--swap")),
+    ("random", ("--backend", "baseline", "--model", "random", "--swap")),
 )
-"""Folder and options of each judge. None of them is a model: they show what a report says of judges like these."""
+"""Folder and options of each judge. The first one looks at the images; the others are simulated."""
 
 
 @app.command(epilog="Example: visualjudge demo --out demo-out")
@@ -32,17 +32,17 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,
     force: Annotated[bool, typer.Option("--force", help="Replace what an earlier demo wrote there.")] = False,
 ) -> None:
-    """From photographs to a judged report, offline: data folder, dataset, four baseline judges, report."""
+    """From photographs to a judged report, offline: data folder, dataset, four judges, report."""
     started = time.monotonic()
     _clear(out, force)
     print("1  A data folder: photographs, ground truth made for this demo, controlled errors put into it")
     _make_data(out / "data", seed)
     print("2  The dataset: pairwise, ranking and scoring questions in every encoding")
     _visualjudge("build", out / "data", "--out", out / "dataset", "--seed", seed)
-    print("3  Judges that need no network: three that are simulated, and one that looks (at restorations alone)")
+    print("3  Judges that need no network: one that looks, and three that are simulated")
     runs = [out / "runs" / name for name, _ in JUDGES]
     for run, (_, options) in zip(runs, JUDGES, strict=True):
-        _visualjudge("judge", out / "dataset", "--backend", "baseline", *options, "--out", run)
+        _visualjudge("judge", out / "dataset", *options, "--out", run)
     print("4  The report")
     _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
     print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
