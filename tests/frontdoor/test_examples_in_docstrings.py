@@ -10,6 +10,7 @@ import pytest
 
 import visualjudge
 from frontdoor_example import Example, make_example
+from visualjudge.registry import registrations, table
 
 MODULES = sorted({*visualjudge._HOMES.values(), "visualjudge.metrics.scoring"})
 MUST_HAVE = [
@@ -32,6 +33,8 @@ def test_examples_run(module: str, example: Example, tmp_path: Path) -> None:
     for test in doctest.DocTestFinder().find(importlib.import_module(module), globs={}):
         test.globs.update(vars(importlib.import_module(module)), example=place)
         failed += runner.run(test).failed
+    for what, name, _ in registrations():
+        table(what).remove(name)
     assert failed == 0
 
 

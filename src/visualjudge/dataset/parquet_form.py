@@ -114,7 +114,8 @@ class ParquetQuestions(Stored):
         if not self._plain:
             yield from super().columns(*names)
             return
-        stored = list(dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])]))
+        wanted = dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])])
+        stored = [name for name in wanted if name in schema().names]  # what has no column is in no plain row
         for path in self.shards:
             for batch in _opened(path).iter_batches(_BATCH, columns=stored):
                 for row in batch.to_pylist():
@@ -185,7 +186,7 @@ def _bytes(row: dict[str, Any], position: int) -> bytes:
 
 def _value(row: dict[str, Any], name: str) -> Any:
     """A field as :class:`Question` has it."""
-    value = row[name]
+    value: Any = row.get(name)
     if name == "answer":
         return float(value) if row["question_type"] == "scoring" else value
     if name == "features":
