@@ -240,11 +240,12 @@ def _measured(draws: FloatArray, images: int, floor: float) -> Measured:
     reach = float(stats.t.isf(0.025, images - 1)) * np.sqrt(images / (images - 1))
     tail = float(stats.norm.sf(reach))
     low, high = (float(x) for x in np.quantile(seen, [tail, 1 - tail]))
-    edge = 1 - 0.025 ** (1 / images)
-    if value >= 1 - 1e-12:
-        low = min(low, 1 - (1 - floor) * edge)
-    if value <= floor + 1e-12:
-        high = max(high, floor + (1 - floor) * edge)
+    edge = (1 - floor) * (1 - 0.025 ** (1 / images))
+    flat = high - low < 1e-12  # no image differs: what has not been drawn may
+    if flat or value >= 1 - 1e-12:
+        low = min(low, max(floor, value - edge))
+    if flat or value <= floor + 1e-12:
+        high = max(high, min(1.0, value + edge))
     return Measured(value, (min(low, value), max(high, value)))
 
 
