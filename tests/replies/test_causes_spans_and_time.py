@@ -69,9 +69,12 @@ UNITS = (
 def test_time_grows_with_length_and_not_with_its_square(unit: str, kind: Any) -> None:
     def seconds(length: int) -> float:
         text = (unit * (length // len(unit) + 1))[:length]
-        begun = time.process_time()
-        read_reply(text, kind, 3)
-        return time.process_time() - begun
+        taken = []
+        for _ in range(3):  # the least: a pause of the garbage collector is not the reader's
+            begun = time.process_time()
+            read_reply(text, kind, 3)
+            taken.append(time.process_time() - begun)
+        return min(taken)
 
     seconds(500)
     assert seconds(8_000) < 10 * seconds(2_000) + 0.1
