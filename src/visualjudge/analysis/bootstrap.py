@@ -145,14 +145,3 @@ def fisher_interval(estimate: float | None, draws: FloatArray, clusters: int) ->
     spread = standard_error(np.arctanh(np.clip(seen, -0.999999, 0.999999)))
     span = t_interval(float(np.arctanh(estimate)), spread, clusters)
     return None if span is None else (float(np.tanh(span[0])), float(np.tanh(span[1])))
-
-
-def holm(p_values: list[float | None]) -> list[float | None]:
-    """Holm's step-down adjustment (Holm 1979) over the p that are there; None stays None."""
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    out: list[float | None] = [None] * len(p_values)
-    reached = 0.0
-    for rank, (p, i) in enumerate(known):
-        reached = max(reached, min(1.0, p * (len(known) - rank)))
-        out[i] = reached
-    return out

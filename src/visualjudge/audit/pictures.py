@@ -1,4 +1,4 @@
-"""Every image of a dataset, decoded once: a digest of its pixels and a thumbnail, or why there is none."""
+"""Every image of a dataset, decoded once: a digest of its pixels and a thumbnail, or why it could not be read."""
 
 from __future__ import annotations
 

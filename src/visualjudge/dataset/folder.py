@@ -160,7 +160,7 @@ class Dataset:
 
     @property
     def benchmark(self) -> Mapping[str, Any]:
-        """What ``dataset.json`` says of the published benchmark that this is; empty where it is none."""
+        """What ``dataset.json`` says of the published benchmark that this is; empty for other datasets."""
         stated = self.meta.get("benchmark")
         return stated if isinstance(stated, Mapping) else {}
 

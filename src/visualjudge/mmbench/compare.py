@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from visualjudge.analysis.bias import binomial_p
-from visualjudge.analysis.bootstrap import Resampling, holm, standard_error, t_interval, t_test
+from visualjudge.analysis.bootstrap import Resampling, standard_error, t_interval, t_test
+from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.mmbench.scores import cluster_sums
 from visualjudge.mmbench.summary import Model, has_rotations
 

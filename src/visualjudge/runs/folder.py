@@ -46,7 +46,7 @@ class RunFolder:
         self.manifest_path = self.path / RUN
 
     def manifest(self) -> dict[str, Any]:
-        """``run.json``; empty where there is none.
+        """``run.json``; empty if the file does not exist.
 
         Raises
         ------
