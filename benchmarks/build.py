@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _table(work: Path, images: int, workers: Sequence[int], grow: int) -> None:
-    print("  data workers questions pictures  seconds  CPU s ms/question  peak MB")
+    print("  data workers questions images  seconds  CPU s ms/question  peak MB")
     data = make_folder(work / "data", images=images, annotations=5, size=(480, 640), objects=10)
     seconds = {count: _line(data, work / f"out{count}", "1x", count, []) for count in workers}
     if 1 in seconds and 2 in seconds:
@@ -78,9 +78,9 @@ def _line(data: Path, out: Path, name: str, workers: int, more: Sequence[str]) -
     if status:
         raise SystemExit(f"build ended with status {status}")
     meta = json.loads((out / "dataset.json").read_text())
-    questions, pictures = meta["counts"]["questions"], len(meta["files"]) - 1
+    questions, images = meta["counts"]["questions"], len(meta["files"]) - 1
     per = cpu / questions
-    counts = f"{name:>6} {workers:>7} {questions:>9} {pictures:>8}"
+    counts = f"{name:>6} {workers:>7} {questions:>9} {images:>8}"
     print(f"{counts} {seconds:>8.1f} {cpu:>6.1f} {per * 1e3:>11.2f} {highest:>8.0f}", flush=True)
     shutil.rmtree(out)
     return seconds, per

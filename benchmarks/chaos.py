@@ -25,7 +25,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.runs.judging import Options, RunReport, run_judge
+from visualjudge.runs.judging import RunSettings, RunReport, run_judge
 
 CONCURRENCY = 32
 TIMEOUT_S = 3.0
@@ -38,7 +38,7 @@ async def judged(root: Path, server: ChaoticServer) -> RunReport:
         policy = RetryPolicy(first_wait_s=0.05, longest_wait_s=1.0)
         client = open_client(config, retry=policy, concurrency=CONCURRENCY)
         judge = QuestionJudge(client, root)
-        return await run_judge(load_dataset(root), judge, root / "run", Options(concurrency=CONCURRENCY))
+        return await run_judge(load_dataset(root), judge, root / "run", RunSettings(concurrency=CONCURRENCY))
 
 
 def main() -> int:

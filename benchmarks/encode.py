@@ -174,13 +174,13 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
             out = out * (1 - weight) + np.array(visualjudge.encoding.palette.color_at(k)) * weight
         return out.astype(np.uint8)
 
-    def pillow(picture: np.ndarray) -> None:
+    def pillow(drawn: np.ndarray) -> None:
         buffer = io.BytesIO()
-        Image.fromarray(picture).save(buffer, "PNG")
+        Image.fromarray(drawn).save(buffer, "PNG")
         (folder / "pillow.png").write_bytes(buffer.getvalue())
 
-    def opencv(picture: np.ndarray) -> None:
-        cv2.imwrite(str(folder / "opencv.png"), picture[:, :, ::-1])
+    def opencv(drawn: np.ndarray) -> None:
+        cv2.imwrite(str(folder / "opencv.png"), drawn[:, :, ::-1])
 
     figures = {name: best(work, rounds) for name, work in (
         ("boxes drawn, ours", our_boxes), ("boxes drawn, supervision", sv_boxes),

@@ -4,7 +4,7 @@
 
 Each question shows two 640×480 PNG photographs. The server, a process of its own, answers at once. All three send to it
 in turn with the same concurrency; bare aiohttp sends bytes that were prepared before the clock started. Ours is the
-whole `judge` core: planning, pictures from disk, base64, parsing, the journal synced to the disk.
+whole `judge` core: planning, images from disk, base64, parsing, the journal synced to the disk.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.raster.images import write_png
 from visualjudge.records import Question
-from visualjudge.runs.judging import Options, run_judge
+from visualjudge.runs.judging import RunSettings, run_judge
 
-PICTURES = 50
+IMAGES = 50
 CONCURRENCY = 32
 PROMPT = (
     "You are a judge to decide the quality of answers to an image deblurring task.\n\nOptions:\n\nA. <image>\n\n"
@@ -64,17 +64,17 @@ def serve(port: int) -> None:
     web.run_app(app, host="127.0.0.1", port=port, print=None, access_log=None)
 
 
-def pictures(root: Path) -> list[str]:
+def images(root: Path) -> list[str]:
     """640×480 crops of a photograph, each shifted."""
     photo = np.tile(np.asarray(photographs.astronaut()), (2, 2, 1))
-    names = [f"media/{k}.png" for k in range(PICTURES)]
+    names = [f"media/{k}.png" for k in range(IMAGES)]
     for k, name in enumerate(names):
         write_png(root / name, np.ascontiguousarray(photo[k : k + 480, 2 * k : 2 * k + 640]))
     return names
 
 
 def questions(names: list[str], count: int) -> tuple[Question, ...]:
-    """Pairs of the pictures."""
+    """Pairs of the images."""
     return tuple(
         Question(
             id=f"q{k}",
@@ -132,12 +132,12 @@ async def bare(url: str, bodies: list[bytes], count: int) -> None:
 
 
 async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> None:
-    """The openai SDK, called plainly; pictures encoded once a file, which flatters it."""
-    cache = {question.images: messages(root, question) for question in asked[:PICTURES]}
+    """The openai SDK, called plainly; images encoded once a file, which flatters it."""
+    cache = {question.images: messages(root, question) for question in asked[:IMAGES]}
     async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
 
         async def send(number: int) -> None:
-            prepared = cache[asked[number % PICTURES].images]
+            prepared = cache[asked[number % IMAGES].images]
             reply = await client.chat.completions.create(model="m", messages=prepared)  # type: ignore[call-overload]
             assert reply.choices[0].message.content == "A"
 
@@ -148,7 +148,7 @@ async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path) -> 
     """The judge core, journal and all, without the reply cache."""
     client = open_client({"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY)
     dataset = Dataset(root, asked, {"files": {"questions.json": "-"}})
-    report = await run_judge(dataset, QuestionJudge(client, root), out, Options(concurrency=CONCURRENCY))
+    report = await run_judge(dataset, QuestionJudge(client, root), out, RunSettings(concurrency=CONCURRENCY))
     assert report.statuses["ok"] == len(asked), report
 
 
@@ -164,8 +164,8 @@ def megabytes() -> float:
 
 def compare(url: str, root: Path, count: int, rounds: int) -> None:
     """Several rounds of each in turn; the median is told."""
-    asked = questions(pictures(root), count)
-    bodies = [json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:PICTURES]]
+    asked = questions(images(root), count)
+    bodies = [json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:IMAGES]]
     rates: dict[str, list[float]] = {"bare aiohttp": [], "visualjudge": [], "openai SDK": []}
     for number in range(rounds):
         rates["bare aiohttp"].append(count / timed(lambda: bare(url, bodies, count)))
@@ -181,7 +181,7 @@ def compare(url: str, root: Path, count: int, rounds: int) -> None:
 
 def memory(url: str, root: Path, count: int) -> None:
     """The peak after a tenth of the questions, and after all."""
-    names = pictures(root)
+    names = images(root)
     first = count // 10
     asyncio.run(ours(url, root, questions(names, first), root / "memory_first"))
     after_first = megabytes()

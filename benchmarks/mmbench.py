@@ -1,6 +1,6 @@
 """Loading and evaluating a multiple-choice table, beside pandas ``read_csv`` of the same file.
 
-    python benchmarks/mmbench.py [--rows 20000] [--picture-kb 12] [--folder DIR]
+    python benchmarks/mmbench.py [--rows 20000] [--image-kb 12] [--folder DIR]
 
 Each step runs in a process of its own, so that its time and peak memory are its own. The goal for 20,000 rows is 20 s
 and 500 MB for reading the table, reading the workbook, scoring under both rules, and writing the scores.
@@ -63,8 +63,8 @@ print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru
 """
 
 
-def make(folder: Path, rows: int, picture_kb: float) -> tuple[Path, Path]:
-    """A table of questions in four rotations, each row with a picture's worth of base64, and replies to it."""
+def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
+    """A table of questions in four rotations, each row with an image's worth of base64, and replies to it."""
     from visualjudge.mmbench.table import read_table
     from visualjudge.mmbench.workbook import write_workbook
 
@@ -76,7 +76,7 @@ def make(folder: Path, rows: int, picture_kb: float) -> tuple[Path, Path]:
         for number in range(rows):
             question, turn = divmod(number, 4)
             options = [str(word) for word in rng.choice(WORDS, 4, replace=False)]
-            image = base64.b64encode(rng.bytes(int(picture_kb * 768))).decode()
+            image = base64.b64encode(rng.bytes(int(image_kb * 768))).decode()
             where = [f"c{question % 20}", ABILITIES[question % 4], "dev", image]
             hint = 'A hint with "quotes"\nand a second line.' if question % 10 == 0 else ""
             index = question + turn * 1_000_000
@@ -102,12 +102,12 @@ def measure(body: str, tsv: Path, xlsx: Path) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--picture-kb", type=float, default=12.0, help="base64 text of a picture, in KB")
+    parser.add_argument("--image-kb", type=float, default=12.0, help="base64 text of an image, in KB")
     parser.add_argument("--folder", type=Path, help="where the files are made (default: a temporary folder)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as scratch:
         started = time.perf_counter()
-        tsv, xlsx = make(Path(scratch), given.rows, given.picture_kb)
+        tsv, xlsx = make(Path(scratch), given.rows, given.image_kb)
         size = tsv.stat().st_size / 1e6
         print(f"{given.rows} rows, {size:.0f} MB (made in {time.perf_counter() - started:.0f} s)\n")
         print(f"{'step':<28}{'seconds':>9}{'peak MB':>10}")

@@ -68,7 +68,7 @@ def _digest(dataset: Path) -> str:
 
 
 def write_dataset(root: Path, questions: Sequence[Question]) -> Path:
-    """A dataset folder without pictures."""
+    """A dataset folder without images."""
     root.mkdir(parents=True)
     (root / "questions.json").write_text(json.dumps([asdict(q) for q in questions]))
     files = {"questions.json": _digest(root)}

@@ -87,9 +87,9 @@ def write_records(root: Path, task: str, records: Sequence[Json]) -> None:
 
 @functools.cache
 def photograph(number: int, size: tuple[int, int]) -> Pixels:
-    """A real photograph, resized to (height, width) ``size``; every ``number`` is another picture."""
-    picture = getattr(skimage.data, PHOTOGRAPHS[number % len(PHOTOGRAPHS)])()
-    turned = np.roll(picture, number * 37, axis=1)
+    """A real photograph, resized to (height, width) ``size``; every ``number`` is another image."""
+    image = getattr(skimage.data, PHOTOGRAPHS[number % len(PHOTOGRAPHS)])()
+    turned = np.roll(image, number * 37, axis=1)
     resized = cv2.resize(turned, size[::-1], interpolation=cv2.INTER_AREA)
     return np.ascontiguousarray(resized, dtype=np.uint8)
 
@@ -205,7 +205,7 @@ def _depth(root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[in
     return {"depth": path}
 
 
-def _picture(root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[int, int], _objects: int) -> Json:
+def _image(root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[int, int], _objects: int) -> Json:
     path = f"preds/{task.name}-{number:05d}.png"
     noisy = photograph(k, size) + rng.normal(0, rng.uniform(3, 20), (*size, 3))
     write_png(root / path, np.clip(noisy, 0, 255).astype(np.uint8))
@@ -219,8 +219,8 @@ _MAKERS: dict[str, Callable[[Path, Rng, Task, int, int, tuple[int, int], int], J
     "referring": _region,
     "keypoint": _persons,
     "depth": _depth,
-    "restoration": _picture,
-    "generation": _picture,
+    "restoration": _image,
+    "generation": _image,
 }
 
 

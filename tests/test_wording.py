@@ -47,6 +47,22 @@ def test_messages_say_what_must_be(path: Path) -> None:
     assert found == []
 
 
+HOME = ROOT.parent.parent
+PAGES = [*ROOT.rglob("*"), *(HOME / "docs").rglob("*.md"), *(HOME / "examples").rglob("*.py"), HOME / "README.md"]
+WRITTEN = {".py", ".md", ".html", ".j2", ".js", ".css"}
+OLD_WORD = re.compile(r"pictur", re.IGNORECASE)
+QUOTED = re.compile(r"Complete the picture:|\(\?:image\|picture\|more")
+"""What a reply may say, and a prompt of the demo: words of others, which stay."""
+
+
+@pytest.mark.parametrize(
+    "path", sorted(p for p in PAGES if p.suffix in WRITTEN), ids=lambda path: str(path.relative_to(HOME))
+)
+def test_an_image_is_called_image_in_code_and_pages(path: Path) -> None:
+    lines = path.read_text("utf-8").splitlines()
+    assert [line for line in lines if OLD_WORD.search(line) and not QUOTED.search(line)] == []
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -8,7 +8,7 @@ Data flows from top to bottom, one package a step::
     data         PREDICTIONS  data folders; importers
     metrics      SCORE        a prediction against its ground truth, 0..10
     perturb                   controlled errors of a named type from ground truth alone
-    encoding     ENCODE       a prediction as a picture or a text: 53 encodings, each decodable
+    encoding     ENCODE       a prediction as an image or a text: 53 encodings, each decodable
     prompts      PROMPT       versioned assets; the only place where prompt text lives
     dataset      SAMPLE       groups, pairs, rankings; the dataset on disk; exports
     clients      ASK          OpenAI-compatible, Gemini, vLLM, …; retry, cache, limits

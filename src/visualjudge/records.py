@@ -40,7 +40,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class ImageRecord:
-    """One picture of a data folder. Paths are relative to the folder."""
+    """One image of a data folder. Paths are relative to the folder."""
 
     image_id: str
     file: str | None = None

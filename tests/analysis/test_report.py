@@ -60,7 +60,7 @@ def test_page_loads_nothing_and_escapes_everything(run: Path) -> None:
     assert "simulated judge" in text
 
 
-def test_picture_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
+def test_image_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
     questions = [pair(i, (8.0, 1.0), images=("../secret.png",)) for i in range(4)]
     dataset = write_dataset(tmp_path / "ds", questions)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from runs.made_dataset import make_dataset
 from visualjudge.audit import audit
-from visualjudge.audit.pictures import near, thumbnail
+from visualjudge.audit.images import near, thumbnail
 from visualjudge.cli.audit import app
 from visualjudge.raster.images import read_rgb, write_png
 from visualjudge.seeding import rng_for

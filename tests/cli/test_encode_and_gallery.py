@@ -45,14 +45,14 @@ def test_a_text_encoding_is_printed(folder: Path) -> None:
     assert json.loads(told) == [{"label": "cat", "bbox": [10, 20, 60, 70]}]
 
 
-def test_a_picture_is_written_and_its_legend_printed(folder: Path) -> None:
+def test_a_image_is_written_and_its_legend_printed(folder: Path) -> None:
     out = folder / "shown.png"
     options = ("--task", "object_detection", "--stem", "pixel_s0_m0", "--out", str(out))
     assert "Legend: cat = red (#FF0000)" in run(folder, *options)
     assert read_rgb(out)[20, 30].tolist() == [255, 0, 0]
 
 
-def test_a_picture_without_a_place_for_it_is_wrong_usage(folder: Path) -> None:
+def test_a_image_without_a_place_for_it_is_wrong_usage(folder: Path) -> None:
     with pytest.raises(UsageError, match="--out"):
         run(folder, "--task", "object_detection", "--stem", "pixel_s0_m0")
 

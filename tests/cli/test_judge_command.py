@@ -213,7 +213,7 @@ def test_mistakes_are_one_line(tmp_path: Path, dataset: Path, args: list[str], s
     assert said in done.stderr
 
 
-def test_a_missing_picture_is_told_before_anything_is_asked(tmp_path: Path, dataset: Path) -> None:
+def test_a_missing_image_is_told_before_anything_is_asked(tmp_path: Path, dataset: Path) -> None:
     (dataset / "media" / "pairwise3_1.png").unlink()
     done = judge(tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run")
     assert done.returncode == 1

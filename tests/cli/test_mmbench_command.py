@@ -21,7 +21,7 @@ def call(*words):
 @pytest.fixture
 def data(tmp_path):
     path = tmp_path / "data.tsv"
-    path.write_text(HEADER + "1\tWhat?\tcat\tdog\tA\tx\tpicture\n2\tWho?\tcat\tdog\tB\ty\tpicture\n")
+    path.write_text(HEADER + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\timage\n")
     return path
 
 
@@ -81,7 +81,7 @@ def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(data, tmp_pat
     assert "openpyxl" not in done.stderr
 
 
-def test_picture_that_is_none_stops_before_asking(data, tmp_path):
+def test_image_that_is_none_stops_before_asking(data, tmp_path):
     done = call("infer", data, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "p.xlsx")
     assert done.returncode == 1
     assert "index 1: image: neither base64 nor the index of a row" in done.stderr
@@ -89,7 +89,7 @@ def test_picture_that_is_none_stops_before_asking(data, tmp_path):
 
 
 def test_unusable_record_stops_unless_skipped(data, replies, tmp_path):
-    data.write_text(data.read_text() + "3\tWhere?\tcat\tdog\tE\tx\tpicture\n")
+    data.write_text(data.read_text() + "3\tWhere?\tcat\tdog\tE\tx\timage\n")
     stopped = call("eval", replies, "--data", data)
     assert stopped.returncode == 1
     assert "data.tsv:4: index 3: answer: 'E'" in stopped.stderr

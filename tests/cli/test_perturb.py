@@ -1,4 +1,4 @@
-"""``visualjudge perturb`` on a COCO file of two pictures."""
+"""``visualjudge perturb`` on a COCO file of two images."""
 
 from __future__ import annotations
 

@@ -58,11 +58,11 @@ def test_a_url_without_a_scheme_in_the_environment_is_refused(monkeypatch: pytes
 
 
 def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_its_own() -> None:
-    picture = image_part(np.full((4, 5, 3), 9, np.uint8))
-    request = Request((TextPart('say "hi"\n'), picture, TextPart("ü")), system="be brief")
+    image = image_part(np.full((4, 5, 3), 9, np.uint8))
+    request = Request((TextPart('say "hi"\n'), image, TextPart("ü")), system="be brief")
     replies, server = ask(["A"], request, max_tokens=11, temperature=0.5, seed=3, extra_body={"x": 1})
     body = server.bodies[0]
-    url = "data:image/png;base64," + base64.b64encode(picture.data).decode()
+    url = "data:image/png;base64," + base64.b64encode(image.data).decode()
     assert body["messages"] == [
         {"role": "system", "content": "be brief"},
         {
@@ -183,8 +183,8 @@ def test_a_parameter_refused_by_name_is_asked_for_differently_once_and_for_all(
 def test_a_400_that_names_no_parameter_is_final() -> None:
     request = Request((TextPart("x"),), schema=SCHEMA, max_tokens=5)
     with pytest.raises(ApiError) as caught:
-        ask([refused(400, "the picture is too large")], request)
-    assert str(caught.value) == "HTTP 400: the picture is too large"
+        ask([refused(400, "the image is too large")], request)
+    assert str(caught.value) == "HTTP 400: the image is too large"
     assert not caught.value.retryable
 
 

@@ -1,4 +1,4 @@
-"""Clients that wrap clients: asking again, fewer calls at once, replies on disk, smaller pictures."""
+"""Clients that wrap clients: asking again, fewer calls at once, replies on disk, smaller images."""
 
 from __future__ import annotations
 
@@ -216,8 +216,8 @@ def test_each_attempt_has_an_entry_of_its_own(tmp_path: Path) -> None:
 
 
 WHO = Identity("api", "http://h/v1", "m")
-PICTURE = image_part(np.zeros((2, 2, 3), np.uint8))
-OTHER_PICTURE = image_part(np.ones((2, 2, 3), np.uint8))
+IMAGE = image_part(np.zeros((2, 2, 3), np.uint8))
+OTHER_IMAGE = image_part(np.ones((2, 2, 3), np.uint8))
 
 
 @pytest.mark.parametrize(
@@ -232,18 +232,18 @@ OTHER_PICTURE = image_part(np.ones((2, 2, 3), np.uint8))
         Request((TextPart("hello"),), schema={"type": "object"}),
         Request((TextPart("hello"),), top_logprobs=2),
         Request((TextPart("hello"),), repeat=1),
-        Request((TextPart("hello"), PICTURE)),
+        Request((TextPart("hello"), IMAGE)),
     ],
 )
 def test_everything_that_decides_a_reply_is_in_its_key(other: Request) -> None:
     assert cache_key(WHO, other) != cache_key(WHO, HELLO)
 
 
-def test_pictures_are_told_apart_by_their_bytes_and_place() -> None:
+def test_images_are_told_apart_by_their_bytes_and_place() -> None:
     who, text = WHO, TextPart("x")
-    assert cache_key(who, Request((PICTURE, text))) != cache_key(who, Request((text, PICTURE)))
-    assert cache_key(who, Request((PICTURE,))) != cache_key(who, Request((OTHER_PICTURE,)))
-    assert cache_key(who, Request((PICTURE,))) == cache_key(who, Request((ImagePart(PICTURE.data),)))
+    assert cache_key(who, Request((IMAGE, text))) != cache_key(who, Request((text, IMAGE)))
+    assert cache_key(who, Request((IMAGE,))) != cache_key(who, Request((OTHER_IMAGE,)))
+    assert cache_key(who, Request((IMAGE,))) == cache_key(who, Request((ImagePart(IMAGE.data),)))
 
 
 @pytest.mark.parametrize(
@@ -305,10 +305,10 @@ def test_a_cache_that_cannot_be_written_is_one_warning(tmp_path: Path, caplog: p
     assert len(caplog.records) == 1
 
 
-# ---------------------------------------------------------------- smaller pictures
+# ---------------------------------------------------------------- smaller images
 
 
-def test_pictures_are_shrunk_by_option_and_each_is_noted() -> None:
+def test_images_are_shrunk_by_option_and_each_is_noted() -> None:
     inner = ScriptedClient(["A"])
     big, small = image_part(np.full((40, 80, 3), 7, np.uint8)), image_part(np.zeros((5, 5, 3), np.uint8))
     reply = run(Shrinking(inner, 20).ask(Request((small, TextPart("x"), big))))

@@ -1,4 +1,4 @@
-"""Pictures of every usual kind reach the server without loss."""
+"""Images of every usual kind reach the server without loss."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def saved(array: NDArray[Any], kind: str, **options: Any) -> bytes:
 
 
 def shown(part: ImagePart, mode: str = "RGB") -> NDArray[Any]:
-    with Image.open(io.BytesIO(part.data)) as picture:
-        assert part.mime == f"image/{str(picture.format).lower()}"
-        return np.asarray(picture.convert(mode))
+    with Image.open(io.BytesIO(part.data)) as image:
+        assert part.mime == f"image/{str(image.format).lower()}"
+        return np.asarray(image.convert(mode))
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
@@ -53,11 +53,11 @@ def test_other_files_become_png_with_the_same_pixels(kind: str) -> None:
 
 
 def test_a_turned_jpeg_is_sent_upright() -> None:
-    picture = Image.fromarray(RGB)
-    exif = picture.getexif()
+    image = Image.fromarray(RGB)
+    exif = image.getexif()
     exif[0x0112] = 6
     buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", exif=exif, quality=95)
+    image.save(buffer, "JPEG", exif=exif, quality=95)
     assert shown(image_part(buffer.getvalue())).shape == (13, 9, 3)
 
 
@@ -94,10 +94,10 @@ def test_transparency_is_kept() -> None:
         assert (shown(image_part(source), "RGBA") == rgba).all()
 
 
-def test_pil_pictures_of_other_modes_keep_what_they_show() -> None:
+def test_pil_images_of_other_modes_keep_what_they_show() -> None:
     for mode in ("L", "P", "1"):
-        picture = Image.fromarray(RGB).convert(mode)
-        assert (shown(image_part(picture)) == np.asarray(picture.convert("RGB"))).all()
+        image = Image.fromarray(RGB).convert(mode)
+        assert (shown(image_part(image)) == np.asarray(image.convert("RGB"))).all()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_pil_pictures_of_other_modes_keep_what_they_show() -> None:
     [
         ("/nowhere/a-7.png", "/nowhere/a-7.png"),
         ("http://127.0.0.1:9/x.png", "http://127.0.0.1:9/x.png"),
-        (b"no picture", "10 bytes"),
+        (b"no image", "10 bytes"),
         ("data:image/png;base64,AAAA", "data:image/png"),
         (7, "int"),
         (None, "NoneType"),
@@ -113,12 +113,12 @@ def test_pil_pictures_of_other_modes_keep_what_they_show() -> None:
         (np.zeros((4, 4, 7), np.uint8), "shape"),
     ],
 )
-def test_what_is_no_picture_is_named(source: Any, named: str) -> None:
+def test_what_is_no_image_is_named(source: Any, named: str) -> None:
     with pytest.raises(DataError, match=named):
         image_part(source)
 
 
-def test_a_picture_cut_short_is_no_picture() -> None:
+def test_a_image_cut_short_is_no_image() -> None:
     with pytest.raises(DataError):
         image_part(saved(RGB, "BMP")[:200])
 

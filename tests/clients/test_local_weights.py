@@ -96,7 +96,7 @@ def test_a_batch_says_what_each_alone_says(weights: Path) -> None:
     assert all(reply.usage["prompt_tokens"] > 4 for reply in alone)
 
 
-def test_pictures_matter(weights: Path) -> None:
+def test_images_matter(weights: Path) -> None:
     first, second = requests(2, top_logprobs=1)
     other = Request((first.parts[0], second.parts[1]), system="be brief", top_logprobs=1)
     one, two = ask(weights, [first, other])

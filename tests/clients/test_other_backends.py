@@ -26,10 +26,10 @@ pytestmark = [
 ]
 
 KEY = "a-secret-of-some-length"
-PICTURE = image_part(np.full((3, 4, 3), 200, np.uint8))
+IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))
 SCHEMA = {"type": "object", "properties": {"winner": {"type": "string"}}, "required": ["winner"]}
 FULL = Request(
-    (TextPart("first"), PICTURE, TextPart("last")), system="be brief", temperature=0.0, max_tokens=9, schema=SCHEMA
+    (TextPart("first"), IMAGE, TextPart("last")), system="be brief", temperature=0.0, max_tokens=9, schema=SCHEMA
 )
 
 
@@ -62,12 +62,12 @@ GOOD = {"google": gemini('{"winner": "A"}'), "anthropic": claude('{"winner": "A"
 SDKS = list(GOOD)
 
 
-def test_gemini_gets_system_pictures_and_schema() -> None:
+def test_gemini_gets_system_images_and_schema() -> None:
     reply, server = ask("google", [GOOD["google"]])
     body = server.bodies[0]
-    first, picture, last = body["contents"][0]["parts"]
+    first, image, last = body["contents"][0]["parts"]
     assert (first["text"], last["text"]) == ("first", "last")
-    assert base64.urlsafe_b64decode(picture["inlineData"]["data"].replace("+", "-").replace("/", "_")) == PICTURE.data
+    assert base64.urlsafe_b64decode(image["inlineData"]["data"].replace("+", "-").replace("/", "_")) == IMAGE.data
     assert body["systemInstruction"]["parts"][0]["text"] == "be brief"
     how = body["generationConfig"]
     assert (how["maxOutputTokens"], how["temperature"], how["responseMimeType"]) == (9, 0.0, "application/json")
@@ -78,11 +78,11 @@ def test_gemini_gets_system_pictures_and_schema() -> None:
     )
 
 
-def test_claude_gets_system_pictures_and_schema() -> None:
+def test_claude_gets_system_images_and_schema() -> None:
     reply, server = ask("anthropic", [GOOD["anthropic"]])
     body = server.bodies[0]
-    picture = body["messages"][0]["content"][1]
-    assert base64.b64decode(picture["source"]["data"]) == PICTURE.data
+    image = body["messages"][0]["content"][1]
+    assert base64.b64decode(image["source"]["data"]) == IMAGE.data
     assert (body["system"], body["max_tokens"], body["temperature"]) == ("be brief", 9, 0.0)
     assert body["output_config"]["format"]["schema"] == SCHEMA
     assert reply == Reply('{"winner": "A"}', usage={"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7})

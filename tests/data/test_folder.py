@@ -179,7 +179,7 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
 )
 def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path, record: Any, reason: str) -> None:
     write_png(folder / "small.png", photograph(0, (4, 4)))
-    (folder / "cut.txt").write_text("no picture")
+    (folder / "cut.txt").write_text("no image")
     (folder / "images/object_detection.json").write_text(json.dumps({"photo": record}))
     opened = open_folder(folder)
     assert opened.entries("object_detection") == []
@@ -260,7 +260,7 @@ def test_order_of_records_does_not_matter(tmp_path: Path) -> None:
     assert list(open_folder(tmp_path).annotations("keypoint")) == before
 
 
-def test_restored_picture_may_come_without_its_source(tmp_path: Path) -> None:
+def test_restored_image_may_come_without_its_source(tmp_path: Path) -> None:
     make_folder(tmp_path, tasks=["lowlevel-deblur"])
     (tmp_path / "images/lowlevel-deblur.json").write_text("{}")
     assert len(list(open_folder(tmp_path).annotations("lowlevel-deblur"))) == 6

@@ -127,7 +127,7 @@ class TestCoco:
         told = problem(coco("object_detection", ground_truth(tmp_path, []), pred, tmp_path / "images"))
         assert told.field == "image_id" and "must be an image of gt.json, got 8" in told.reason
 
-    def test_a_size_that_is_not_the_pictures_is_told(self, tmp_path: Path) -> None:
+    def test_a_size_that_is_not_the_images_is_told(self, tmp_path: Path) -> None:
         told = problem(coco("object_detection", ground_truth(tmp_path, [], width=21), None, tmp_path / "images"))
         assert told.field == "width" and "must be that of a.png, 10×20, got 10×21" in told.reason
 
@@ -283,7 +283,7 @@ class TestDepth:
             DepthForm.of(scale, False)
 
 
-class TestPictures:
+class TestImages:
     def test_triplets_pair_by_what_the_star_stands_for(self, tmp_path: Path) -> None:
         for key in "ab":
             for kind in ("lq", "out", "hq"):
@@ -291,7 +291,7 @@ class TestPictures:
         sides = [f"{tmp_path}/*_{kind}.png" for kind in ("lq", "out", "hq")]
         assert [s.image_id for s in image_pairs("lowlevel-deblur", *sides)] == ["a_lq", "b_lq"]  # type: ignore[union-attr]
 
-    def test_without_a_clean_picture_the_score_is_given(self, tmp_path: Path) -> None:
+    def test_without_a_clean_image_the_score_is_given(self, tmp_path: Path) -> None:
         photo(tmp_path / "lq" / "a.png")
         photo(tmp_path / "out" / "a.png")
         (tmp_path / "scores.csv").write_text("key,score\na,3\n")

@@ -27,10 +27,10 @@ def note(source: str, *, score: float = 5.0, image_id: str = "a") -> Annotation:
     return Annotation(f"{source}:{image_id}", image_id, TASK, {"detections": detections}, score, source=source)
 
 
-def grow(root: Path, picture: Path, *notes: Annotation, replace: bool = False) -> None:
+def grow(root: Path, image: Path, *notes: Annotation, replace: bool = False) -> None:
     writer = FolderWriter(root, TASK, replace=replace)
     for one in notes:
-        writer.add_image(one.image_id, picture)
+        writer.add_image(one.image_id, image)
         writer.add(one)
     writer.commit()
 
@@ -43,31 +43,31 @@ def read(root: Path) -> dict[str, float]:
 
 
 def test_a_second_source_is_added_to_the_first(tmp_path: Path) -> None:
-    picture = photo(tmp_path / "p.png")
-    grow(tmp_path / "data", picture, note("x"))
-    grow(tmp_path / "data", picture, note("y", score=7))
+    image = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", image, note("x"))
+    grow(tmp_path / "data", image, note("y", score=7))
     assert read(tmp_path / "data") == {"x:a": 5, "y:a": 7}
 
 
 def test_the_same_again_changes_no_byte(tmp_path: Path) -> None:
-    picture = photo(tmp_path / "p.png")
-    grow(tmp_path / "data", picture, note("x"))
+    image = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", image, note("x"))
     before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()}
-    grow(tmp_path / "data", picture, note("x"))
+    grow(tmp_path / "data", image, note("x"))
     assert {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()} == before
 
 
 def test_another_score_of_the_same_source_needs_replace(tmp_path: Path) -> None:
-    picture = photo(tmp_path / "p.png")
-    grow(tmp_path / "data", picture, note("x"), note("x", image_id="b"), note("y"))
+    image = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", image, note("x"), note("x", image_id="b"), note("y"))
     with pytest.raises(DataError, match="--replace"):
-        grow(tmp_path / "data", picture, note("x", score=1))
+        grow(tmp_path / "data", image, note("x", score=1))
     assert read(tmp_path / "data") == {"x:a": 5, "x:b": 5, "y:a": 5}
-    grow(tmp_path / "data", picture, note("x", score=1), replace=True)
+    grow(tmp_path / "data", image, note("x", score=1), replace=True)
     assert read(tmp_path / "data") == {"x:a": 1, "y:a": 5}
 
 
-def test_an_image_id_cannot_come_to_mean_another_picture(tmp_path: Path) -> None:
+def test_an_image_id_cannot_come_to_mean_another_image(tmp_path: Path) -> None:
     grow(tmp_path / "data", photo(tmp_path / "p.png"), note("x"))
     with pytest.raises(DataError, match="already names another image"):
         grow(tmp_path / "data", photo(tmp_path / "q.png", 200), note("y"))
@@ -75,34 +75,34 @@ def test_an_image_id_cannot_come_to_mean_another_picture(tmp_path: Path) -> None
 
 
 def test_fields_that_others_wrote_are_kept(tmp_path: Path) -> None:
-    picture = photo(tmp_path / "p.png")
-    grow(tmp_path / "data", picture, note("x"))
+    image = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", image, note("x"))
     path = tmp_path / "data" / "annotations" / f"{TASK}_annotations.json"
     rows = json.loads(path.read_text())
     rows[0]["mine"] = {"kept": True}
     path.write_text(json.dumps(rows))
-    grow(tmp_path / "data", picture, note("y"))
+    grow(tmp_path / "data", image, note("y"))
     assert json.loads(path.read_text())[0]["mine"] == {"kept": True}
 
 
 def test_json_lines_grow_as_json_lines(tmp_path: Path) -> None:
-    picture = photo(tmp_path / "p.png")
-    grow(tmp_path / "data", picture, note("x"))
+    image = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", image, note("x"))
     folder = tmp_path / "data" / "annotations"
     rows = json.loads((folder / f"{TASK}_annotations.json").read_text())
     (folder / f"{TASK}_annotations.json").unlink()
     (folder / f"{TASK}_annotations.jsonl").write_text(json.dumps(rows[0]) + "\n")
-    grow(tmp_path / "data", picture, note("y"))
+    grow(tmp_path / "data", image, note("y"))
     assert read(tmp_path / "data") == {"x:a": 5, "y:a": 5}
 
 
 def test_a_folder_whose_records_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
-    picture = photo(tmp_path / "p.png")
-    grow(tmp_path / "data", picture, note("x"))
+    image = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", image, note("x"))
     path = tmp_path / "data" / "annotations" / f"{TASK}_annotations.json"
     path.write_text("[{]")
     with pytest.raises(DataError, match="is not JSON"):
-        grow(tmp_path / "data", picture, note("y"))
+        grow(tmp_path / "data", image, note("y"))
     assert path.read_text() == "[{]"
 
 

@@ -18,7 +18,7 @@ import pytest
 
 import visualjudge
 from making import detection, detection_folder, make_folder, photograph, write_records
-from visualjudge.dataset.build import Options, build, staged
+from visualjudge.dataset.build import BuildOptions, build, staged
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import Caps
@@ -28,7 +28,7 @@ from visualjudge.errors import DataError, UsageError
 from visualjudge.raster.images import read_rgb, write_png
 
 RUN = "from visualjudge.cli.main import run; run()"
-SMALL = Options(caps=Caps(2, 2, 2, 2, 1, 1, 3))
+SMALL = BuildOptions(caps=Caps(2, 2, 2, 2, 1, 1, 3))
 
 
 def _bytes(root: Path) -> dict[str, bytes]:
@@ -79,7 +79,7 @@ def test_workers_order_of_records_and_place_do_not_change_a_byte(data: Path, dat
 
 
 def test_same_question_has_the_same_id_in_a_build_of_one_task(data: Path, dataset: Path, tmp_path: Path) -> None:
-    build(data, tmp_path / "out", Options(tasks=("keypoint",), caps=SMALL.caps))
+    build(data, tmp_path / "out", BuildOptions(tasks=("keypoint",), caps=SMALL.caps))
     whole = {q.id: q for q in load_dataset(dataset).questions if q.task == "keypoint"}
     alone = {q.id: q for q in load_dataset(tmp_path / "out").questions}
     assert whole == alone
@@ -140,16 +140,16 @@ def test_bad_record_changes_nothing_but_the_count(tmp_path: Path) -> None:
     assert questions[0] == questions[1]
 
 
-def test_image_id_with_another_picture_in_another_task_is_told(tmp_path: Path) -> None:
+def test_image_id_with_another_image_in_another_task_is_told(tmp_path: Path) -> None:
     data = make_folder(tmp_path / "data", tasks=["object_detection", "keypoint"], images=1)
     write_png(data / "other.png", photograph(3, (72, 96)))
     (data / "images/keypoint.json").write_text('{"photo-0000": {"file": "other.png"}}')
     built = build(data, tmp_path / "out", SMALL)
     assert {problem.file for problem in built.problems} == {"keypoint_annotations.json"}
-    assert "another picture or mask in images/object_detection.json" in built.problems[0].reason
+    assert "another image or mask in images/object_detection.json" in built.problems[0].reason
 
 
-def test_copy_of_the_same_picture_under_another_name_is_no_clash(tmp_path: Path) -> None:
+def test_copy_of_the_same_image_under_another_name_is_no_clash(tmp_path: Path) -> None:
     data = make_folder(tmp_path / "data", tasks=["object_detection", "keypoint"], images=1)
     cv2.imwrite(str(data / "copy.png"), cv2.imread(str(data / "photos/photo-0000.png")))
     (data / "images/keypoint.json").write_text('{"photo-0000": {"file": "copy.png"}}')
@@ -161,7 +161,7 @@ def test_taken_folder_is_refused_and_replaced_only_where_it_is_a_dataset(tmp_pat
     build(data, tmp_path / "out", SMALL)
     with pytest.raises(UsageError, match="--force"):
         build(data, tmp_path / "out", SMALL)
-    build(data, tmp_path / "out", Options(seed=1), force=True)
+    build(data, tmp_path / "out", BuildOptions(seed=1), force=True)
     assert load_dataset(tmp_path / "out").meta["seed"] == 1
     with pytest.raises(UsageError, match="is not a dataset"):
         build(data, data, SMALL, force=True)
@@ -178,7 +178,7 @@ def test_nothing_to_ask_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [{"subsets": ("all",)}, {"tasks": ("nothing",)}])
 def test_unknown_subset_or_task_is_wrong_usage(wrong: dict[str, tuple[str, ...]]) -> None:
     with pytest.raises(UsageError, match="unknown"):
-        Options(**wrong)
+        BuildOptions(**wrong)
 
 
 def test_failed_stage_leaves_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from making import detection, photograph, write_records
-from visualjudge.dataset.build import Options, build
+from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.validate import validate
@@ -63,7 +63,7 @@ def test_points_without_limbs_are_not_asked_about_swapped_sides(dataset: Path) -
     assert validate(dataset)[1] == []
 
 
-def test_every_picture_of_the_dataset_is_shown(dataset: Path) -> None:
+def test_every_image_of_the_dataset_is_shown(dataset: Path) -> None:
     shown = {path for question in load_dataset(dataset).questions for path in question.images}
     assert shown == {f"media/{path.name}" for path in (dataset / "media").iterdir()}
 
@@ -130,6 +130,6 @@ def test_validate_finds_options_that_look_the_same(dataset: Path, stem: str) -> 
 
 
 def test_least_margin_of_a_pair(tmp_path: Path) -> None:
-    build(_boxes(tmp_path / "data", (0.0, 5.0, 9.0)), tmp_path / "out", Options(caps=Caps(min_margin=2.0)))
+    build(_boxes(tmp_path / "data", (0.0, 5.0, 9.0)), tmp_path / "out", BuildOptions(caps=Caps(min_margin=2.0)))
     pairs = [q for q in load_dataset(tmp_path / "out").questions if q.question_type == "pairwise"]
     assert {abs(q.final_scores[0] - q.final_scores[1]) for q in pairs} == {2.0}

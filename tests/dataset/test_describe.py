@@ -31,6 +31,6 @@ def test_nothing_to_compute_is_null() -> None:
     assert describe("keypoint", [note(0, "x", 1)]).to_json()["margin_median"] is None
 
 
-def test_picture_is_written(tmp_path: Path) -> None:
+def test_image_is_written(tmp_path: Path) -> None:
     plot([describe("keypoint", NOTES)], tmp_path / "scores.png")
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")

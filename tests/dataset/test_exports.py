@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from making import make_folder
-from visualjudge.dataset.build import Options, build
+from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.exports import embedded_bytes, export
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset, load_dataset, selected
@@ -25,11 +25,11 @@ TASKS = ("object_detection", "generation_t2i")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     home = tmp_path_factory.mktemp("exports")
     data = make_folder(home / "data", tasks=TASKS, images=2, annotations=4)
-    build(data, home / "mine", Options(caps=Caps(2, 2, 2, 2, 1, 1, 4)))
+    build(data, home / "mine", BuildOptions(caps=Caps(2, 2, 2, 2, 1, 1, 4)))
     return load_dataset(home / "mine")
 
 
-def test_parquet_loads_offline_with_typed_features_and_pictures(
+def test_parquet_loads_offline_with_typed_features_and_images(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
@@ -61,7 +61,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def test_vlmevalkit_tables_hold_pictures_marks_and_options(dataset: Dataset, tmp_path: Path) -> None:
+def test_vlmevalkit_tables_hold_images_marks_and_options(dataset: Dataset, tmp_path: Path) -> None:
     files = export(dataset, "vlmevalkit", tmp_path, embed=True)
     assert {path.name for path in files} == {f"mine_{kind}.tsv" for kind in ("pairwise", "ranking", "scoring")}
     asked = {question.id: question for question in dataset.questions}
@@ -69,14 +69,14 @@ def test_vlmevalkit_tables_hold_pictures_marks_and_options(dataset: Dataset, tmp
     assert [row["index"] for row in rows] == [str(k + 1) for k in range(len(rows))]
     for row in rows:
         question = asked[row["question_id"]]
-        pictures = ast.literal_eval(row["image"]) if row["image"].startswith("[") else [row["image"]]
-        assert [base64.b64decode(p) for p in pictures] == [dataset.image_path(p).read_bytes() for p in question.images]
-        assert f"<image {len(pictures)}>" in row["question"]
+        images = ast.literal_eval(row["image"]) if row["image"].startswith("[") else [row["image"]]
+        assert [base64.b64decode(p) for p in images] == [dataset.image_path(p).read_bytes() for p in question.images]
+        assert f"<image {len(images)}>" in row["question"]
         assert row["A"] and row["B"] and row["answer"] == question.answer
     assert "A" not in _rows(tmp_path / "mine_scoring.tsv")[0]
 
 
-def test_vlmevalkit_names_pictures_that_are_written_once(dataset: Dataset, tmp_path: Path) -> None:
+def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_path: Path) -> None:
     export(dataset, "vlmevalkit", tmp_path)
     asked = {question.id: question for question in dataset.questions}
     for kind in ("pairwise", "ranking", "scoring"):
@@ -92,10 +92,10 @@ def test_vlmevalkit_names_pictures_that_are_written_once(dataset: Dataset, tmp_p
     assert len([path for path in (tmp_path / "images").rglob("*") if path.is_file()]) == len(shown)
 
 
-def test_the_size_of_embedded_pictures_is_that_of_the_tables(dataset: Dataset, tmp_path: Path) -> None:
+def test_the_size_of_embedded_images_is_that_of_the_tables(dataset: Dataset, tmp_path: Path) -> None:
     files = export(dataset, "vlmevalkit", tmp_path, embed=True)
-    pictures = sum(len(row["image"]) for file in files for row in _rows(file))
-    assert embedded_bytes(dataset, "vlmevalkit", embed=True) == pytest.approx(pictures, rel=0.02)
+    images = sum(len(row["image"]) for file in files for row in _rows(file))
+    assert embedded_bytes(dataset, "vlmevalkit", embed=True) == pytest.approx(images, rel=0.02)
     assert embedded_bytes(dataset, "vlmevalkit") == embedded_bytes(dataset, "trl") == 0
 
 
@@ -149,7 +149,7 @@ def test_marks_are_numbered_in_order() -> None:
     assert numbered("<image>\nA. <image> B") == "<image 1>\nA. <image 2> B"
 
 
-def test_sharegpt_conversations_have_a_mark_for_each_picture(dataset: Dataset, tmp_path: Path) -> None:
+def test_sharegpt_conversations_have_a_mark_for_each_image(dataset: Dataset, tmp_path: Path) -> None:
     [path] = export(dataset, "sharegpt", tmp_path / "deep/train.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(lines) == len(dataset.questions)
@@ -175,7 +175,7 @@ def test_trl_preferences_put_the_right_answer_before_the_wrong_one(dataset: Data
         assert [part["type"] for part in parts].count("image") == len(line["images"]) == len(question.images)
 
 
-def test_unknown_format_and_missing_picture_are_told(dataset: Dataset, tmp_path: Path) -> None:
+def test_unknown_format_and_missing_image_are_told(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown format 'csv'; one of: parquet"):
         export(dataset, "csv", tmp_path)
     moved = Dataset(tmp_path, dataset.questions, dataset.meta)

@@ -26,7 +26,7 @@ def test_page_of_the_task_shows_the_encoding(row: object, kind: str) -> None:
     assert f"### {row.stem} · {kind}\n" in page  # type: ignore[attr-defined]
 
 
-def test_every_picture_of_a_page_is_there() -> None:
+def test_every_image_of_a_page_is_there() -> None:
     for page in DOCS.glob("*.md"):
         for part in page.read_text("utf-8").split('<img src="')[1:]:
             assert (DOCS / part.split('"')[0]).is_file()

@@ -44,7 +44,7 @@ def test_disparity_has_the_size_of_its_photograph() -> None:
 
 
 @pytest.mark.parametrize("task", DEGRADATIONS)
-def test_degradation_changes_the_picture_the_same_way_each_time(task: str) -> None:
+def test_degradation_changes_the_image_the_same_way_each_time(task: str) -> None:
     clean = PHOTOS[2].pixels
     first, again = (DEGRADATIONS[task](clean, rng_for(1, task)) for _ in range(2))
     assert np.array_equal(first, again)

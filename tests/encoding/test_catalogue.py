@@ -119,7 +119,7 @@ def test_joined_scripts_are_shaped() -> None:
 
 
 def test_dots_and_limbs_shrink_with_a_small_person() -> None:
-    """The 17 points of a person of 25 pixels in a large picture stay apart."""
+    """The 17 points of a person of 25 pixels in a large image stay apart."""
     points = np.zeros((17, 3))
     points[:, 0] = 300 + 6 * (np.arange(17) % 5)
     points[:, 1] = 200 + 6 * (np.arange(17) // 5)

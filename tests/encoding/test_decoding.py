@@ -232,7 +232,7 @@ def test_empty_prediction_leaves_the_photograph_and_gives_valid_json(task: str) 
 
 @settings(deadline=None, max_examples=25)
 @given(LABELS, st.integers(1, 90), st.integers(1, 90))
-def test_any_label_in_any_picture_is_tagged_inside_it_or_not_at_all(label: str, height: int, width: int) -> None:
+def test_any_label_in_any_image_is_tagged_inside_it_or_not_at_all(label: str, height: int, width: int) -> None:
     image = noise(height, width)
     detections = {"detections": [{"label": label, "bbox": [1, 1, width, height]}]}
     shown = encode("object_detection", "pixel_s1_m0", detections, image)
@@ -257,7 +257,7 @@ def test_three_hundred_instances_of_two_hundred_classes_are_encoded_every_way() 
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 90), (90, 1), (2, 3)])
-def test_pictures_a_pixel_high_or_wide_are_encoded_every_way(size: tuple[int, int]) -> None:
+def test_images_a_pixel_high_or_wide_are_encoded_every_way(size: tuple[int, int]) -> None:
     image, whole = noise(*size), np.ones(size, bool)
     payloads: dict[str, Any] = {
         "object_detection": {"detections": [{"label": "a", "bbox": [-3.0, -3.0, 99.0, 99.0]}]},

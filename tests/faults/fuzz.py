@@ -28,7 +28,7 @@ from visualjudge.errors import VisualJudgeError
 from visualjudge.mmbench.table import read_table
 from visualjudge.pipelines.rows import read_rows
 from visualjudge.predictions import read_prediction
-from visualjudge.raster.images import opened, picture_size, read_depth, rgb_of
+from visualjudge.raster.images import image_size, opened, read_depth, rgb_of
 from visualjudge.raster.masks import mask_from_wire
 from visualjudge.runs.journal import read_records
 from visualjudge.seeding import rng_for
@@ -71,7 +71,7 @@ TARGETS: dict[str, Target] = {
     "npz": _file(".npz", read_depth),
     "pfm": _file(".pfm", read_depth),
     "image": lambda raw, _: _decoded(raw),
-    "image-size": _file(".png", picture_size),
+    "image-size": _file(".png", image_size),
     "image-sent": lambda raw, _: image_of_bytes(raw, "input"),
     "question": lambda raw, _: question_from_wire(parsed(raw, "input")),
     "chat-completion": lambda raw, _: openai_protocol.reply_of(_object(raw), None),

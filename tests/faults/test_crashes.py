@@ -19,7 +19,7 @@ import pytest
 
 from faults.chaos import chaos
 from making import make_folder
-from visualjudge.dataset.build import Options, build
+from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.validate import validate
 from visualjudge.raster.images import write_png
@@ -28,7 +28,7 @@ from visualjudge.seeding import rng_for
 
 SOAK_S = float(os.environ.get("VISUALJUDGE_SOAK", "0"))
 KILLS = 2
-OPTIONS = Options(tasks=("object_detection",), caps=Caps())
+OPTIONS = BuildOptions(tasks=("object_detection",), caps=Caps())
 
 
 @pytest.fixture(scope="module")

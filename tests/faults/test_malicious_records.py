@@ -34,7 +34,7 @@ class Ended:
 
 def built(name: str) -> Ended:
     """Build a data folder with one case in it, in a fork that may use one gibibyte more than it has."""
-    from visualjudge.dataset.build import Options, build
+    from visualjudge.dataset.build import BuildOptions, build
 
     with tempfile.TemporaryDirectory() as place, (Path(place) / "log").open("w+") as log:
         folder = good_folder(Path(place) / "data")
@@ -50,7 +50,7 @@ def built(name: str) -> Ended:
                 pages = int(Path("/proc/self/statm").read_text().split()[0])
                 limit = pages * resource.getpagesize() + GIB
                 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-                done = build(folder, Path(place) / "out", Options(subsets=("encoding_analysis",), tasks=tasks))
+                done = build(folder, Path(place) / "out", BuildOptions(subsets=("encoding_analysis",), tasks=tasks))
                 log.write(json.dumps({"questions": done.questions, "problems": len(done.problems)}))
                 status = 0
             except BaseException:
@@ -77,11 +77,11 @@ def prepared() -> float:
 
 
 def built_good() -> float:
-    from visualjudge.dataset.build import Options, build
+    from visualjudge.dataset.build import BuildOptions, build
 
     with tempfile.TemporaryDirectory() as place:
         begun = time.perf_counter()
-        options = Options(subsets=("encoding_analysis",))
+        options = BuildOptions(subsets=("encoding_analysis",))
         build(good_folder(Path(place) / "data"), Path(place) / "out", options)
         return time.perf_counter() - begun
 

@@ -130,8 +130,8 @@ def test_only_baselines_that_do_not_look_are_simulated() -> None:
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("pictures")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("images")
     photo = np.asarray(photographs.astronaut())[100:300, 100:340]
     noise = rng_for(0, "noise").normal(0, 25, photo.shape)
     write_png(root / "0.png", cv2.GaussianBlur(photo, (0, 0), 3))
@@ -141,18 +141,18 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_sharpness_prefers_the_sharp_picture_to_the_blurred_and_the_noisy(pictures: Path) -> None:
+def test_sharpness_prefers_the_sharp_image_to_the_blurred_and_the_noisy(images: Path) -> None:
     pair = question(0)
     ranked = question(1, "ranking", (1.0, 3.0, 2.0), "BAC")
-    same, turned, order = verdicts("sharpness", [Ask(pair), Ask(pair, "BA"), Ask(ranked)], pictures)
+    same, turned, order = verdicts("sharpness", [Ask(pair), Ask(pair, "BA"), Ask(ranked)], images)
     assert (same.value, turned.value) == ("B", "B")
     assert str(order.value)[0] == "B"
 
 
-def test_sharpness_scores_the_gain_over_the_degraded_picture(pictures: Path) -> None:
+def test_sharpness_scores_the_gain_over_the_degraded_image(images: Path) -> None:
     good = replace(question(0, "scoring", (9.0,), 9.0), images=("blurred.png", "1.png"))
     none = replace(good, images=("blurred.png", "blurred.png"))
-    better, same = verdicts("sharpness", [Ask(good), Ask(none)], pictures)
+    better, same = verdicts("sharpness", [Ask(good), Ask(none)], images)
     assert same.value == 5.0
     assert float(better.value) > 5.5
 

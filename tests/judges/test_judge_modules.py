@@ -101,8 +101,8 @@ def test_the_prompt_shows_source_and_edits_in_order_and_the_instruction_word_for
     instruction = 'say "<image>" {{instruction}} {x} %s\n$1'
     judge(ROW | {"instruction": instruction})
     request = client.requests[0]
-    pictures = [part.data for part in request.parts if isinstance(part, ImagePart)]
-    assert pictures == [part.data for part in _encoded()]
+    images = [part.data for part in request.parts if isinstance(part, ImagePart)]
+    assert images == [part.data for part in _encoded()]
     text = "".join(part.text for part in request.parts if isinstance(part, TextPart))
     assert instruction in text
     assert "<image>" not in text.replace(instruction, "")
@@ -113,7 +113,7 @@ def test_the_prompt_shows_source_and_edits_in_order_and_the_instruction_word_for
 def _encoded() -> list[ImagePart]:
     from visualjudge.clients import image_part
 
-    return [image_part(picture) for picture in (SOURCE, A, B)]
+    return [image_part(image) for image in (SOURCE, A, B)]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_an_input_that_does_not_fit_is_named_before_any_call(change: dict[str, A
     assert client.requests == []
 
 
-def test_a_picture_that_is_not_there_is_named_before_any_call() -> None:
+def test_a_image_that_is_not_there_is_named_before_any_call() -> None:
     judge, client = pair([GOOD])
     with pytest.raises(DataError, match="gone-7"):
         judge(ROW | {"input_image": "/nowhere/gone-7.png"})
@@ -209,7 +209,7 @@ def test_v2_picks_by_the_prompts_family(dimension: str, score: Any, value: float
     assert result["meta"]["vie_score"] == [value]
 
 
-def by_picture(for_a: list[str], for_b: list[str]) -> Any:
+def by_image(for_a: list[str], for_b: list[str]) -> Any:
     """Replies to A and to B in turn, whichever is asked first."""
     encoded = _encoded()
 
@@ -232,7 +232,7 @@ def by_picture(for_a: list[str], for_b: list[str]) -> Any:
 )
 def test_two_edits_are_compared_by_their_scores(a: list[str], b: list[str], value: str, scores: list[Any]) -> None:
     raw = {"edited_image_0": a[-1], "edited_image_1": b[-1]}
-    assert vie(by_picture(a, b))(ROW) == {
+    assert vie(by_image(a, b))(ROW) == {
         "type": "pairwise_comparison",
         "value": value,
         "meta": {"vie_score": scores, "raw_response": raw},

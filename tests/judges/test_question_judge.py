@@ -63,13 +63,13 @@ def ask(judge: QuestionJudge, asked: Ask) -> Verdict:
 
 
 def shown(judge: QuestionJudge, asked: Ask) -> list[str]:
-    """Texts, and the level of each flat picture as a name."""
+    """Texts, and the level of each flat image as a name."""
     names = {judge.images.get(judge.root / name).data: name for name in "oab"}
     parts = judge.request(asked).parts
     return [names[part.data] if isinstance(part, ImagePart) else part.text for part in parts]
 
 
-def test_texts_and_pictures_alternate_at_the_marks(root: Path) -> None:
+def test_texts_and_images_alternate_at_the_marks(root: Path) -> None:
     parts = shown(QuestionJudge(ScriptedClient(["A"]), root), Ask(question()))
     assert [part for part in parts if part in "oab"] == ["o", "a", "b"]
     assert parts[0] == "o"
@@ -77,16 +77,16 @@ def test_texts_and_pictures_alternate_at_the_marks(root: Path) -> None:
     assert "".join(part for part in parts if part not in "oab") == PROMPT.replace("<image>", "")
 
 
-def test_white_space_between_pictures_is_no_part_of_its_own() -> None:
+def test_white_space_between_images_is_no_part_of_its_own() -> None:
     assert interleaved("<image>\n<image>\n\nText", ("o", "c")) == [("o", True), ("c", True), ("\n\nText", False)]
 
 
-def test_marks_must_be_as_many_as_pictures() -> None:
+def test_marks_must_be_as_many_as_images() -> None:
     with pytest.raises(DataError, match="must have 1 <image> marks, got 2"):
         interleaved("<image> <image>", ("o",))
 
 
-def test_swapping_exchanges_text_legend_and_picture_and_nothing_else(root: Path) -> None:
+def test_swapping_exchanges_text_legend_and_image_and_nothing_else(root: Path) -> None:
     turned = swapped(question())
     assert (turned.prompt, turned.images) == (TURNED, ("o", "b", "a"))
     parts = shown(QuestionJudge(ScriptedClient(["A"]), root), Ask(question(), "BA"))
@@ -112,7 +112,7 @@ def test_stored_spans_are_swapped_whatever_the_options_look_like() -> None:
     assert exchanged(turned).prompt == prompt
 
 
-def test_options_without_pictures_keep_the_original_first() -> None:
+def test_options_without_images_keep_the_original_first() -> None:
     prompt = "<image>\n\nOptions:\n\nA. [1]\n\nB. [2]\n\nWhich prediction is better? Please answer with A or B."
     turned = swapped(question(prompt=prompt, images=("o",)))
     assert "A. [2]\n\nB. [1]\n\nWhich" in turned.prompt

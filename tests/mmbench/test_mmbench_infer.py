@@ -31,7 +31,7 @@ def ask(tmp_path, client, rows=3, **options):
     return table, places, report
 
 
-def test_each_row_is_one_user_message_of_picture_and_prompt(tmp_path):
+def test_each_row_is_one_user_message_of_image_and_prompt(tmp_path):
     client = ScriptedClient(["A"])
     table, _, _ = ask(tmp_path, client)
     assert sorted(r.parts[1].text for r in client.requests) == [prompt_text(r, choice_template()) for r in table.rows]

@@ -238,7 +238,7 @@ def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
     assert "http" not in html.replace("http-equiv", "")
 
 
-def test_page_shows_a_row_whose_picture_is_broken(tmp_path):
+def test_page_shows_a_row_whose_image_is_broken(tmp_path):
     table = table_of(tmp_path, [row(1, image="%%%" * 40)])
     assert "no image" in page(table, [Model("m", evaluate(table, {1: "B"}))], [])
 

@@ -1,4 +1,4 @@
-"""Tables: cells are text, pictures stay in the file, what cannot be used is named."""
+"""Tables: cells are text, images stay in the file, what cannot be used is named."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import COLUMNS, picture, row, write
+from tables import COLUMNS, image, row, write
 
 from visualjudge.errors import DataError, InvalidRecord
 from visualjudge.mmbench.circular import write_rotations
-from visualjudge.mmbench.pictures import image_part, picture_problems
+from visualjudge.mmbench.images import image_part, image_problems
 from visualjudge.mmbench.prompt import choice_template, prompt_text
 from visualjudge.mmbench.table import read_table
 
@@ -68,8 +68,8 @@ def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
     assert [(r.index, r.options["A"]) for r in read_table(path).rows] == [(1, "cat"), (2, "dog")]
 
 
-def test_picture_of_another_row_is_followed_to_the_row_that_holds_it(tmp_path):
-    rows = [row(1, image="2"), row(2, image="3"), row(3, image=picture((10, 200, 10)))]
+def test_image_of_another_row_is_followed_to_the_row_that_holds_it(tmp_path):
+    rows = [row(1, image="2"), row(2, image="3"), row(3, image=image((10, 200, 10)))]
     table = table_of(tmp_path, rows)
     assert image_part(table, table.rows[0]) == image_part(table, table.rows[2])
 
@@ -87,20 +87,20 @@ def test_rows_that_point_at_one_another_are_an_error_not_a_loop(tmp_path):
 
 
 @pytest.mark.parametrize("cell", ["%%%" * 40, "QUJD" * 40, "", "short"])
-def test_cell_that_is_no_picture_is_reported_before_anything_is_asked(tmp_path, cell):
+def test_cell_that_is_no_image_is_reported_before_anything_is_asked(tmp_path, cell):
     table = table_of(tmp_path, [row(1), row(2, image=cell)])
-    assert list(picture_problems(table, table.rows)) == [2]
+    assert list(image_problems(table, table.rows)) == [2]
 
 
 @pytest.mark.parametrize(
     ("kind", "mime"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("WEBP", "image/webp"), ("BMP", "image/png")]
 )
-def test_picture_is_sent_with_the_type_its_bytes_have(tmp_path, kind, mime):
-    table = table_of(tmp_path, [row(1, image=picture(kind=kind))])
+def test_image_is_sent_with_the_type_its_bytes_have(tmp_path, kind, mime):
+    table = table_of(tmp_path, [row(1, image=image(kind=kind))])
     assert image_part(table, table.rows[0]).mime == mime
 
 
-def test_pictures_do_not_stay_in_memory(tmp_path):
+def test_images_do_not_stay_in_memory(tmp_path):
     path = write(tmp_path / "t.tsv", [row(i, image="A" * 1_000_000) for i in range(20)])
     tracemalloc.start()
     read_table(path)
@@ -168,7 +168,7 @@ def test_own_template_is_read_from_a_file(tmp_path):
     assert prompt_text(only, choice_template(str(own))) == "Q: Which?\n(A) cat\n(B) dog\nAnswer:"
 
 
-def test_rotations_move_texts_and_answer_and_share_the_picture(tmp_path):
+def test_rotations_move_texts_and_answer_and_share_the_image(tmp_path):
     table = table_of(tmp_path, [row(7, ["cat", "dog", "owl"], answer="B", image="8"), row(8, ["x", "y"])])
     assert write_rotations(table, tmp_path / "r.tsv") == 5
     with (tmp_path / "r.tsv").open(newline="") as file:

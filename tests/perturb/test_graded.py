@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from visualjudge.errors import UsageError
 from visualjudge.perturb.catalogue import ERROR_TYPES, error_types, perturbed
 from visualjudge.perturb.groups import graded
-from visualjudge.perturb.levels import Scene
+from visualjudge.perturb.levels import ErrorScene
 from visualjudge.predictions import (
     DepthMap,
     Detection,
@@ -46,9 +46,9 @@ def standing(x: float) -> Person:
 
 DISCS = (disc(40, 40, 25), disc(110, 50, 20), disc(70, 95, 18))
 DEGRADED = np.random.default_rng(1).integers(0, 255, (*SIZE, 3), dtype=np.uint8)
-SCENE = Scene(SIZE, LABELS, 5, DEGRADED, tuple(mask_from_array(d) for d in DISCS))
+SCENE = ErrorScene(SIZE, LABELS, 5, DEGRADED, tuple(mask_from_array(d) for d in DISCS))
 GRADIENT = np.linspace(1, 10, SIZE[0] * SIZE[1]).reshape(SIZE) / (1.0 + 3 * (DISCS[0] | DISCS[1]))
-PICTURE = (np.indices((*SIZE, 3)).sum(axis=0) * 3 % 256).astype(np.uint8)
+IMAGE = (np.indices((*SIZE, 3)).sum(axis=0) * 3 % 256).astype(np.uint8)
 
 TRUTHS: dict[str, Prediction] = {
     "detection": Detections(
@@ -59,7 +59,7 @@ TRUTHS: dict[str, Prediction] = {
     "referring": Masks(SIZE, (Instance("the left disc", mask_from_array(DISCS[0])),)),
     "keypoint": People((standing(40), standing(110))),
     "depth": DepthMap(GRADIENT),
-    "restoration": WholeImage(PICTURE),
+    "restoration": WholeImage(IMAGE),
 }
 CASES = [
     (task.name, row.name)

@@ -126,7 +126,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- rows
 
 
-def test_pictures_are_found_beside_the_rows(tmp_path: Path) -> None:
+def test_images_are_found_beside_the_rows(tmp_path: Path) -> None:
     make_rows(tmp_path, 1, input_image="http://h/x.png")
     rows, problems = read_rows(tmp_path / "rows.jsonl")
     assert problems == []
@@ -285,7 +285,7 @@ def test_a_refused_key_is_said_once_a_row_and_written_nowhere(tmp_path: Path, se
         assert path.is_dir() or KEY not in path.read_text(errors="replace")
 
 
-def test_a_picture_that_is_missing_fails_its_row_alone(tmp_path: Path, server: Any) -> None:
+def test_a_image_that_is_missing_fails_its_row_alone(tmp_path: Path, server: Any) -> None:
     make_rows(tmp_path, 2)
     file = tmp_path / "rows.jsonl"
     file.write_text(file.read_text().replace('"a.png"', '"gone.png"', 1))

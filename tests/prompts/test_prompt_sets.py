@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from visualjudge.encoding import encodings
 from visualjudge.errors import PromptError, UnknownPrompt, UsageError
 from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
-from visualjudge.prompts.questions import Prompt, Scene, Shown, closing_words, question_prompt
+from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, closing_words, question_prompt
 from visualjudge.prompts.spans import find_spans
 from visualjudge.records import QuestionType
 from visualjudge.tasks import TASKS
@@ -24,7 +24,7 @@ Texts = st.text(min_size=1, max_size=40).filter(lambda text: "<image>" not in te
 
 
 def _prompt(kind: QuestionType, texts: list[str], prompts: PromptSet = V1) -> Prompt:
-    scene = Scene(TASKS["object_detection"], "text_xyxy", (480, 640), True)
+    scene = QuestionScene(TASKS["object_detection"], "text_xyxy", (480, 640), True)
     return question_prompt(kind, scene, [Shown(False, text) for text in texts], prompts=prompts)
 
 
@@ -45,7 +45,7 @@ def test_spans_cut_out_what_was_put_in_whatever_it_holds(kind: QuestionType, tex
 @pytest.mark.parametrize("row", encodings(), ids=lambda row: f"{row.task}/{row.stem}")
 def test_options_of_older_datasets_are_found_where_spans_say_they_are(row: object) -> None:
     task, stem, shape = row.task, row.stem, row.kind  # type: ignore[attr-defined]
-    scene = Scene(TASKS[task], stem, (480, 640), True, combo=shape == "combo")
+    scene = QuestionScene(TASKS[task], stem, (480, 640), True, combo=shape == "combo")
     image, text = shape != "text", None if shape == "pixel" else "[\n1\n]"
     options = [Shown(image, text, f"Legend: {name} = red" if image else None, "a cup") for name in "ab"]
     made = question_prompt("pairwise", scene, options)

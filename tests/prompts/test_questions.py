@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from visualjudge.encoding import encodings
-from visualjudge.prompts.questions import Scene, Shown, final_questions, format_text
+from visualjudge.prompts.questions import QuestionScene, Shown, final_questions, format_text
 from visualjudge.prompts.questions import question_prompt as built
 from visualjudge.records import QuestionType
 from visualjudge.tasks import TASKS
@@ -29,12 +29,12 @@ def _shown(kind: str, prompt: str | None = None) -> Shown:
     )
 
 
-def _scene(task: str, stem: str, kind: str, **fields: object) -> Scene:
-    scene = Scene(TASKS[task], stem, (480, 640), True, combo=kind == "combo", class_of_interest=("dog", "car"))
+def _scene(task: str, stem: str, kind: str, **fields: object) -> QuestionScene:
+    scene = QuestionScene(TASKS[task], stem, (480, 640), True, combo=kind == "combo", class_of_interest=("dog", "car"))
     return replace(scene, **fields)  # type: ignore[arg-type]
 
 
-def test_pairwise_question_with_pictures_word_for_word() -> None:
+def test_pairwise_question_with_images_word_for_word() -> None:
     scene = _scene("object_detection", "pixel_s1_m0", "pixel")
     options = [replace(_shown("pixel"), legend=f"Legend: {name} = red (#FF0000)") for name in ("dog", "car")]
     assert question_prompt("pairwise", scene, options, paraphrase=1) == (
@@ -75,7 +75,7 @@ def test_scoring_question_numbers_its_images() -> None:
     assert "Bright yellow = closest, dark purple = farthest." in prompt
 
 
-def test_combo_option_shows_format_text_picture_and_legend_in_this_order() -> None:
+def test_combo_option_shows_format_text_image_and_legend_in_this_order() -> None:
     prompt = question_prompt("pairwise", _scene("object_detection", "0305", "combo"), [_shown("combo")] * 2)
     option = prompt.partition("A. ")[2].partition("\n\nB. ")[0]
     places = [
@@ -115,7 +115,7 @@ def test_mask_and_control_are_explained_where_they_are_shown() -> None:
 
 
 @pytest.mark.parametrize(("row", "kind"), ROWS, ids=lambda v: v if isinstance(v, str) else f"{v.task}/{v.stem}")
-def test_every_question_has_a_mark_a_picture_a_role_and_a_format(row: object, kind: QuestionType) -> None:
+def test_every_question_has_a_mark_a_image_a_role_and_a_format(row: object, kind: QuestionType) -> None:
     task, stem, shape = TASKS[row.task], row.stem, row.kind  # type: ignore[attr-defined]
     scene = _scene(row.task, stem, shape)  # type: ignore[attr-defined]
     prompt = question_prompt(kind, scene, [_shown(shape, "a red cup")] * COUNT[kind])

@@ -1,4 +1,4 @@
-"""Pictures read as a viewer shows them; PNG is lossless."""
+"""Images read as a viewer shows them; PNG is lossless."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PIL import Image
 
 from visualjudge.errors import DataError
 from visualjudge.raster import images
-from visualjudge.raster.images import picture_size, png_bytes, read_depth, read_rgb, write_png
+from visualjudge.raster.images import image_size, png_bytes, read_depth, read_rgb, write_png
 
 
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))))
@@ -41,7 +41,7 @@ def test_sixteen_bits_are_scaled_to_eight(tmp_path: Path) -> None:
     assert read_rgb(tmp_path / "a.png")[0, :, 0].tolist() == [0, 100, 255]
 
 
-def test_exif_orientation_turns_picture_and_size(tmp_path: Path) -> None:
+def test_exif_orientation_turns_image_and_size(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     pixels = np.zeros((4, 8, 3), dtype=np.uint8)
@@ -49,7 +49,7 @@ def test_exif_orientation_turns_picture_and_size(tmp_path: Path) -> None:
     Image.fromarray(pixels).save(tmp_path / "a.png", exif=exif)
     shown = read_rgb(tmp_path / "a.png")
     assert shown.shape == (8, 4, 3)
-    assert picture_size(tmp_path / "a.png") == (8, 4)
+    assert image_size(tmp_path / "a.png") == (8, 4)
     assert shown[0].min() == 255
     assert shown[-1].max() == 0
 
@@ -57,10 +57,10 @@ def test_exif_orientation_turns_picture_and_size(tmp_path: Path) -> None:
 def test_size_of_a_plain_png_is_read_without_decoding_it(tmp_path: Path) -> None:
     content = png_bytes(np.zeros((30, 40, 3), dtype=np.uint8))
     (tmp_path / "a.png").write_bytes(content)
-    assert picture_size(tmp_path / "a.png") == (30, 40)
+    assert image_size(tmp_path / "a.png") == (30, 40)
     start = content.index(b"IDAT") + 4
     (tmp_path / "b.png").write_bytes(content[:start] + bytes(len(content) - start - 12) + content[-12:])
-    assert picture_size(tmp_path / "b.png") == (30, 40)
+    assert image_size(tmp_path / "b.png") == (30, 40)
 
 
 @pytest.mark.parametrize(("name", "content", "reason"), [
@@ -68,7 +68,7 @@ def test_size_of_a_plain_png_is_read_without_decoding_it(tmp_path: Path) -> None
     ("text.png", b"hello", "not an image"),
     ("cut.png", b"cut", "cannot be decoded"),
 ])  # fmt: skip
-def test_unreadable_picture_is_named(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
+def test_unreadable_image_is_named(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
     if content == b"cut":
         pixels = np.random.default_rng(0).integers(0, 255, (50, 50, 3), dtype=np.uint8)
         content = png_bytes(pixels)[:2000]

@@ -1,4 +1,4 @@
-"""A small dataset in the layout of `visualjudge build`, made by hand: flat pictures, real prompts' structure."""
+"""A small dataset in the layout of `visualjudge build`, made by hand: flat images, real prompts' structure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD = "You are a judge to decide the quality of answers to an image deblurring 
 def make_dataset(
     root: Path, *, pairwise: int = 8, ranking: int = 2, scoring: int = 3, size: tuple[int, int] = (24, 32)
 ) -> Path:
-    """Write it; every picture is another one."""
+    """Write it; every image is another one."""
     questions = list(_questions(root, pairwise, ranking, scoring, size))
     raw = json.dumps(questions, indent=1).encode()
     (root / "questions.json").write_bytes(raw)
@@ -42,8 +42,8 @@ def _questions(root: Path, *counts: Any) -> Iterator[dict[str, Any]]:
 def _question(root: Path, kind: str, number: int, scores: tuple[float, ...], size: tuple[int, int]) -> dict[str, Any]:
     name = f"{kind}{number}"
     images = [
-        _picture(root, f"original_{name}", size),
-        *(_picture(root, f"{name}_{k}", size) for k in range(len(scores))),
+        _image(root, f"original_{name}", size),
+        *(_image(root, f"{name}_{k}", size) for k in range(len(scores))),
     ]
     order = sorted(range(len(scores)), key=lambda k: -scores[k])
     answers = {"pairwise": "AB"[order[0]], "ranking": "".join("ABC"[k] for k in order), "scoring": scores[0]}
@@ -75,7 +75,7 @@ def _prompt(kind: str, n: int) -> str:
     return f"<image>\n\n{HEAD}\n\n{ends[kind]}"
 
 
-def _picture(root: Path, name: str, size: tuple[int, int]) -> str:
+def _image(root: Path, name: str, size: tuple[int, int]) -> str:
     relative = f"media/{name}.png"
-    write_png(root / relative, rng_for(0, "picture", name).integers(0, 256, (*size, 3)).astype(np.uint8))
+    write_png(root / relative, rng_for(0, "image", name).integers(0, 256, (*size, 3)).astype(np.uint8))
     return relative

@@ -19,8 +19,8 @@ from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import (
-    Options,
     RunReport,
+    RunSettings,
     check_images,
     run_judge,
     total_asks,
@@ -35,7 +35,7 @@ def dataset(tmp_path: Path) -> Dataset:
 
 
 def judged(dataset: Dataset, judge: Any, out: Path, **options: Any) -> RunReport:
-    return asyncio.run(run_judge(dataset, judge, out, Options(**options)))
+    return asyncio.run(run_judge(dataset, judge, out, RunSettings(**options)))
 
 
 def lines(out: Path) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ def test_swap_asks_pairwise_questions_in_both_orders_and_turns_the_answers_back(
     judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", swap=True)
     orders = Counter((line["order"], line["value"]) for line in lines(tmp_path / "run") if line["status"] == "ok")
     assert orders == {("AB", "A"): 8, ("BA", "B"): 8}
-    assert total_asks(dataset.questions, Options(swap=True)) == 21
+    assert total_asks(dataset.questions, RunSettings(swap=True)) == 21
 
 
 def test_repeats_are_told_apart(dataset: Dataset, tmp_path: Path) -> None:
@@ -163,20 +163,20 @@ def test_no_key_is_in_any_file_of_a_run(dataset: Dataset, tmp_path: Path) -> Non
         async with serving(ChaoticServer({"HTTP 500": 0.3})) as server:
             config = {"backend": "api", "model_name": "m", "base_url": server.url, "api_key": key, "attempts": 1}
             judge = QuestionJudge(open_client(config), dataset.root)
-            await run_judge(dataset, judge, tmp_path / "run", Options())
+            await run_judge(dataset, judge, tmp_path / "run", RunSettings())
 
     asyncio.run(main())
     assert all(key.encode() not in path.read_bytes() for path in (tmp_path / "run").iterdir())
 
 
-def test_missing_pictures_are_told_before_anything_is_asked(dataset: Dataset) -> None:
+def test_missing_images_are_told_before_anything_is_asked(dataset: Dataset) -> None:
     (dataset.root / dataset.questions[2].images[1]).unlink()
     with pytest.raises(DataError, match=dataset.questions[2].images[1]):
         check_images(dataset, dataset.questions)
 
 
-def test_a_picture_that_cannot_be_read_fails_its_question_alone(dataset: Dataset, tmp_path: Path) -> None:
-    (dataset.root / dataset.questions[2].images[1]).write_bytes(b"no picture")
+def test_a_image_that_cannot_be_read_fails_its_question_alone(dataset: Dataset, tmp_path: Path) -> None:
+    (dataset.root / dataset.questions[2].images[1]).write_bytes(b"no image")
     report = judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run")
     assert report.causes["unreadable question"] == 1
     assert report.statuses.total() == 13
@@ -203,7 +203,7 @@ def test_chaos_loses_nothing_doubles_nothing_and_counts_as_the_server_does(tmp_p
             config = {"backend": "api", "model_name": "m", "base_url": server.url, "timeout": 1.5}
             client = open_client(config, retry=RetryPolicy(first_wait_s=0.01, longest_wait_s=0.1), concurrency=16)
             judge = QuestionJudge(client, dataset.root)
-            return await run_judge(dataset, judge, tmp_path / "run", Options(concurrency=16))
+            return await run_judge(dataset, judge, tmp_path / "run", RunSettings(concurrency=16))
 
     report = asyncio.run(main())
     assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(q.id for q in dataset.questions)

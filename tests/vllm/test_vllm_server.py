@@ -46,7 +46,7 @@ def _first_model() -> str:
         return str(json.load(answer)["data"][0]["id"])
 
 
-def pictures(number: int) -> list[Any]:
+def images(number: int) -> list[Any]:
     random = np.random.default_rng(0)
     return [image_part(random.integers(0, 256, (64, 96, 3), np.uint8)) for _ in range(number)]
 
@@ -65,7 +65,7 @@ def test_pairwise_judge_names_a_winner_200_times() -> None:
     async def main() -> list[Any]:
         client = open_client(config(), concurrency=AT_ONCE)
         judge = PairwiseJudge(STORE.get_prompt("vlm/assessment/visual_quality/pairwise"), config(), client=client)
-        shown = pictures(40)
+        shown = images(40)
         rows = [
             {
                 "instruction": f"number {i}",
@@ -86,7 +86,7 @@ def test_pairwise_judge_names_a_winner_200_times() -> None:
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_viescore_gives_a_number(version: str) -> None:
-    source, edit = pictures(2)
+    source, edit = images(2)
     judge = VIEscorePipe(STORE.get_prompt("vlm/assessment/visual_quality/viescore", version), config())
     result = judge({"instruction": "x", "input_image": source, "edited_images": [edit]})
     assert 0 <= result["value"] <= (10 if version == "v1" else 25)
@@ -123,7 +123,7 @@ def test_a_winners_tokens_are_summed() -> None:
     async def main() -> Any:
         client = open_client(config())
         judge = PairwiseJudge(STORE.get_prompt("vlm/assessment/visual_quality/pairwise"), config(), client=client)
-        source, *edits = pictures(3)
+        source, *edits = images(3)
         try:
             return await client.ask(replace(judge.request("x", source, edits), top_logprobs=20))
         finally:

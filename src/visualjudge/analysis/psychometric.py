@@ -303,7 +303,7 @@ def _why_none(jnd: float, x: FloatArray, n: FloatArray, most: float) -> str | No
 
 
 def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> tuple[CurvePoint, ...]:
-    """About ten points of the data, for the picture: mean distance, share right, verdicts."""
+    """About ten points of the data, for the image: mean distance, share right, verdicts."""
     ends = np.cumsum(n) / n.sum()
     which = np.minimum((ends * 10 - 1e-9).astype(int), 9)
     out = []

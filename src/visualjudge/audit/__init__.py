@@ -2,7 +2,7 @@
 
 ::
 
-    pictures   every image once: readable, its pixels' digest, a thumbnail
+    images   every image once: readable, its pixels' digest, a thumbnail
     labels     contradictory metrics, answers against scores, imbalance
     looks      identical options, near-duplicates, unreadable images
     run        all of them over one dataset: findings, page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from visualjudge.audit.findings import Finding, finding
-from visualjudge.audit.pictures import Picture, near
+from visualjudge.audit.images import ImageLook, near
 from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError
 from visualjudge.prompts.spans import spans_of
@@ -14,7 +14,7 @@ from visualjudge.records import IMAGE_MARK, FloatArray, Question
 COMPARED = ("pairwise", "ranking")
 
 
-def identical_options(dataset: Dataset, seen: Mapping[str, Picture]) -> Finding:
+def identical_options(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
     """Questions with an answer among options two of which have the same text and the same pixels."""
     faults, total = [], 0
     for question in dataset:
@@ -27,7 +27,7 @@ def identical_options(dataset: Dataset, seen: Mapping[str, Picture]) -> Finding:
     return finding("identical_options", faults, total)
 
 
-def contents(question: Question, seen: Mapping[str, Picture]) -> list[tuple[str, ...]] | None:
+def contents(question: Question, seen: Mapping[str, ImageLook]) -> list[tuple[str, ...]] | None:
     """The text and the digests of the images of each option; None where the prompt does not show the options."""
     try:
         spans = spans_of(question).options
@@ -43,9 +43,9 @@ def contents(question: Question, seen: Mapping[str, Picture]) -> list[tuple[str,
     return found if any(any(option) for option in found) else None
 
 
-def unreadable(dataset: Dataset, seen: Mapping[str, Picture]) -> Finding:
+def unreadable(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
     """Images that are missing, damaged or tiny, and prompts whose marks are not as many as their images."""
-    faults = [f"{name}: {picture.problem}" for name, picture in seen.items() if picture.problem]
+    faults = [f"{name}: {image.problem}" for name, image in seen.items() if image.problem]
     for question in dataset:
         marks = question.prompt.count(IMAGE_MARK)
         if marks != len(question.images):
@@ -53,7 +53,7 @@ def unreadable(dataset: Dataset, seen: Mapping[str, Picture]) -> Finding:
     return finding("unreadable", faults, len(seen) + len(dataset))
 
 
-def near_duplicates(dataset: Dataset, seen: Mapping[str, Picture], others: Sequence[Dataset]) -> Finding:
+def near_duplicates(dataset: Dataset, seen: Mapping[str, ImageLook], others: Sequence[Dataset]) -> Finding:
     """Images of one task under two names, and images that another dataset holds too.
 
     A split by image puts the two names of one image on both sides.
@@ -85,25 +85,25 @@ def _original(question: Question) -> str | None:
     return question.images[0] if first >= 0 and not inside and question.images else None
 
 
-def _thumbnails(files: Mapping[str, str], seen: Mapping[str, Picture]) -> tuple[list[str], list[FloatArray]]:
+def _thumbnails(files: Mapping[str, str], seen: Mapping[str, ImageLook]) -> tuple[list[str], list[FloatArray]]:
     shown = {name: seen[path].thumbnail for name, path in files.items() if path in seen}
     known = {name: image for name, image in shown.items() if image is not None}
     return list(known), list(known.values())
 
 
-def _pairs(task: str, files: Mapping[str, str], seen: Mapping[str, Picture]) -> Iterator[str]:
+def _pairs(task: str, files: Mapping[str, str], seen: Mapping[str, ImageLook]) -> Iterator[str]:
     names, images = _thumbnails(files, seen)
     for i, j in near(images, images):
         if i < j:
             yield f"{task}: images {names[i]} and {names[j]} are nearly the same"
 
 
-def _shared(own: Mapping[str, Mapping[str, str]], seen: Mapping[str, Picture], other: Dataset) -> Iterator[str]:
-    from visualjudge.audit.pictures import pictures
+def _shared(own: Mapping[str, Mapping[str, str]], seen: Mapping[str, ImageLook], other: Dataset) -> Iterator[str]:
+    from visualjudge.audit.images import images
 
-    theirs = _thumbnails(_merged(originals(other)), pictures(other))
-    names, images = _thumbnails(_merged(own), seen)
-    for i, j in near(images, theirs[1]):
+    theirs = _thumbnails(_merged(originals(other)), images(other))
+    names, own_looks = _thumbnails(_merged(own), seen)
+    for i, j in near(own_looks, theirs[1]):
         yield f"image {names[i]} is nearly the same as {theirs[0][j]} of {other.root}"
 
 

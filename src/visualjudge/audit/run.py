@@ -11,7 +11,7 @@ from visualjudge.analysis.decisions.card_page import STYLE
 from visualjudge.analysis.decisions.pages import Table
 from visualjudge.audit import labels, looks
 from visualjudge.audit.findings import Finding
-from visualjudge.audit.pictures import pictures
+from visualjudge.audit.images import images
 from visualjudge.dataset.folder import Dataset, load_dataset
 
 Tick = Callable[[int, int], None]
@@ -85,7 +85,7 @@ def audit(
         If a dataset cannot be read.
     """
     read, *others = (one if isinstance(one, Dataset) else load_dataset(one) for one in (dataset, *against))
-    seen = pictures(read, tick)
+    seen = images(read, tick)
     found = (
         looks.identical_options(read, seen),
         labels.contradictory_metrics(read),

@@ -62,7 +62,7 @@ def build(
     (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
     """
     from visualjudge.cli.progress import stages
-    from visualjudge.dataset.build import Options
+    from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
     from visualjudge.errors import summarized
@@ -78,7 +78,7 @@ def build(
         per_group,
         min_margin,
     )
-    options = Options(
+    options = BuildOptions(
         seed,
         tuple(subset or SUBSETS),
         tuple(task) if task else None,
@@ -100,7 +100,7 @@ def build(
         print(line, file=sys.stderr)
     for line in _left_out(built):
         print(line)
-    print(f"{built.questions} questions and {built.pictures} images in {out}")
+    print(f"{built.questions} questions and {built.images} images in {out}")
     if built.problems:
         count = len(built.problems)
         print(f"visualjudge: {count} invalid record{'s' * (count > 1)} left out", file=sys.stderr)

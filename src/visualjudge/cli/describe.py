@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-PICTURES = (".png", ".svg", ".pdf")
+IMAGES = (".png", ".svg", ".pdf")
 WIDTH = 110
 """Columns of the table if the terminal is narrower, or if there is no terminal."""
 
@@ -23,7 +23,7 @@ WIDTH = 110
 @app.command(epilog="Example: visualjudge describe data --out scores.png --json description.json")
 def describe(
     data: Annotated[Path, typer.Argument(help="Data folder.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Picture of scores and margins, .png, .svg or .pdf.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Image of scores and margins, .png, .svg or .pdf.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="The same figures for programs.")] = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
 ) -> None:
@@ -36,8 +36,8 @@ def describe(
     from visualjudge.dataset.describe import describe as describe_task
     from visualjudge.dataset.describe import plot
 
-    if out is not None and out.suffix.lower() not in PICTURES:
-        raise UsageError(f"--out: {out}: give a name that ends in {', '.join(PICTURES)}")
+    if out is not None and out.suffix.lower() not in IMAGES:
+        raise UsageError(f"--out: {out}: give a name that ends in {', '.join(IMAGES)}")
     with open_folder(data) as folder:
         tasks = [name for name in folder.tasks if not task or name in task]
         found = [describe_task(name, [entry.annotation for entry in folder.entries(name)]) for name in tasks]

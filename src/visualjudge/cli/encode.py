@@ -24,7 +24,7 @@ def encode(
     out: Annotated[Path | None, typer.Option(help="PNG to write; needed for an image")] = None,
     cost: Annotated[bool, typer.Option(help="Also print what it costs a judge, to stderr")] = False,
 ) -> None:
-    """Show one prediction in one encoding: its picture to --out, its text and legend to stdout."""
+    """Show one prediction in one encoding: its image to --out, its text and legend to stdout."""
     from visualjudge.encoding.catalogue import encoding_named
     from visualjudge.errors import UsageError
     from visualjudge.raster.images import write_png

@@ -12,7 +12,7 @@ import typer
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-class Format(StrEnum):
+class ListFormat(StrEnum):
     """How the catalogue is printed."""
 
     table = "table"
@@ -22,13 +22,13 @@ class Format(StrEnum):
 @app.command(epilog="Example:\n\nvisualjudge encodings --task keypoint --format json")
 def encodings(
     task: Annotated[str | None, typer.Option(help="Only this task's encodings")] = None,
-    format: Annotated[Format, typer.Option(help="table or json")] = Format.table,
+    format: Annotated[ListFormat, typer.Option(help="table or json")] = ListFormat.table,
 ) -> None:
     """List the catalogue: 53 encodings (restoration and generation share one each) and 2 extended ones."""
     from visualjudge.encoding import encodings as rows
 
     listed = [_fields(row) for row in rows(task)]
-    if format is Format.json:
+    if format is ListFormat.json:
         print(json.dumps(listed, indent=1, ensure_ascii=False))
         return
     for row in listed:

@@ -42,7 +42,7 @@ def export(
 ) -> None:
     """Write a dataset in the format of another tool.
 
-    parquet: Hugging Face datasets, pictures embedded. vlmevalkit: TSV tables. sharegpt, trl: JSONL to train judges.
+    parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. sharegpt, trl: JSONL to train judges.
     """
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.exports import embedded_bytes

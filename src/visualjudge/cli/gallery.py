@@ -52,14 +52,14 @@ class Exhibit:
     encoded: Encoded
 
     @property
-    def picture(self) -> str | None:
-        """File name of its picture."""
+    def image(self) -> str | None:
+        """File name of its image."""
         return None if self.encoded.image is None else f"{self.row.task}-{self.row.stem}.jpg"
 
 
 def _exhibits() -> Iterator[Exhibit]:
     from visualjudge.encoding import encode, encodings
-    from visualjudge.prompts.questions import Scene, format_text
+    from visualjudge.prompts.questions import QuestionScene, format_text
     from visualjudge.tasks import TASKS
 
     sharing: dict[str, list[str]] = {}
@@ -70,7 +70,7 @@ def _exhibits() -> Iterator[Exhibit]:
         for row in encodings(names[0]):
             encoded = encode(row.task, row.stem, prediction, image, expression=expression)
             size = image.shape[0], image.shape[1]
-            scene = Scene(TASKS[row.task], row.stem, size, original=True, combo=row.kind == "combo")
+            scene = QuestionScene(TASKS[row.task], row.stem, size, original=True, combo=row.kind == "combo")
             text = format_text(scene) if row.is_final else ""
             yield Exhibit(row, tuple(names), text or "The predicted image itself." * (row.kind == "pixel"), encoded)
 
@@ -152,9 +152,9 @@ def _write(out: Path, shown: list[Exhibit]) -> None:
     from visualjudge.atomic import write_bytes
 
     for exhibit in shown:
-        if exhibit.encoded.image is not None and exhibit.picture is not None:
-            write_bytes(out / exhibit.picture, _jpeg(exhibit.encoded.image))
-    kept = {exhibit.picture for exhibit in shown}
+        if exhibit.encoded.image is not None and exhibit.image is not None:
+            write_bytes(out / exhibit.image, _jpeg(exhibit.encoded.image))
+    kept = {exhibit.image for exhibit in shown}
     for old in out.glob("*.jpg"):
         if old.name not in kept:
             old.unlink()
@@ -167,10 +167,10 @@ def _jpeg(pixels: Pixels) -> bytes:
 
     from PIL import Image
 
-    picture = Image.fromarray(pixels)
-    picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    image = Image.fromarray(pixels)
+    image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=QUALITY, optimize=True)
+    image.save(buffer, "JPEG", quality=QUALITY, optimize=True)
     return buffer.getvalue()
 
 
@@ -179,7 +179,7 @@ def _page(shown: list[Exhibit]) -> str:
     blocks = [
         "# Gallery of encodings",
         f"All {final} encodings and {len(shown) - final} extended ones, each on a photograph with its ground truth as "
-        "the prediction: what the prompt says of it, its legend, and what it costs. Pictures are shrunk and saved as "
+        "the prediction: what the prompt says of it, its legend, and what it costs. Images are shrunk and saved as "
         "JPEG for this page; a judge gets the PNG. Written by `visualjudge gallery`.",
     ]
     task = ""
@@ -195,8 +195,8 @@ def _section(exhibit: Exhibit) -> Iterator[str]:
     row, encoded, cost = exhibit.row, exhibit.encoded, exhibit.encoded.cost()
     yield f"### {row.task}: {row.stem}"
     yield f"{row.kind}{'' if row.is_final else ', extended'}"
-    if exhibit.picture is not None:
-        yield f"![{row.task} {row.stem}]({exhibit.picture})"
+    if exhibit.image is not None:
+        yield f"![{row.task} {row.stem}]({exhibit.image})"
     if exhibit.description:
         yield "\n".join(f"> {line}".rstrip() for line in exhibit.description.splitlines())
     if encoded.legend:
@@ -216,5 +216,5 @@ def _problems(out: Path, shown: list[Exhibit]) -> Iterator[str]:
     if page.read_text("utf-8") != _page(shown):
         yield f"{PAGE} is not what the catalogue gives"
     for exhibit in shown:
-        if exhibit.picture is not None and not (out / exhibit.picture).is_file():
-            yield f"{exhibit.picture} is missing"
+        if exhibit.image is not None and not (out / exhibit.image).is_file():
+            yield f"{exhibit.image} is missing"

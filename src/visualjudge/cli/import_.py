@@ -342,7 +342,7 @@ def pairs(
     *,
     how: ResizeOptions,
 ) -> None:
-    """Restorations: pictures degraded, restored and clean."""
+    """Restorations: images degraded, restored and clean."""
     from visualjudge.data.importers.image_pairs import image_pairs
 
     run_import(

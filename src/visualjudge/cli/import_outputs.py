@@ -30,7 +30,7 @@ def outputs(
     *,
     how: ImportOptions,
 ) -> None:
-    """Generated or restored pictures with scores given by people or a metric.
+    """Generated or restored images with scores given by people or a metric.
 
     Columns: output, score; where there are such: image, image_id, prompt, source, mask, control.
     """

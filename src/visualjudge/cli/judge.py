@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from visualjudge.frontdoor.judging import Asked, JudgeOptions
     from visualjudge.judges.asks import Judge
     from visualjudge.runs.budget import Prices
-    from visualjudge.runs.judging import Options, RunReport
+    from visualjudge.runs.judging import RunReport, RunSettings
 
 app = typer.Typer(add_completion=False)
 
@@ -84,14 +84,16 @@ def judge(
 ) -> None:
     """Put a dataset's questions to a judge. Each verdict is on disk before the next is reported; --resume continues."""
     from visualjudge.dataset.folder import load_dataset
-    from visualjudge.runs.judging import Options
+    from visualjudge.runs.judging import RunSettings
 
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out must be a folder, got the file {out}")
     chosen = load_dataset(dataset).choose(questions.choice)
     resume = run.resume or retry_errors
     if dry_run:
-        _dry_run(chosen, out, Options(swap, repeats, run.limit, run.concurrency, resume, retry_errors), budget.prices)
+        _dry_run(
+            chosen, out, RunSettings(swap, repeats, run.limit, run.concurrency, resume, retry_errors), budget.prices
+        )
         return
     limits = budget.limits
     asked = _panel(panel) if panel else _asked(client, cache, run)
@@ -133,7 +135,7 @@ def _panel(folders: list[Path]) -> Judge:
     return PanelJudge(members, bool(simulated))
 
 
-def _dry_run(dataset: Dataset, out: Path, options: Options, prices: Prices) -> None:
+def _dry_run(dataset: Dataset, out: Path, options: RunSettings, prices: Prices) -> None:
     from visualjudge.runs.estimate import estimate
     from visualjudge.runs.judging import check_images, still_to_ask
 

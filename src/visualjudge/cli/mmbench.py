@@ -232,10 +232,10 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
 def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
     """The rows whose image can be read; problems are reported before anything is asked."""
     from visualjudge.cli.progress import stages
-    from visualjudge.mmbench.pictures import picture_problems
+    from visualjudge.mmbench.images import image_problems
 
     with stages() as tell:
-        problems = picture_problems(table, rows, tick=lambda done: tell("checking images", done, len(rows)))
+        problems = image_problems(table, rows, tick=lambda done: tell("checking images", done, len(rows)))
     _left_out([str(p) for p in problems.values()], f"{table.path}: {len(problems)} images", skip_invalid)
     return [row for row in rows if row.index not in problems]
 

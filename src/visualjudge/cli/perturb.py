@@ -34,7 +34,7 @@ EPILOG = (
 def perturb(
     task: Annotated[str, typer.Option(help="Task name.", show_default=False)],
     gt: Annotated[str, typer.Option(help="Ground truth: a file, or a folder or pattern of files.", show_default=False)],
-    images: Annotated[str, typer.Option(help="Pictures; for restoration the degraded ones.", show_default=False)],
+    images: Annotated[str, typer.Option(help="Images; for restoration the degraded ones.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Data folder to make or to add to.", show_default=False)],
     per_image: Annotated[int, typer.Option(min=2, help="Severities of each error type on an image, at most.")] = 4,
     seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,

@@ -15,7 +15,7 @@ def prompts(
     dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the pages")],
 ) -> None:
-    """Write a page a task with one question of each encoding and type, its pictures beside it."""
+    """Write a page a task with one question of each encoding and type, its images beside it."""
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.dataset.prompt_pages import write_pages

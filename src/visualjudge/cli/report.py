@@ -17,7 +17,7 @@ WIDE = 120
 """Columns of the table where the output is no terminal."""
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     """What ``--out`` is written as."""
 
     html = "html"
@@ -29,7 +29,7 @@ def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders that `visualjudge judge` wrote.", show_default=False)],
     out: Annotated[Path | None, typer.Option(help="Where the report goes: one self-contained file.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Where metrics.json goes.")] = None,
-    format: Annotated[Format, typer.Option(help="What --out is written as.")] = Format.html,
+    format: Annotated[ReportFormat, typer.Option(help="What --out is written as.")] = ReportFormat.html,
     csv: Annotated[Path | None, typer.Option("--csv", help="Folder for every table as CSV.")] = None,
     dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
@@ -82,7 +82,7 @@ def _refuse_inputs(runs: list[Path], dataset: Path | None, outputs: dict[str, Pa
 
 
 def _write(
-    analysis: Analysis, out: Path | None, json: Path | None, format: Format, csv: Path | None, questions: int
+    analysis: Analysis, out: Path | None, json: Path | None, format: ReportFormat, csv: Path | None, questions: int
 ) -> None:
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
@@ -90,7 +90,7 @@ def _write(
     from visualjudge.spreadsheets import harmless
 
     if out is not None:
-        write_text(out, html(analysis, questions) if format is Format.html else markdown(analysis))
+        write_text(out, html(analysis, questions) if format is ReportFormat.html else markdown(analysis))
     if json is not None:
         write_json(json, analysis.metrics)
     if csv is not None:

@@ -12,7 +12,7 @@ from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.schemas import IGNORED, follows, response_format
 from visualjudge.errors import TransportError
-from visualjudge.prompts.adapters import Media, openai_style
+from visualjudge.prompts.adapters import ImageContent, openai_style
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -41,7 +41,7 @@ def chat_pieces(
     fixed = {"model": model} | _parameters(request, sampling, quirks, structured)
 
     def shape(mark: Any) -> Mapping[str, Any]:
-        def url(media: Media) -> str:
+        def url(media: ImageContent) -> str:
             return f"data:{media.mime};base64,{mark(media)}"
 
         return fixed | openai_style(request.system, content, url=url)

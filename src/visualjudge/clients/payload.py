@@ -33,14 +33,14 @@ _PNG_END = b"IEND\xaeB`\x82"
 
 
 def image_part(source: Any) -> ImagePart:
-    """A picture given in any usual way.
+    """An image given in any usual way.
 
     Parameters
     ----------
     source
-        Path (str or Path), ``http(s)://``, ``file://`` or ``data:`` URL, bytes of a picture file, PIL picture, or array
+        Path (str or Path), ``http(s)://``, ``file://`` or ``data:`` URL, bytes of an image file, PIL image, or array
         (H×W, H×W×3 or H×W×4; uint8, uint16, bool, or float in 0..1). A URL is fetched here, so that a reply's cache
-        key tells the picture itself.
+        key tells the image itself.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def image_part(source: Any) -> ImagePart:
     if isinstance(source, ImagePart):
         return source
     if isinstance(source, Image.Image):
-        return _of_picture(source)
+        return _of_image(source)
     if isinstance(source, bytes | bytearray | memoryview):
         return image_of_bytes(bytes(source), f"{len(source)} bytes")
     if isinstance(source, str | os.PathLike):
@@ -97,11 +97,11 @@ def image_of_bytes(data: bytes, name: str) -> ImagePart:
     """The bytes of an image file as they are if a server reads them rightly, else what they show, as PNG."""
     if _plain_png(data):
         return ImagePart(data)
-    with opened(io.BytesIO(data), name) as picture:
-        upright = picture.getexif().get(_ORIENTATION, 1) == 1
-        if picture.format in _MIMES and picture.mode in _PLAIN_MODES and upright:
-            return ImagePart(data, _MIMES[picture.format])
-        return _of_picture(picture)
+    with opened(io.BytesIO(data), name) as image:
+        upright = image.getexif().get(_ORIENTATION, 1) == 1
+        if image.format in _MIMES and image.mode in _PLAIN_MODES and upright:
+            return ImagePart(data, _MIMES[image.format])
+        return _of_image(image)
 
 
 def _plain_png(data: bytes) -> bool:
@@ -110,10 +110,10 @@ def _plain_png(data: bytes) -> bool:
     return whole and data[24] <= 8 and b"eXIf" not in data
 
 
-def _of_picture(picture: Image.Image) -> ImagePart:
-    if picture.mode in ("RGBA", "LA"):  # transparency is part of what is shown: kept
-        return _png_by_pillow(picture)
-    return ImagePart(png_bytes(rgb_of(picture)))
+def _of_image(image: Image.Image) -> ImagePart:
+    if image.mode in ("RGBA", "LA"):  # transparency is part of what is shown: kept
+        return _png_by_pillow(image)
+    return ImagePart(png_bytes(rgb_of(image)))
 
 
 def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
@@ -124,14 +124,14 @@ def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
     return ImagePart(png_bytes(rgb_of_array(array)))
 
 
-def _png_by_pillow(picture: Image.Image) -> ImagePart:
+def _png_by_pillow(image: Image.Image) -> ImagePart:
     buffer = io.BytesIO()
-    picture.save(buffer, "PNG", compress_level=1)
+    image.save(buffer, "PNG", compress_level=1)
     return ImagePart(buffer.getvalue())
 
 
 class ImageStore:
-    """Picture files read and encoded once while they are in use; the least recently used leave when room is short.
+    """Image files read and encoded once while they are in use; the least recently used leave when room is short.
 
     Parameters
     ----------

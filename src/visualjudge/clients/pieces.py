@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from visualjudge.prompts.adapters import Media
+from visualjudge.prompts.adapters import ImageContent
 
 _MARK = f"image-{os.urandom(12).hex()}"
 """Stands for an image while the body is put together; drawn anew in each process, so that no prompt can hold it."""
 
 
-def body_pieces(shape: Callable[[Callable[[Media], str]], Mapping[str, Any]]) -> list[bytes]:
+def body_pieces(shape: Callable[[Callable[[ImageContent], str]], Mapping[str, Any]]) -> list[bytes]:
     """The JSON text of what ``shape`` returns.
 
     Parameters
@@ -26,7 +26,7 @@ def body_pieces(shape: Callable[[Callable[[Media], str]], Mapping[str, Any]]) ->
     """
     images: list[bytes] = []
 
-    def mark(media: Media) -> str:
+    def mark(media: ImageContent) -> str:
         images.append(media.base64)
         return _MARK
 

@@ -122,7 +122,7 @@ def open_client(
     ----------
     config
         As :func:`build_client`, with ``backend``; also ``concurrency``, ``attempts`` (calls in all, where a server
-        fails), ``max_image_side`` (pictures are resized only where this is given) and ``cache_dir``.
+        fails), ``max_image_side`` (images are resized only where this is given) and ``cache_dir``.
     cache_dir
         Where replies are kept; None = they are not.
     retry

@@ -1,4 +1,4 @@
-"""Pictures made smaller, by option only; every reply says so."""
+"""Images made smaller, by option only; every reply says so."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _KEPT = 256
 
 def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
     """``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG), and what was done."""
-    with opened(io.BytesIO(part.data), "image") as picture:
-        width, height = picture.size
+    with opened(io.BytesIO(part.data), "image") as image:
+        width, height = image.size
         scale = longest_side / max(width, height)
         if scale >= 1:
             return part, None
         wide, high = max(1, round(width * scale)), max(1, round(height * scale))
-        small = cv2.resize(rgb_of(picture), (wide, high), interpolation=cv2.INTER_AREA)
+        small = cv2.resize(rgb_of(image), (wide, high), interpolation=cv2.INTER_AREA)
     return ImagePart(png_bytes(np.asarray(small, dtype=np.uint8))), f"resized from {width}×{height} to {wide}×{high}"
 
 
 class Shrinking(Wrapping):
-    """A client that shows pictures no larger than asked for; a reply's notes name each picture that was resized."""
+    """A client that shows images no larger than asked for; a reply's notes name each image that was resized."""
 
     def __init__(self, inner: Client, longest_side: int) -> None:
         super().__init__(inner)
@@ -46,7 +46,7 @@ class Shrinking(Wrapping):
         return f"Shrinking({self.inner!r}, {self.longest_side})"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """As the inner client, with smaller pictures."""
+        """As the inner client, with smaller images."""
         parts: list[Part] = []
         notes: list[str] = []
         number = 0

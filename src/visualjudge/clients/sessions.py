@@ -17,7 +17,7 @@ _KEPT_ALIVE_S = 30.0
 class PreparedBody(Payload):
     """A body in pieces that are bytes already, of any size; they are written one after the other and never joined.
 
-    A picture's base64 form is one piece and goes from the picture to the socket without a copy. (aiohttp joins what it
+    An image's base64 form is one piece and goes from the image to the socket without a copy. (aiohttp joins what it
     is given as one, and warns of bytes above 1 MiB, since making them might have blocked the loop.)
     """
 

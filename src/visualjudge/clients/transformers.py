@@ -1,6 +1,6 @@
 """Backend ``transformers``: local weights (``pip install visualjudge[transformers]``), imported when first asked.
 
-AutoProcessor does pictures and chat template. Requests that wait while the model is busy are generated as one batch.
+AutoProcessor does images and chat template. Requests that wait while the model is busy are generated as one batch.
 """
 
 from __future__ import annotations
@@ -249,15 +249,13 @@ def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
 
 def _messages(request: Request) -> list[Mapping[str, Any]]:
     content = [
-        {"type": "image", "image": _picture(part)}
-        if isinstance(part, ImagePart)
-        else {"type": "text", "text": part.text}
+        {"type": "image", "image": _image(part)} if isinstance(part, ImagePart) else {"type": "text", "text": part.text}
         for part in request.parts
     ]
     system = [{"role": "system", "content": [{"type": "text", "text": request.system}]}] if request.system else []
     return [*system, {"role": "user", "content": content}]
 
 
-def _picture(part: ImagePart) -> Image.Image:
-    with opened(io.BytesIO(part.data), "image") as picture:
-        return Image.fromarray(rgb_of(picture))
+def _image(part: ImagePart) -> Image.Image:
+    with opened(io.BytesIO(part.data), "image") as image:
+        return Image.fromarray(rgb_of(image))

@@ -1,1 +1,1 @@
-"""PREDICTIONS: reading and writing data folders, masks, depth maps and pictures."""
+"""PREDICTIONS: reading and writing data folders, masks, depth maps and images."""

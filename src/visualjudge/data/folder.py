@@ -21,7 +21,7 @@ from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import read_prediction, type_of
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import image_size
 from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.tasks import TASKS, task_named
 
@@ -196,7 +196,7 @@ class DataFolder:
         for image_id, raw in content.items():
             try:
                 record = image_from_wire(image_id, raw, file=f"images/{path.name}")
-                _check_pictures(record, self.root)
+                _check_images(record, self.root)
                 found[image_id] = (record, "")
             except InvalidRecord as error:
                 found[image_id] = (None, f"{error.problem.field}: {error.problem.reason}")
@@ -240,7 +240,7 @@ def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
         The data folder.
     """
     note = entry.annotation
-    size = image_size(image, Path(root)) if image is not None else None
+    size = record_size(image, Path(root)) if image is not None else None
     try:
         payload = entry.load().prediction
         for field, path in type_of(note.task).files(payload):
@@ -258,24 +258,24 @@ def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
         return Checked(_as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root))
 
 
-def image_size(record: ImageRecord, root: Path) -> Size:
-    """(height, width) of the picture of ``record``, from its header."""
+def record_size(record: ImageRecord, root: Path) -> Size:
+    """(height, width) of the image of ``record``, from its header."""
     return _size_of(str(root / str(record.file)))
 
 
 @functools.lru_cache(maxsize=4096)
 def _size_of(path: str) -> Size:
-    return picture_size(path)
+    return image_size(path)
 
 
-def _check_pictures(record: ImageRecord, root: Path) -> None:
-    height, width = _field("file", lambda: image_size(_inside_record(record, root), root))
+def _check_images(record: ImageRecord, root: Path) -> None:
+    height, width = _field("file", lambda: record_size(_inside_record(record, root), root))
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
             raise DataError(f"{name}: must be {real}, as image {record.file} has, got {stated}")
     for name, path in (("mask", record.mask), ("control", record.control)):
         if path is not None:
-            shape = _field(name, lambda path=path: picture_size(inside(root, path)))
+            shape = _field(name, lambda path=path: image_size(inside(root, path)))
             if name == "mask" and shape != (height, width):
                 raise DataError(f"mask: must be {height}×{width}, got {shape[0]}×{shape[1]} (height×width)")
 

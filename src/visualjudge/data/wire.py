@@ -16,7 +16,7 @@ from visualjudge.errors import InvalidRecord, Problem
 from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.tasks import TASKS
 
-"""What stands for a picture in a prompt; no text of the data may hold it."""
+"""What stands for an image in a prompt; no text of the data may hold it."""
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 LONGEST_TEXT = 20_000
 """Characters of a text of a record: a prompt, an id, a source."""
@@ -136,7 +136,7 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
     if wire.file is None:
         reason = "is missing"
         if wire.url is not None:
-            reason = "is missing; a url is not fetched: download the picture into the folder and name it here"
+            reason = "is missing; a url is not fetched: download the image into the folder and name it here"
         raise InvalidRecord(Problem(file, image_id, "file", reason))
     return ImageRecord(image_id, wire.file, wire.url, wire.width, wire.height, wire.mask, wire.control)
 

@@ -21,7 +21,7 @@ import numpy as np
 from visualjudge.atomic import atomic_path, write_bytes, write_json
 from visualjudge.errors import DataError
 from visualjudge.predictions import Prediction, payload_of
-from visualjudge.raster.images import check_picture, orientation, oriented, picture_size, png_bytes, read_rgb
+from visualjudge.raster.images import check_image, image_size, orientation, oriented, png_bytes, read_rgb
 from visualjudge.raster.masks import mask_from_png, resized_mask
 from visualjudge.records import Annotation, Size
 from visualjudge.tasks import TASKS, task_named
@@ -59,7 +59,7 @@ class FolderWriter:
     def add_image(
         self,
         image_id: str,
-        picture: Path,
+        image: Path,
         *,
         mask: Path | None = None,
         control: Path | None = None,
@@ -76,20 +76,20 @@ class FolderWriter:
         DataError
             If the file is not an image, cannot be decoded, or ``image_id`` already names another one.
         """
-        files = {"image": picture, "mask": mask, "control": control}
+        files = {"image": image, "mask": mask, "control": control}
         if image_id in self._given:
             self._check_same(image_id, files)
             return
         try:
-            check_picture(picture)
+            check_image(image)
         except DataError as error:
             raise DataError(f"image: {error}") from None
-        height, width = picture_size(picture)
-        record: dict[str, Any] = {"file": self._picture(picture, image_id), "width": width, "height": height}
+        height, width = image_size(image)
+        record: dict[str, Any] = {"file": self._image(image, image_id), "width": width, "height": height}
         if mask is not None:
             record["mask"] = self._mask(mask, f"{image_id}_mask", (height, width), mask_white, resize_mask)
         if control is not None:
-            record["control"] = record["file"] if control == picture else self.copied(control, f"{image_id}_control")
+            record["control"] = record["file"] if control == image else self.copied(control, f"{image_id}_control")
         self._given[image_id] = files
         self._images[image_id] = record
 
@@ -114,7 +114,7 @@ class FolderWriter:
         self._annotations[name] = _raw(annotation)
 
     def payload(self, prediction: Prediction, stem: str) -> dict[str, Any]:
-        """The payload of a typed prediction, exact; depth maps and pictures are written to ``files``."""
+        """The payload of a typed prediction, exact; depth maps and images are written to ``files``."""
         return payload_of(self.task, prediction, root=self.root, stem=f"{FILES}/{slug(stem)}", digits=None)
 
     def copied(self, path: Path, stem: str) -> str:
@@ -132,7 +132,7 @@ class FolderWriter:
                 shutil.copyfile(path, scratch)
         return target.relative_to(self.root).as_posix()
 
-    def _picture(self, path: Path, stem: str) -> str:
+    def _image(self, path: Path, stem: str) -> str:
         """A copy, or the stored frame as PNG where its EXIF orientation is to be ignored."""
         if oriented() or orientation(path) == 1:
             return self.copied(path, stem)
@@ -195,7 +195,7 @@ class FolderWriter:
             if old is None:
                 there[image_id] = record
                 continue
-            if not isinstance(old, Mapping) or not self._pictures_agree(old, record):
+            if not isinstance(old, Mapping) or not self._images_agree(old, record):
                 raise DataError(
                     f"{path}: {image_id}: file: already names another image, {self._source(old)}, and would name "
                     f"{self._given[image_id]['image']}; {ID_REMEDY}"
@@ -220,7 +220,7 @@ class FolderWriter:
             for image_id in self._images.keys() & there.keys():
                 old, new = there[image_id], self._images[image_id]
                 same_mask = isinstance(old, Mapping) and self._content(old, "mask") == self._content(new, "mask")
-                if not same_mask or not self._pictures_agree(old, new):
+                if not same_mask or not self._images_agree(old, new):
                     what = "image" if same_mask else "mask"
                     raise DataError(
                         f"{path}: {image_id}: file: already names another {what}, {self._source(old)}, and would name "
@@ -234,7 +234,7 @@ class FolderWriter:
     def _source(self, record: Any, name: str = "file") -> Path:
         return self.root / str(record.get(name) if isinstance(record, Mapping) else record)
 
-    def _pictures_agree(self, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    def _images_agree(self, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
         stated = old.get("file")
         path = self.root / str(stated)
         return stated == record["file"] or (path.is_file() and _same(path, self.root / record["file"]))

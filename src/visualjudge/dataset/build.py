@@ -19,7 +19,7 @@ from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.decidable import counted, unseen_errors
 from visualjudge.dataset.engines import Engine, EngineName, open_engine
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION
-from visualjudge.dataset.plan import CHUNK, Task, read_tasks, sample_tasks, units_of
+from visualjudge.dataset.plan import CHUNK, TaskRecords, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
 from visualjudge.dataset.shown import PREDICTIONS
@@ -33,7 +33,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BuildOptions:
     """What decides the bytes of a dataset, beside the data."""
 
     seed: int = 42
@@ -59,7 +59,7 @@ class Built:
     """What a build came to."""
 
     questions: int
-    pictures: int
+    images: int
     problems: tuple[Problem, ...]
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     """Questions not asked because two options look the same: task → encoding → question type → count."""
@@ -70,7 +70,7 @@ class Built:
 def build(
     data: str | Path,
     out: str | Path,
-    options: Options | None = None,
+    options: BuildOptions | None = None,
     *,
     workers: int = 1,
     engine: EngineName = "local",
@@ -97,7 +97,7 @@ def build(
     DataError
         If a file as a whole cannot be read, or no question can be asked.
     """
-    chosen = options or Options()
+    chosen = options or BuildOptions()
     target = Path(out)
     check_target(target, force)
     with DataFolder(data) as folder:
@@ -108,7 +108,7 @@ def build(
 
 
 def _fill(
-    stage: Path, folder: DataFolder, names: Sequence[str], options: Options, engine: Engine, progress: Progress
+    stage: Path, folder: DataFolder, names: Sequence[str], options: BuildOptions, engine: Engine, progress: Progress
 ) -> Built:
     total, done = _records(folder, names), 0
 
@@ -152,7 +152,7 @@ def _fill(
     return Built(len(asked), len(files) - 2, tuple(folder.problems), undecidable, unseen)
 
 
-def _error_types(tasks: Sequence[Task]) -> dict[tuple[str, str], str | None]:
+def _error_types(tasks: Sequence[TaskRecords]) -> dict[tuple[str, str], str | None]:
     """The error type of each annotation by (task, annotation_id)."""
     notes = (member.entry.annotation for task in tasks for member in task.members)
     return {(note.task, note.annotation_id): note.error_type for note in notes}
@@ -242,7 +242,7 @@ def counts(items: Iterable[Any]) -> dict[str, Any]:
     }
 
 
-def _meta(options: Options, items: Sequence[Item], files: dict[str, str], invalid: int) -> dict[str, Any]:
+def _meta(options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int) -> dict[str, Any]:
     """No time, no path, no number of workers: nothing that differs between two builds of the same data."""
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
@@ -269,7 +269,7 @@ def _own_prompts(prompts: PromptSet) -> dict[str, Any]:
     return {"own_prompts": own} if own else {}
 
 
-def _tasks(folder: DataFolder, options: Options) -> list[str]:
+def _tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
     if options.tasks is None:
         if not folder.tasks:
             raise UsageError(f"{folder.root} is not a data folder: annotations/<task>_annotations.json not found")

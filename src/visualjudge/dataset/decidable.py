@@ -49,23 +49,23 @@ def unseen_errors(
 
 
 def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> bool:
-    """Whether two options of a question have the same text and the same picture.
+    """Whether two options of a question have the same text and the same image.
 
     Parameters
     ----------
     question
         Of a type that compares options, or of another: then False.
     kind
-        Of its encoding: which of text and picture its options have.
+        Of its encoding: which of text and image its options have.
     digests
         A digest of the pixels of each file of ``question.images``.
     """
     if question.question_type not in COMPARED:
         return False
     count = len(question.annotation_ids)
-    pictures = [digests.get(path) for path in question.images[-count:]] if kind != "text" else [None] * count
+    images = [digests.get(path) for path in question.images[-count:]] if kind != "text" else [None] * count
     texts = _texts(question, count) if kind != "pixel" else [""] * count
-    return len(set(zip(texts, pictures, strict=True))) < count
+    return len(set(zip(texts, images, strict=True))) < count
 
 
 def not_asked(questions: Sequence[Question]) -> Counts:

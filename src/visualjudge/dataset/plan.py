@@ -16,7 +16,7 @@ from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.sampling import Caps, Item, Stems, sample
 from visualjudge.encoding import encodings
 from visualjudge.errors import DataError, Problem
-from visualjudge.raster.images import check_picture, read_rgb
+from visualjudge.raster.images import check_image, read_rgb
 from visualjudge.raster.masks import mask_from_png
 from visualjudge.records import ImageRecord, QuestionType
 from visualjudge.tasks import TASKS
@@ -36,7 +36,7 @@ class Checks:
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
+class ImageChecks:
     """Some images to be decoded by one worker; paths relative to ``root``."""
 
     root: str
@@ -48,7 +48,7 @@ class Member:
     """A valid annotation, where its prediction lies, and the labels that fix its colours.
 
     ``classes`` are the labels of all predictions for the same image and class of interest, so that all options of a
-    question agree, and one picture of the prediction serves every question about it.
+    question agree, and one image of the prediction serves every question about it.
     """
 
     entry: Entry
@@ -66,7 +66,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskRecords:
     """What is left of a task's records once the bad ones are out."""
 
     name: str
@@ -79,32 +79,32 @@ def check_all(payload: Checks) -> list[Checked]:
     return [check_entry(entry, image, payload.root) for entry, image in payload.entries]
 
 
-def read_tasks(folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: Tick) -> list[Task]:
+def read_tasks(folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: Tick) -> list[TaskRecords]:
     """The valid annotations of each of ``tasks``; the others become ``folder.problems``."""
-    bad = _bad_pictures(folder, tasks, engine)
-    read = [(name, _with_pictures(name, folder, bad), folder.images(name)) for name in tasks]
+    bad = _bad_images(folder, tasks, engine)
+    read = [(name, _with_images(name, folder, bad), folder.images(name)) for name in tasks]
     jobs = [
         Checks(str(folder.root), tuple((entry, images.get(entry.annotation.image_id)) for entry in chunk))
         for _, entries, images in read
         for chunk in _chunks(entries, CHUNK)
     ]
     checked = _ticking(engine.map(check_all, jobs), tick)
-    valid = [Task(name, tuple(_members(entries, checked, folder)), images) for name, entries, images in read]
+    valid = [TaskRecords(name, tuple(_members(entries, checked, folder)), images) for name, entries, images in read]
     return list(_one_original_each(valid, folder))
 
 
-def check_pictures(payload: Pictures) -> list[tuple[str, str]]:
+def check_images(payload: ImageChecks) -> list[tuple[str, str]]:
     """The work of one worker: decode each image once. Paths of those that cannot be decoded, and why."""
     bad = []
     for path in payload.paths:
         try:
-            check_picture(Path(payload.root) / path)
+            check_image(Path(payload.root) / path)
         except DataError as error:
             bad.append((path, str(error).replace(f"{payload.root}/", "")))
     return bad
 
 
-def _bad_pictures(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> dict[str, str]:
+def _bad_images(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> dict[str, str]:
     """Why each image that cannot be decoded cannot, by its path; of all images that a record needs."""
     paths: set[str] = set()
     for task in tasks:
@@ -112,11 +112,11 @@ def _bad_pictures(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> d
         for image_id in {entry.annotation.image_id for entry in folder.entries(task)} & images.keys():
             paths.update(_files(images[image_id]))
     ordered = sorted(paths)
-    jobs = [Pictures(str(folder.root), tuple(chunk)) for chunk in _chunks(ordered, CHUNK)]
-    return dict(found for chunk in engine.map(check_pictures, jobs) for found in chunk)
+    jobs = [ImageChecks(str(folder.root), tuple(chunk)) for chunk in _chunks(ordered, CHUNK)]
+    return dict(found for chunk in engine.map(check_images, jobs) for found in chunk)
 
 
-def _with_pictures(task: str, folder: DataFolder, bad: Mapping[str, str]) -> list[Entry]:
+def _with_images(task: str, folder: DataFolder, bad: Mapping[str, str]) -> list[Entry]:
     """The entries whose images can be decoded; the others become problems."""
     images, kept = folder.images(task), []
     for entry in folder.entries(task):
@@ -135,7 +135,11 @@ def _files(record: ImageRecord) -> list[str]:
 
 
 def sample_tasks(
-    tasks: Sequence[Task], subsets: Sequence[str], caps: Caps, seed: int, stems: Callable[[str], Stems] | None = None
+    tasks: Sequence[TaskRecords],
+    subsets: Sequence[str],
+    caps: Caps,
+    seed: int,
+    stems: Callable[[str], Stems] | None = None,
 ) -> list[Item]:
     """The questions of all tasks in the dataset's order: by task, type, encoding, image and annotations."""
     items = [
@@ -173,7 +177,7 @@ def stems_of(task: str) -> Stems:
     )
 
 
-def units_of(items: Sequence[Item], tasks: Sequence[Task]) -> Iterator[Unit]:
+def units_of(items: Sequence[Item], tasks: Sequence[TaskRecords]) -> Iterator[Unit]:
     """The work by image, images with most work first, so that no worker is left with a long one at the end."""
     by_image: dict[str, list[tuple[int, Item]]] = defaultdict(list)
     for k, item in enumerate(items):
@@ -211,8 +215,8 @@ def _members(entries: Sequence[Entry], checked: Iterator[Checked], folder: DataF
     ]
 
 
-def _one_original_each(tasks: Sequence[Task], folder: DataFolder) -> Iterator[Task]:
-    """An image_id that means one picture in one task and another in the next cannot keep one original for both."""
+def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iterator[TaskRecords]:
+    """An image_id that means one image in one task and another in the next cannot keep one original for both."""
     first: dict[str, tuple[str, ImageRecord]] = {}
     for task in tasks:
         clashes: dict[str, str] = {}
@@ -227,12 +231,10 @@ def _one_original_each(tasks: Sequence[Task], folder: DataFolder) -> Iterator[Ta
             note = member.entry.annotation
             if note.image_id in clashes:
                 other = clashes[note.image_id]
-                reason = (
-                    f"{note.image_id!r} is another picture or mask in images/{other}.json; give it an id of its own"
-                )
+                reason = f"{note.image_id!r} is another image or mask in images/{other}.json; give it an id of its own"
                 folder.problems.append(Problem(member.entry.file, note.annotation_id, "image_id", reason))
         kept = tuple(member for member in task.members if member.entry.annotation.image_id not in clashes)
-        yield Task(task.name, kept, task.images)
+        yield TaskRecords(task.name, kept, task.images)
 
 
 def _same_original(a: ImageRecord, b: ImageRecord, root: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Pages that show one question of each task, encoding and type as the judge reads it, its pictures beside it."""
+"""Pages that show one question of each task, encoding and type as the judge reads it, its images beside it."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def _page(task: str, questions: Sequence[Question]) -> str:
 
 
 def _section(question: Question) -> str:
-    pictures = " ".join(f'<img src="{_thumb(path)}" alt="image {k}">' for k, path in enumerate(question.images, 1))
+    images = " ".join(f'<img src="{_thumb(path)}" alt="image {k}">' for k, path in enumerate(question.images, 1))
     return (
-        f"{heading(question)}\n\n{pictures}\n\n```text\n{_cut(question.prompt)}\n```\n\n"
+        f"{heading(question)}\n\n{images}\n\n```text\n{_cut(question.prompt)}\n```\n\n"
         f"Answer: `{answer_text(question.answer)}` (scores {', '.join(map(answer_text, question.final_scores))})\n"
     )
 
@@ -92,7 +92,7 @@ def _index(questions: Sequence[Question]) -> str:
     rows = [
         "# Prompts, as the judge reads them",
         "",
-        "One question of each task, encoding and type, with its pictures in the order of its `<image>` marks. Made by "
+        "One question of each task, encoding and type, with its images in the order of its `<image>` marks. Made by "
         "`visualjudge prompts DATASET --out docs/prompts`.",
         "",
     ]

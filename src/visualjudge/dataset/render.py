@@ -1,6 +1,6 @@
 """The work on one image: its original written once, each prediction encoded once, its questions put into words.
 
-Runs in a worker. What comes back is small: the questions as JSON and the checksums of the pictures that were written.
+Runs in a worker. What comes back is small: the questions as JSON and the checksums of the images that were written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from visualjudge.dataset.shown import hole_line, prediction_line
 from visualjudge.encoding import Encoded, context_image, encode
 from visualjudge.predictions import Prediction, read_prediction, type_of
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.prompts.questions import Scene, Shown, question_prompt
+from visualjudge.prompts.questions import QuestionScene, Shown, question_prompt
 from visualjudge.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
 from visualjudge.raster.masks import mask_from_png, resized_mask
 from visualjudge.records import LETTERS, Annotation, ImageRecord, Mask, OptionFeatures, Pixels, Question, Size
@@ -52,7 +52,7 @@ class Piece:
 
     ``questions`` are (place, JSON, JSON with the options reversed); the last is None but for pairs. ``undecidable``
     are the places of questions that are not asked, because two of their options look the same. ``files`` are the
-    SHA-256 of each picture by its path in the dataset. ``predictions`` are lines of ``predictions.jsonl``.
+    SHA-256 of each image by its path in the dataset. ``predictions`` are lines of ``predictions.jsonl``.
     """
 
     questions: tuple[tuple[int, bytes, bytes | None], ...]
@@ -63,18 +63,18 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """One prediction in one encoding, its picture already on disk."""
+    """One prediction in one encoding, its image already on disk."""
 
     shown: Shown
     image: str | None
     features: OptionFeatures
     look: tuple[str | None, str | None]
-    """Text and SHA-256 of the picture: options of one look cannot be told apart."""
+    """Text and SHA-256 of the image: options of one look cannot be told apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """The pictures that come before the options, and the size that predictions for the image have."""
+    """The images that come before the options, and the size that predictions for the image have."""
 
     pixels: Pixels | None
     full: Size | None = None
@@ -99,8 +99,8 @@ class _Context:
         return None if self.pixels is None else (self.pixels.shape[0], self.pixels.shape[1])
 
 
-class Media:
-    """Writes pictures into a dataset's folder and remembers their checksums; each path is written once."""
+class MediaWriter:
+    """Writes images into a dataset's folder and remembers their checksums; each path is written once."""
 
     def __init__(self, out: Path) -> None:
         self._out = out
@@ -116,21 +116,21 @@ class Media:
         return relative, len(content)
 
     def keep(self, used: set[str]) -> None:
-        """Remove the pictures that no question shows."""
+        """Remove the images that no question shows."""
         for relative in sorted(self.files.keys() - used):
             (self._out / relative).unlink()
             del self.files[relative]
 
 
 def render(job: Job) -> Piece:
-    """The questions and pictures of one image.
+    """The questions and images of one image.
 
     Raises
     ------
     DataError
         If a file that was checked before cannot be read any more.
     """
-    media = Media(Path(job.out))
+    media = MediaWriter(Path(job.out))
     root = Path(job.root)
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
     for _, item in job.unit.questions:
@@ -201,7 +201,7 @@ def answer_of(item: Item, notes: list[Annotation]) -> str | float:
     return letters if item.question_type == "ranking" else letters[0]
 
 
-def _context(task: str, record: ImageRecord | None, root: Path, media: Media, max_side: int | None) -> _Context:
+def _context(task: str, record: ImageRecord | None, root: Path, media: MediaWriter, max_side: int | None) -> _Context:
     row = TASKS[task]
     if record is None or not row.sourced:
         return _Context(None)
@@ -231,7 +231,7 @@ def _prediction(note: Annotation, context: _Context, root: Path, max_side: int |
 
 
 def _options(
-    member: Member, prediction: Prediction, stems: set[str], context: _Context, media: Media
+    member: Member, prediction: Prediction, stems: set[str], context: _Context, media: MediaWriter
 ) -> list[tuple[str, _Option]]:
     note = member.entry.annotation
     size = None if type_of(note.task).is_image else context.size
@@ -287,7 +287,7 @@ def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[st
     notes = [job.unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
     chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
     first = chosen[0].shown
-    scene = Scene(
+    scene = QuestionScene(
         task=TASKS[item.task],
         stem=item.stem,
         size=context.size,

@@ -1,4 +1,4 @@
-"""Which questions to ask: pure and seeded; no picture, no file, no prompt.
+"""Which questions to ask: pure and seeded; no image, no file, no prompt.
 
 Every draw names what it draws for, so that it comes out the same whatever the order of the records and whoever asks.
 """

@@ -22,7 +22,7 @@ from visualjudge.dataset.stored import at, columns
 from visualjudge.encoding import encodings
 from visualjudge.encoding.catalogue import Kind
 from visualjudge.errors import DataError, Problem
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import image_size
 from visualjudge.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.tasks import TASKS
 
@@ -216,7 +216,7 @@ def _media(dataset: Dataset, question: Question, seen: set[int]) -> Iterator[Pro
             yield _problem(question, "images", f"{path!r} is not in {MEDIA}/")
             continue
         try:
-            picture_size(dataset.image_path(path))
+            image_size(dataset.image_path(path))
         except DataError as error:
             yield _problem(question, "images", str(error).replace(f"{dataset.root}/", ""))
 

@@ -15,7 +15,7 @@ from visualjudge.demo.generate import GENERATORS, SEVERITIES, Generated
 from visualjudge.demo.photographs import Photograph, photographs, smaller, stereo_disparity
 from visualjudge.perturb.catalogue import error_types
 from visualjudge.perturb.groups import graded, labels_shown
-from visualjudge.perturb.levels import Scene
+from visualjudge.perturb.levels import ErrorScene
 from visualjudge.perturb.samples import TRUTH
 from visualjudge.predictions import (
     DepthMap,
@@ -37,7 +37,7 @@ LEVELS = 4
 RESTORED, GENERATED = 5, 4
 """How many photographs the restoration and the generation tasks take."""
 WHOLE_SIDE = 320
-"""Longer side of the pictures of these tasks: what is asked of them does not need more."""
+"""Longer side of the images of these tasks: what is asked of them does not need more."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Pages:
     images: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_image(self, image_id: str, pixels: Pixels, **extra: str) -> None:
-        """Write the picture once and its record."""
+        """Write the image once and its record."""
         file = f"files/{image_id}.png"
         if not (self.root / file).exists():
             write_png(self.root / file, pixels)
@@ -102,7 +102,7 @@ def _grade(
 ) -> None:
     """All groups of one truth, an error type each."""
     image_id = image_id or photo.name
-    scene = Scene(photo.size, labels, LEVELS, degraded, others)
+    scene = ErrorScene(photo.size, labels, LEVELS, degraded, others)
     for error_type in errors or error_types(pages.task):
         group = graded(pages.task, error_type, truth, scene, seed=seed, key=f"{image_id} {prompt}", with_truth=True)
         shown = labels_shown(truth, group) if classed else None

@@ -24,7 +24,7 @@ def motion_blur(clean: Pixels, rng: np.random.Generator) -> Pixels:
 
 
 def rain(clean: Pixels, rng: np.random.Generator) -> Pixels:
-    """Bright slanted streaks laid over the picture."""
+    """Bright slanted streaks laid over the image."""
     height, width = clean.shape[:2]
     layer = np.zeros((height, width), dtype=np.uint8)
     slant = rng.uniform(-0.3, 0.3)

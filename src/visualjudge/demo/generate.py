@@ -21,7 +21,7 @@ SEVERITIES = (0.0, 0.2, 0.4, 0.7, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """What one generation task shows of one photograph: the prompt, its context pictures, and outputs by severity."""
+    """What one generation task shows of one photograph: the prompt, its context images, and outputs by severity."""
 
     prompt: str | None
     source: Pixels
@@ -29,7 +29,7 @@ class Generated:
     mask: BoolArray | None = None
     control: Pixels | None = None
     source_unseen: bool = False
-    """There is no source picture: the prompt is all the generator had."""
+    """There is no source image: the prompt is all the generator had."""
 
 
 def text_to_image(photo: Photograph) -> Generated:
@@ -47,7 +47,7 @@ def editing(photo: Photograph) -> Generated:
 
 
 def controllable(photo: Photograph) -> Generated:
-    """A repainted picture that keeps the edges it was given, then leaves them."""
+    """A repainted image that keeps the edges it was given, then leaves them."""
     edges = cv2.Canny(photo.pixels, 100, 200)
     painted = np.asarray(cv2.bilateralFilter(photo.pixels, 9, 60, 9))[:, :, [2, 0, 1]]
     outputs = tuple(_malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES)
@@ -62,7 +62,7 @@ def object_inpainting(photo: Photograph) -> Generated:
 
 
 def texture_inpainting(photo: Photograph) -> Generated:
-    """Strokes across the picture filled seamlessly, then ever more visibly."""
+    """Strokes across the image filled seamlessly, then ever more visibly."""
     height, width = photo.size
     strokes = np.zeros((height, width), dtype=np.uint8)
     for k in range(1, 4):

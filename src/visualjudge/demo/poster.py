@@ -1,4 +1,4 @@
-"""The README's picture: six photographs, each with its truth in one of the encodings."""
+"""The README's image: six photographs, each with its truth in one of the encodings."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from visualjudge.predictions import DepthMap, Detections, Instance, Masks, Peopl
 from visualjudge.records import Pixels
 
 TILE = (300, 400)
-"""(height, width) of one picture; a photograph is cut, not squeezed, to its shape."""
+"""(height, width) of one image; a photograph is cut, not squeezed, to its shape."""
 GAP = 8
 
 
 def write_poster(path: Path) -> None:
-    """Write the picture, three by two."""
+    """Write the image, three by two."""
     tiles = [_cut(_drawn(*scene)) for scene in _scenes()]
     rows = [np.hstack([_framed(tile) for tile in tiles[k : k + 3]]) for k in range(0, len(tiles), 3)]
     with atomic_path(path) as scratch:

@@ -1,4 +1,4 @@
-"""ENCODE: a prediction as a picture or a text, 53 ways, each decodable.
+"""ENCODE: a prediction as an image or a text, 53 ways, each decodable.
 
 One row of :mod:`~visualjudge.encoding.catalogue` says everything about an encoding: task, stem, the function that
 draws it and a frozen style. Encoders take arrays and records and return an :class:`Encoded`; they read no file but
@@ -57,7 +57,7 @@ def encode(
     task, stem
         A row of :func:`encodings`.
     prediction
-        A payload as in a data folder (masks, depth maps and pictures as arrays or absolute paths), or the typed
+        A payload as in a data folder (masks, depth maps and images as arrays or absolute paths), or the typed
         prediction that :func:`visualjudge.predictions.read_prediction` makes of it.
     image
         The photograph, H×W×3 uint8 RGB. It is not modified.

@@ -1,4 +1,4 @@
-"""Object detection as a picture: coloured boxes, with or without label tags."""
+"""Object detection as an image: coloured boxes, with or without label tags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from visualjudge.predictions import Detection
 
 
 def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
-    """Boxes in their class's colour, the largest first, then the tags; a box outside the picture is not drawn."""
+    """Boxes in their class's colour, the largest first, then the tags; a box outside the image is not drawn."""
     items: tuple[Detection, ...] = scene.prediction.items
     labels = [item.label for item in items]
     colors = label_colors(scene.classes, labels)
@@ -26,7 +26,7 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
 
 
 def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]]:
-    """(label, box in whole pixels) of what lies inside the picture, by falling area."""
+    """(label, box in whole pixels) of what lies inside the image, by falling area."""
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(inside, key=lambda found: -(found[1][2] - found[1][0]) * (found[1][3] - found[1][1]))

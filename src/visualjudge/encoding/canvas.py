@@ -1,4 +1,4 @@
-"""Drawing on an H×W×3 uint8 array: fills, lines, sizes that grow with the picture. Integer coordinates only."""
+"""Drawing on an H×W×3 uint8 array: fills, lines, sizes that grow with the image. Integer coordinates only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def line_width(size: Size) -> int:
 
 
 def pixel_box(box: Xyxy, size: Size) -> Box | None:
-    """``box`` clipped to the picture and rounded, at least one pixel wide and high; None if nothing of it is inside."""
+    """``box`` clipped to the image and rounded, at least one pixel wide and high; None if nothing of it is inside."""
     height, width = size
     x1, y1, x2, y2 = max(0.0, box[0]), max(0.0, box[1]), min(float(width), box[2]), min(float(height), box[3])
     if x2 <= x1 or y2 <= y1:
@@ -57,7 +57,7 @@ def _bar(pixels: Pixels, x1: int, y1: int, x2: int, y2: int, color: RGB) -> None
 
 
 def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
-    """A dashed border just outside ``box``, or along the picture's edge where the box reaches it.
+    """A dashed border just outside ``box``, or along the image's edge where the box reaches it.
 
     Outside, so that it hides nothing of the mask and shows beside an opaque fill of its own colour.
     """
@@ -142,7 +142,7 @@ def _paint_at_once(pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: 
 
 
 def edge_band(mask: Mask, width: int) -> Mask:
-    """The part of ``mask`` within ``width`` pixels (chessboard) of a pixel outside it, or of the picture's edge."""
+    """The part of ``mask`` within ``width`` pixels (chessboard) of a pixel outside it, or of the image's edge."""
     if mask.crop.size == 0:
         return mask
     side = 2 * width + 1

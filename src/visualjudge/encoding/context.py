@@ -1,4 +1,4 @@
-"""The picture beside the options: an inpainting task's original with its masked region shown."""
+"""The image beside the options: an inpainting task's original with its masked region shown."""
 
 from __future__ import annotations
 

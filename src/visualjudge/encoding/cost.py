@@ -22,7 +22,7 @@ Qwen (Model Studio, billing notes): 3 to 4.
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Bytes of the PNG, characters, and estimated tokens (picture, text and legend together) by provider."""
+    """Bytes of the PNG, characters, and estimated tokens (image, text and legend together) by provider."""
 
     png_bytes: int
     text_chars: int
@@ -31,7 +31,7 @@ class Cost:
 
 
 def vision_tokens(size: Size | None) -> dict[str, int]:
-    """Tokens of a picture of (height, width) ``size`` by provider; zeros without a picture."""
+    """Tokens of an image of (height, width) ``size`` by provider; zeros without an image."""
     if size is None:
         return {"openai": 0, "gemini": 0, "qwen": 0}
     return {"openai": openai_tokens(size), "gemini": gemini_tokens(size), "qwen": qwen_tokens(size)}
@@ -45,7 +45,7 @@ def text_tokens(text: str, provider: str) -> int:
 def openai_tokens(size: Size) -> int:
     """Tiles of GPT-4o at ``detail: high``: 85 + 170 for each 512-pixel tile.
 
-    Source: OpenAI API guide "Images and vision", section on calculating costs: the picture is scaled down to fit
+    Source: OpenAI API guide "Images and vision", section on calculating costs: the image is scaled down to fit
     2048×2048, then down so that its shorter side is 768, and covered with tiles of 512×512.
     """
     height, width = (float(v) for v in size)
@@ -60,7 +60,7 @@ def gemini_tokens(size: Size) -> int:
     """Tiles of Gemini 2: 258 tokens up to 384×384, else 258 a tile.
 
     Source: Gemini API guide "Image understanding", section on token calculation: crop unit = floor(min(width,
-    height) / 1.5), kept within 256..768; tiles = the picture's sides over the crop unit, rounded up.
+    height) / 1.5), kept within 256..768; tiles = the image's sides over the crop unit, rounded up.
     """
     height, width = size
     if height <= 384 and width <= 384:

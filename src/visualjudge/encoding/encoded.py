@@ -24,7 +24,7 @@ class Encoded:
     image
         H×W×3 uint8 RGB, or None for a text.
     text
-        JSON, or None for a picture.
+        JSON, or None for an image.
     legend
         ``Legend: person = red (#FF0000), …``, or None where colours carry no meaning.
     colors

@@ -27,7 +27,7 @@ _SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TextRun:
     """Part of a text in one font; ``font`` is its place in :func:`fonts`."""
 
     font: int
@@ -51,18 +51,18 @@ def fonts() -> tuple[Path, ...]:
     return tuple(found)
 
 
-def runs(text: str) -> list[Run]:
+def runs(text: str) -> list[TextRun]:
     """``text`` cut into runs of one font, each letter in the first font that has it.
 
     Spaces, marks and joiners stay with the letters before them; a letter that no font has is written as its code
     point, so that no two labels look alike.
     """
-    made: list[Run] = []
+    made: list[TextRun] = []
     for font, letter in _placed(text):
         if made and (font is None or made[-1].font == font):
-            made[-1] = Run(made[-1].font, made[-1].text + letter)
+            made[-1] = TextRun(made[-1].font, made[-1].text + letter)
         else:
-            made.append(Run(font or 0, letter))
+            made.append(TextRun(font or 0, letter))
     return made
 
 

@@ -1,4 +1,4 @@
-"""The sub-sampled grid: which mask covers most of each cell, as numbers and as a picture."""
+"""The sub-sampled grid: which mask covers most of each cell, as numbers and as an image."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _counts(crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: in
     return counts
 
 
-# ---------------------------------------------------------------- as a picture
+# ---------------------------------------------------------------- as an image
 
 
 def draw_grid(scene: Scene, style: GridStyle) -> Encoded:

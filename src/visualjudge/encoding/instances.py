@@ -1,4 +1,4 @@
-"""Instance segmentation as a picture: filled masks, dashed boxes, label tags."""
+"""Instance segmentation as an image: filled masks, dashed boxes, label tags."""
 
 from __future__ import annotations
 

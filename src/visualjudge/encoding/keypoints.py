@@ -1,4 +1,4 @@
-"""Human poses as a picture: points and limbs of the 17 COCO keypoints."""
+"""Human poses as an image: points and limbs of the 17 COCO keypoints."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _limbs(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
     points = person.keypoints[:, :2].tolist()
     for a, b in LIMBS:
         if present[a] and present[b]:
-            ends = _near_picture(points[a], points[b], _FAR * max(size))
+            ends = _near_image(points[a], points[b], _FAR * max(size))
             if ends is not None:
                 cv2.line(pixels, *ends, colors[max(a, b)], width, cv2.LINE_8)
 
@@ -96,7 +96,7 @@ def _points(pixels: Pixels, person: Person, colors: list[RGB], radius: int) -> N
             cv2.circle(pixels, (round(x), round(y)), radius, color, -1, cv2.LINE_8)
 
 
-def _near_picture(a: list[float], b: list[float], limit: float) -> tuple[tuple[int, int], tuple[int, int]] | None:
+def _near_image(a: list[float], b: list[float], limit: float) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Both ends as whole pixels; of a limb that reaches very far out, the part within ``limit`` of the corner.
 
     OpenCV counts in 32 bits, and a detector's keypoint can lie anywhere. Clipped by Liang & Barsky 1984.

@@ -1,4 +1,4 @@
-"""Referring segmentation as a picture: one region, filled, outlined, or both."""
+"""Referring segmentation as an image: one region, filled, outlined, or both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from visualjudge.encoding.styles import RegionStyle
 
 
 def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
-    """The region in the palette's first colour; its contour lies inside the mask, along holes and picture edges too."""
+    """The region in the palette's first colour; its contour lies inside the mask, along holes and image edges too."""
     labels = [item.label for item in scene.masks.items]
     colors = label_colors(None, labels)
     base = scene.canvas("black") if style.canvas == "black" else scene.image

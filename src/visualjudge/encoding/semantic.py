@@ -1,4 +1,4 @@
-"""Semantic segmentation as a picture: one fill a class, its tag on the class's largest part."""
+"""Semantic segmentation as an image: one fill a class, its tag on the class's largest part."""
 
 from __future__ import annotations
 

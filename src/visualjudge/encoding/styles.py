@@ -43,7 +43,7 @@ class RegionStyle:
 
 @dataclass(frozen=True, slots=True)
 class GridStyle:
-    """The sub-sampled grid as a picture."""
+    """The sub-sampled grid as an image."""
 
     canvas: Literal["overlay", "black"] = "overlay"
     colors: Literal["class", "index"] = "index"
@@ -87,7 +87,7 @@ class TextStyle:
 
 @dataclass(frozen=True, slots=True)
 class ComboStyle:
-    """A text and a picture of one option: the stems of both."""
+    """A text and an image of one option: the stems of both."""
 
     text: str
     pixel: str

@@ -20,7 +20,7 @@ from visualjudge.records import RGB, Pixels, Size
 _SMALLEST = 8
 _COARSE = 640
 _CROWDED = 0.18
-"""Share of the picture that all tags together may cover before they are made smaller."""
+"""Share of the image that all tags together may cover before they are made smaller."""
 
 
 Point = tuple[int, int]
@@ -37,7 +37,7 @@ class Anchor:
 
 
 def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
-    """Draw one tag for each anchor onto ``pixels``, whole and inside the picture; none where not even one fits.
+    """Draw one tag for each anchor onto ``pixels``, whole and inside the image; none where not even one fits.
 
     Small objects choose first, as they have the least room to spare; where tags must overlap, theirs is on top.
     """
@@ -82,18 +82,18 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     top = max([top, *(int(np.ceil(-box[1])) for box in beyond)])
     descent = max([descent, *(int(np.ceil(box[3])) for box in beyond)])
     width = int(np.ceil(sum(one.getlength(run.text) for run, one in parts))) + 2 * pad_x
-    picture = Image.new("L", (width, top + descent + 2 * pad_y))
+    image = Image.new("L", (width, top + descent + 2 * pad_y))
     x = float(pad_x)
     for run, one in parts:
-        ImageDraw.Draw(picture).text((x, pad_y + top), run.text, fill=255, font=one, anchor="ls")
+        ImageDraw.Draw(image).text((x, pad_y + top), run.text, fill=255, font=one, anchor="ls")
         x += one.getlength(run.text)
-    bitmap = np.asarray(picture)
+    bitmap = np.asarray(image)
     bitmap.setflags(write=False)
     return bitmap
 
 
 def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
-    """The picture's letter size, smaller where so many tags would cover too much of it."""
+    """The image's letter size, smaller where so many tags would cover too much of it."""
     font = font_size(size)
     smallest = min(font, max(_SMALLEST, round(0.6 * font)))
     area = sum((len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors)
@@ -103,7 +103,7 @@ def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
 
 @lru_cache(maxsize=4096)
 def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
-    """The label's text and letter size that fit the picture: smaller letters, then fewer; None if not even one fits."""
+    """The label's text and letter size that fit the image: smaller letters, then fewer; None if not even one fits."""
     text = words(label)
     for smaller in range(font, _SMALLEST - 1, -1):
         bitmap = text_bitmap(text, smaller)
@@ -134,7 +134,7 @@ def _patch(text: str, font: int, color: RGB) -> np.ndarray:
 
 
 def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iterator[Point]:
-    """Places (x, y) for the corner of a tag of ``shape``, best first, such that it is inside the picture.
+    """Places (x, y) for the corner of a tag of ``shape``, best first, such that it is inside the image.
 
     For a box: above its corner, below, inside at the corners, beside; for a centred one: the middle, then around it.
     """
@@ -166,7 +166,7 @@ def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> list[Po
 class _Taken:
     """What tags must keep off: other tags, and objects so small that a tag would hide them.
 
-    A coarse map of the picture, so that the cost of a look does not grow with the number of tags.
+    A coarse map of the image, so that the cost of a look does not grow with the number of tags.
     """
 
     def __init__(self, size: Size) -> None:

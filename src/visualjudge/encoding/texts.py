@@ -23,7 +23,7 @@ BACKGROUND, OTHER = ".", "#"
 
 
 def boxes_text(scene: Scene, style: TextStyle) -> Encoded:
-    """``{"label", "bbox"}`` a detection, whole pixels, not clipped: the text keeps what the picture cannot show."""
+    """``{"label", "bbox"}`` a detection, whole pixels, not clipped: the text keeps what the image cannot show."""
     items: tuple[Detection, ...] = scene.prediction.items
     bbox = {"xyxy": _xyxy, "xywh": _xywh}[style.layout]
     return Encoded(text=array(_compact({"label": item.label, "bbox": bbox(item.xyxy)}) for item in items))

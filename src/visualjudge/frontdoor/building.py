@@ -74,12 +74,12 @@ def build(
     >>> dataset
     Dataset(..., ... questions)
     """
-    from visualjudge.dataset.build import Options
+    from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
     from visualjudge.prompts.prompt_set import prompt_set
 
-    options = Options(
+    options = BuildOptions(
         seed,
         tuple(subsets or SUBSETS),
         tuple(tasks) if tasks else None,

@@ -18,7 +18,7 @@ from visualjudge.judges.asks import Judge
 from visualjudge.judges.question import Mode, QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES
 from visualjudge.runs.budget import Budget, Limits, Prices
-from visualjudge.runs.judging import Options, check_images, run_judge
+from visualjudge.runs.judging import RunSettings, check_images, run_judge
 from visualjudge.runs.runner import Listener, Stop
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ async def judge_async(
     read = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     read = read if choice is None else read.choose(choice)
     check_images(read, read.questions[:limit])
-    options = Options(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
+    options = RunSettings(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
     chosen = judge_of(asked, read.root, mode, retries, seed, ties)
     budget = Budget(limits, prices)
     report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop)

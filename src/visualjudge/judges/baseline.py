@@ -1,7 +1,7 @@
 """Judges that need no network: chance, the first option, one that knows the answer, and one that looks.
 
 ``random``, ``first`` and ``oracle:P`` are simulated: their figures test the statistics, and every report says so.
-``sharpness`` looks at restored pictures, see :mod:`visualjudge.judges.sharpness`.
+``sharpness`` looks at restored images, see :mod:`visualjudge.judges.sharpness`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from visualjudge.clients.base import Reply
-from visualjudge.judges.pipe import ClientPipe, Judgement, encode_pictures
+from visualjudge.judges.pipe import ClientPipe, Judgement, encode_images
 from visualjudge.judges.schemas import PairJudgeInput
 from visualjudge.records import FAILED
 from visualjudge.replies.jsons import object_with
@@ -41,7 +41,7 @@ class PairwiseJudge(ClientPipe):
             As a plain call.
         """
         fields = self.validate(input_dict)
-        source, edits = await asyncio.to_thread(encode_pictures, fields)
+        source, edits = await asyncio.to_thread(encode_images, fields)
         winner, replies = await self.ask_until(self.request(fields["instruction"], source, edits), self._winner)
         result = {
             "type": "pairwise_comparison",

@@ -1,4 +1,4 @@
-"""What judge modules share: prompt, client, checked input, pictures in the prompt's order, repeats on bad replies."""
+"""What judge modules share: prompt, client, checked input, images in the prompt's order, repeats on bad replies."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ClientPipe:
     Parameters
     ----------
     prompt_template
-        The prompt: ``<image>`` marks where pictures go (source, then edits; with as many marks as edits the source is
+        The prompt: ``<image>`` marks where images go (source, then edits; with as many marks as edits the source is
         left out), ``{{instruction}}`` where the instruction goes.
     client_cfg
         ``backend``, ``model_name`` and what else the backend takes
@@ -104,7 +104,7 @@ class ClientPipe:
         InvalidInput
             If the input does not fit the schema, before any call.
         DataError
-            If a picture cannot be read, before any call.
+            If an image cannot be read, before any call.
         ClientError
             If the model could not be asked. A reply that cannot be used is no error: the value is "Failed".
         """
@@ -125,7 +125,7 @@ class ClientPipe:
         return checked(self.input_schema, input_dict)
 
     def request(self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]) -> Request:
-        """The prompt filled, with its pictures in order.
+        """The prompt filled, with its images in order.
 
         Raises
         ------
@@ -134,13 +134,13 @@ class ClientPipe:
         """
         template, values = self.prompt_template, {"instruction": instruction}
         texts = template.user.split(IMAGE_MARK)
-        pictures = _pictures(len(texts) - 1, source, edits, template.name)
+        images = _images(len(texts) - 1, source, edits, template.name)
         parts: list[Part] = []
         for number, text in enumerate(texts):
             # Filled piece by piece: an <image> that somebody wrote into an instruction is text, not a mark.
             filled = fill(text, values, where=template.name) if text else ""
             parts += [TextPart(filled)] if filled.strip() else []
-            parts += [pictures[number]] if number < len(pictures) else []
+            parts += [images[number]] if number < len(images) else []
         return Request(
             tuple(parts),
             system=template.render_system(values),
@@ -175,7 +175,7 @@ class ClientPipe:
                 _log.warning("%s: %s", self.client.model, note)
 
 
-def encode_pictures(fields: Mapping[str, Any]) -> tuple[ImagePart, list[ImagePart]]:
+def encode_images(fields: Mapping[str, Any]) -> tuple[ImagePart, list[ImagePart]]:
     """Source and edits as the bytes that are sent.
 
     Raises
@@ -223,7 +223,7 @@ def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
     return json_schema(output, answer_only=mode == "answer")
 
 
-def _pictures(marks: int, source: ImagePart, edits: Sequence[ImagePart], where: str) -> list[ImagePart]:
+def _images(marks: int, source: ImagePart, edits: Sequence[ImagePart], where: str) -> list[ImagePart]:
     if marks == len(edits) + 1:
         return [source, *edits]
     if marks == len(edits):

@@ -59,12 +59,12 @@ def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
 
 
 def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """The prompt's runs of text and its pictures (True) in the order of the marks; runs of white space are left out.
+    """The prompt's runs of text and its images (True) in the order of the marks; runs of white space are left out.
 
     Raises
     ------
     DataError
-        If the marks are not as many as the pictures.
+        If the marks are not as many as the images.
     """
     texts = prompt.split(IMAGE_MARK)
     if len(texts) != len(images) + 1:
@@ -124,7 +124,7 @@ class QuestionJudge:
         Raises
         ------
         DataError
-            If a picture cannot be read or the prompt does not fit its pictures.
+            If an image cannot be read or the prompt does not fit its images.
         """
         prompt, images = ask.question.prompt, ask.question.images
         if ask.order == "BA":

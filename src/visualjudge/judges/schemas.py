@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from visualjudge.errors import DataError, PromptError
 
-Picture = Annotated[Any, Field(description="path, URL, bytes, PIL image or array")]
+ImageSource = Annotated[Any, Field(description="path, URL, bytes, PIL image or array")]
 
 
 class InvalidInput(DataError, ValueError):
@@ -22,8 +22,8 @@ class PairJudgeInput(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True, hide_input_in_errors=True)
 
     instruction: StrictStr
-    input_image: Picture
-    edited_images: list[Picture] = Field(min_length=2, max_length=2)
+    input_image: ImageSource
+    edited_images: list[ImageSource] = Field(min_length=2, max_length=2)
 
 
 class VIEScoreInput(BaseModel):
@@ -32,8 +32,8 @@ class VIEScoreInput(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True, hide_input_in_errors=True)
 
     instruction: StrictStr
-    input_image: Picture
-    edited_images: list[Picture] = Field(min_length=1, max_length=2)
+    input_image: ImageSource
+    edited_images: list[ImageSource] = Field(min_length=1, max_length=2)
 
 
 class _Output(BaseModel):

@@ -1,4 +1,4 @@
-"""A judge that looks: the restored picture with the stronger edges and the less noise is the better one.
+"""A judge that looks: the restored image with the stronger edges and the less noise is the better one.
 
 It needs no reference and no network, and is a real baseline: a model that does not beat it has not looked.
 """
@@ -31,24 +31,24 @@ _FLOOR = 0.5
 _TEXTURE = 10.0
 """Grey levels. Fine texture of a clean photograph measures 2 to 6; what lies well above is noise, rain or snow."""
 _POINTS_PER_E = 2.5
-"""Points of the 0..10 scale for a factor e in quality, compared with the degraded picture."""
+"""Points of the 0..10 scale for a factor e in quality, compared with the degraded image."""
 
 
 def noise_sigma(gray: NDArray[np.float32]) -> float:
-    """Standard deviation of the noise of an H×W picture, in its grey levels (Immerkær, CVIU 1996)."""
+    """Standard deviation of the noise of an H×W image, in its grey levels (Immerkær, CVIU 1996)."""
     response = cv2.filter2D(gray, -1, _IMMERKAER)[1:-1, 1:-1]
     return float(np.sqrt(np.pi / 2) / 6 * np.abs(response).mean()) if response.size else 0.0
 
 
 def edge_strength(gray: NDArray[np.float32]) -> float:
-    """Root mean square gradient (Tenengrad) of the slightly smoothed H×W picture: noise counts little in it."""
+    """Root mean square gradient (Tenengrad) of the slightly smoothed H×W image: noise counts little in it."""
     smooth = cv2.GaussianBlur(gray, (0, 0), 1.0)
     dx, dy = cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
     return float(np.sqrt(np.mean(dx * dx + dy * dy)))
 
 
 def quality(pixels: Pixels) -> float:
-    """log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 picture; higher is better."""
+    """log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 image; higher is better."""
     gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
     return float(np.log(edge_strength(gray) + _FLOOR) - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2))
 
@@ -69,7 +69,7 @@ class SharpnessJudge:
         begun = time.perf_counter()
         question = ask.question
         if not task_named(question.task).restored:
-            text, reading = "I cannot judge this: sharpness looks at restored pictures only.", ("Failed", "refusal")
+            text, reading = "I cannot judge this: sharpness looks at restored images only.", ("Failed", "refusal")
         else:
             try:
                 text = await asyncio.to_thread(self._reply, question, ask.order == "BA")

@@ -9,7 +9,7 @@ from typing import Any
 
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.sync import run_sync
-from visualjudge.judges.pipe import ClientPipe, Judgement, encode_pictures
+from visualjudge.judges.pipe import ClientPipe, Judgement, encode_images
 from visualjudge.judges.schemas import VIEScoreInput, VIEScoreListOutput
 from visualjudge.records import FAILED
 from visualjudge.replies.jsons import object_with
@@ -29,7 +29,7 @@ class VIEscorePipe(ClientPipe):
             As a plain call.
         """
         fields = self.validate(input_dict)
-        source, edits = await asyncio.to_thread(encode_pictures, fields)
+        source, edits = await asyncio.to_thread(encode_images, fields)
         asked = [self._score(self.request(fields["instruction"], source, [edit])) for edit in edits]
         outcomes = await _all_or_first_error(asked)
         scores = [score for score, _ in outcomes]
@@ -47,7 +47,7 @@ class VIEscorePipe(ClientPipe):
         Parameters
         ----------
         messages
-            The filled prompt with its pictures, as :meth:`request` makes it.
+            The filled prompt with its images, as :meth:`request` makes it.
         """
         score, replies = run_sync(self._score(messages))
         return score, replies[-1].text

@@ -167,10 +167,10 @@ def _add(
         (interest, sample.final_score if sample.truth is None else _scored(writer.task, sample, interest, options))
         for interest in _interests(writer.task, sample, classes)
     ]
-    if sample.picture is not None:
+    if sample.image is not None:
         writer.add_image(
             sample.image_id,
-            sample.picture,
+            sample.image,
             mask=sample.mask,
             control=sample.control,
             mask_white=sample.mask_white,

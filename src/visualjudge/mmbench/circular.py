@@ -16,7 +16,7 @@ def write_rotations(table: Table, out: str | Path, *, progress: Callable[[], Non
     """Write every rotation of every question as a TSV; the number of rows written.
 
     Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the answer with it; its
-    index is the question's plus k·10^6, and its image cell names the row that holds the picture. Rotation 0 is the row
+    index is the question's plus k·10^6, and its image cell names the row that holds the image. Rotation 0 is the row
     as it is. All other cells are kept. Memory does not grow with the table.
 
     Raises
@@ -47,7 +47,7 @@ def rotations(table: Table, row: Row) -> Iterator[dict[str, str]]:
     cells = table.cells(row)
     yield cells
     letters, texts = list(row.options), list(row.options.values())
-    shared = {"image": str(table.picture_row(row).index)} if cells.get("image") else {}
+    shared = {"image": str(table.image_row(row).index)} if cells.get("image") else {}
     for k in range(1, len(letters)):
         moved = dict(zip(letters, texts[k:] + texts[:k], strict=True))
         answer = {"answer": letters[letters.index(row.answer) - k]} if row.answer else {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from visualjudge.errors import DataError
 from visualjudge.mmbench.extract import extract
-from visualjudge.mmbench.records import ROTATION, Reading, Row, Rules, ScoredRow
+from visualjudge.mmbench.records import ROTATION, ChoiceReading, Row, Rules, ScoredRow
 from visualjudge.mmbench.table import Table
 
 Matched = Mapping[int, str | None]
@@ -40,8 +40,8 @@ class Difference:
 
     row: Row
     prediction: str
-    strict: Reading
-    vlmevalkit: Reading
+    strict: ChoiceReading
+    vlmevalkit: ChoiceReading
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _score(
         return ScoredRow(row, None, None, "no reply", False)
     reading = extract(prediction, row.options, rules)
     if reading.letter is None and matched.get(row.index) in row.options:
-        reading = Reading(matched[row.index], MATCHED)
+        reading = ChoiceReading(matched[row.index], MATCHED)
     return ScoredRow(row, prediction, reading.letter, reading.why, bool(row.answer) and reading.letter == row.answer)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from visualjudge.mmbench.records import Reading, Rules
+from visualjudge.mmbench.records import ChoiceReading, Rules
 from visualjudge.mmbench.strict import read_strict
 from visualjudge.mmbench.vlmevalkit import read_vlmevalkit
 
-Reader = Callable[[str, Mapping[str, str]], Reading]
+Reader = Callable[[str, Mapping[str, str]], ChoiceReading]
 READERS: Mapping[Rules, Reader] = {"strict": read_strict, "vlmevalkit": read_vlmevalkit}
 
 
-def extract(reply: str, options: Mapping[str, str], rules: Rules = "strict") -> Reading:
+def extract(reply: str, options: Mapping[str, str], rules: Rules = "strict") -> ChoiceReading:
     """The letter of the option that ``reply`` names, or None, and why.
 
     ``options`` maps letters to texts. ``strict`` reads what is beyond doubt; ``vlmevalkit`` reads what VLMEvalKit's

@@ -20,7 +20,7 @@ from visualjudge import __version__, atomic
 from visualjudge.clients.base import Client, ImagePart, Reply, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.errors import ClientError, DataError, UsageError
-from visualjudge.mmbench.pictures import image_part
+from visualjudge.mmbench.images import image_part
 from visualjudge.mmbench.prompt import prompt_text
 from visualjudge.mmbench.records import Row
 from visualjudge.mmbench.results import replies
@@ -31,7 +31,7 @@ from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 
-PICTURES_KEPT = 32
+IMAGES_KEPT = 32
 STATUS = {"stop": "ok", "length": "truncated", "refusal": "refusal", "other": "ok"}
 
 
@@ -70,11 +70,11 @@ class Asker:
 
     def __init__(self, table: Table, client: Client, template: PromptTemplate) -> None:
         self.table, self.client, self.template = table, client, template
-        self._pictures: OrderedDict[int, ImagePart] = OrderedDict()
+        self._images: OrderedDict[int, ImagePart] = OrderedDict()
 
     def request(self, row: Row) -> Request:
-        """One user message: the picture, then the text."""
-        return Request((self._picture(row), TextPart(prompt_text(row, self.template))))
+        """One user message: the image, then the text."""
+        return Request((self._image(row), TextPart(prompt_text(row, self.template))))
 
     async def ask(self, row: Row) -> Outcome:
         """Ask about one row; a call that fails is a record that says why."""
@@ -87,14 +87,14 @@ class Asker:
             return Outcome({**failed, "error": str(error)[:500]}, "api_error", cause)
         return _outcome(row, reply, time.monotonic() - started)
 
-    def _picture(self, row: Row) -> ImagePart:
-        """The row's picture; rotations of one question share theirs, so the last few are kept."""
-        owner = self.table.picture_row(row)
-        if owner.index not in self._pictures:
-            self._pictures[owner.index] = image_part(self.table, owner)
-            if len(self._pictures) > PICTURES_KEPT:
-                self._pictures.popitem(last=False)
-        return self._pictures[owner.index]
+    def _image(self, row: Row) -> ImagePart:
+        """The row's image; rotations of one question share theirs, so the last few are kept."""
+        owner = self.table.image_row(row)
+        if owner.index not in self._images:
+            self._images[owner.index] = image_part(self.table, owner)
+            if len(self._images) > IMAGES_KEPT:
+                self._images.popitem(last=False)
+        return self._images[owner.index]
 
 
 def _outcome(row: Row, reply: Reply, seconds: float) -> Outcome:

@@ -1,4 +1,4 @@
-"""The report as one HTML file: tables, comparisons, and the wrong answers with their pictures. Needs no network."""
+"""The report as one HTML file: tables, comparisons, and the wrong answers with their images. Needs no network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from PIL import Image
 from visualjudge.atomic import write_text
 from visualjudge.errors import DataError
 from visualjudge.mmbench.evaluate import Difference, Group
-from visualjudge.mmbench.pictures import image_part
+from visualjudge.mmbench.images import image_part
 from visualjudge.mmbench.records import ScoredRow
 from visualjudge.mmbench.summary import Model, column_names, lines, percent
 from visualjudge.mmbench.table import Table
@@ -23,17 +23,17 @@ from visualjudge.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 MEASURES = {"accuracy": "vanilla", "circular_accuracy": "circular"}
-PICTURE_SIDE = 480
+IMAGE_SIDE = 480
 HEAD_SHOWN, TAIL_SHOWN = 1200, 800
 
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """A row answered wrongly with its picture as a data URL, or the reason for its absence."""
+    """A row answered wrongly with its image as a data URL, or the reason for its absence."""
 
     scored: ScoredRow
-    picture: str | None
-    no_picture: str = ""
+    image: str | None
+    no_image: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ def _thumbnail(table: Table, line: ScoredRow) -> str:
     if "image" not in table.columns:
         raise DataError("the table has no column image")
     part = image_part(table, line.row)
-    with opened(io.BytesIO(part.data), "image") as picture:
-        small = Image.fromarray(rgb_of(picture))
-    small.thumbnail((PICTURE_SIDE, PICTURE_SIDE))
+    with opened(io.BytesIO(part.data), "image") as image:
+        small = Image.fromarray(rgb_of(image))
+    small.thumbnail((IMAGE_SIDE, IMAGE_SIDE))
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=85)
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

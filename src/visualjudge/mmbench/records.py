@@ -18,7 +18,7 @@ class Row:
     """One question of a table. Cells are text as the file has it; a blank cell is ``""``.
 
     ``options`` maps the letter of each option that is not blank to its text, in letter order. ``image_index`` is the
-    index whose picture the row shares, None where the row holds its own; ``offset`` is the record's place in the file
+    index whose image the row shares, None where the row holds its own; ``offset`` is the record's place in the file
     in bytes, ``line`` its first line, counted from 1.
     """
 
@@ -46,7 +46,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ChoiceReading:
     """What the rules read in one reply: the letter of an option, or None, and why."""
 
     letter: str | None

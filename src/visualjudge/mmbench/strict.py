@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from visualjudge.mmbench.option_texts import Mention, bare, mentions
-from visualjudge.mmbench.records import Reading
+from visualjudge.mmbench.records import ChoiceReading
 from visualjudge.replies.markup import without_thoughts
 
 _OPEN, _CLOSE = r"[(\[{（【「\"'“‘*_`$]", r"[)\]}）】」\"'”’*_`$]"
@@ -97,11 +97,11 @@ LONGEST_SENTENCE = 400
 """How far back a sentence is looked for, so that time grows with a reply's length and not with its square."""
 
 
-def read_strict(reply: str, options: Mapping[str, str]) -> Reading:
+def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     """The option that ``reply`` names as its answer, by the steps above, or None and the reason."""
     text = _spoken(reply)
     if not text:
-        return Reading(None, "empty")
+        return ChoiceReading(None, "empty")
     whole = _whole(text, options)
     if whole is not None:
         return whole
@@ -110,7 +110,7 @@ def read_strict(reply: str, options: Mapping[str, str]) -> Reading:
         reading = step(view)
         if reading is not None:
             return reading
-    return Reading(None, "no option letter, no option text")
+    return ChoiceReading(None, "no option letter, no option text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,41 +153,45 @@ def _spoken(reply: str) -> str:
     return narrow.translate(_FULL_WIDTH).strip()
 
 
-def _whole(text: str, options: Mapping[str, str]) -> Reading | None:
+def _whole(text: str, options: Mapping[str, str]) -> ChoiceReading | None:
     alone = _WHOLE.fullmatch(text) if len(text) <= LONGEST_LETTER else None
     if alone:
         letter = alone[1] if alone[1] in options else alone[1].upper()
         if letter in options:
-            return Reading(letter, "a letter alone")
+            return ChoiceReading(letter, "a letter alone")
     for form in (str.strip, bare):
         same = [letter for letter, option in options.items() if form(text) and form(option) == form(text)]
         if len(same) == 1:
-            return Reading(same[0], "an option's text alone")
+            return ChoiceReading(same[0], "an option's text alone")
         if same:
-            return Reading(None, "two options have this text")
+            return ChoiceReading(None, "two options have this text")
     if alone and alone[1].isupper():
-        return Reading(None, "a letter that is not an option")
+        return ChoiceReading(None, "a letter that is not an option")
     return None
 
 
-def _one(letters: Iterable[str], options: Mapping[str, str], why: str) -> Reading | None:
+def _one(letters: Iterable[str], options: Mapping[str, str], why: str) -> ChoiceReading | None:
     """The one letter among ``letters``; None if there are no letters, to go on."""
     distinct = sorted(set(letters))
     if not distinct:
         return None
     if len(distinct) > 1:
-        return Reading(None, f"two letters ({', '.join(distinct)})")
-    return Reading(distinct[0], why) if distinct[0] in options else Reading(None, "a letter that is not an option")
+        return ChoiceReading(None, f"two letters ({', '.join(distinct)})")
+    return (
+        ChoiceReading(distinct[0], why)
+        if distinct[0] in options
+        else ChoiceReading(None, "a letter that is not an option")
+    )
 
 
-def _final(view: _View) -> Reading | None:
+def _final(view: _View) -> ChoiceReading | None:
     boxed = [(m.end(), (m[1] or m[2]).upper()) for m in _BOXED.finditer(view.text)]
     named = [(m.end(), m[1] or m[2]) for m in _FINAL.finditer(view.text) if not _FURTHER.match(view.text, m.end())]
     marks = boxed or named
     return _one([max(marks)[1]], view.options, "marked as final") if marks else None
 
 
-def _declared(view: _View) -> Reading | None:
+def _declared(view: _View) -> ChoiceReading | None:
     letters: list[str] = []
     for cue in _CUE:
         for match in cue.finditer(view.text):
@@ -217,7 +221,7 @@ def _further(text: str, at: int) -> Iterable[str]:
             yield match[1]
 
 
-def _leading(view: _View) -> Reading | None:
+def _leading(view: _View) -> ChoiceReading | None:
     match = _LEAD.match(view.text)
     if match is None:
         return None
@@ -227,15 +231,15 @@ def _leading(view: _View) -> Reading | None:
     first = view.text.split("\n", 1)[0]
     rivals = {m[1] for m in _LABEL.finditer(view.text)}
     rivals |= {c for at, c in _standing(view) if at < len(first) and not _REJECTED.match(view.text, at + 1)}
-    return Reading(letter, "leading letter") if rivals <= {letter} else None
+    return ChoiceReading(letter, "leading letter") if rivals <= {letter} else None
 
 
-def _prose(view: _View) -> Reading | None:
+def _prose(view: _View) -> ChoiceReading | None:
     standing = [(at, letter) for at, letter in _standing(view) if letter in view.options]
     if not standing or view.refusal():
         return None
     if all(view.negated(at) for at, _ in standing):
-        return Reading(None, "only negated letters")
+        return ChoiceReading(None, "only negated letters")
     return _one((letter for _, letter in standing), view.options, "the one letter in prose")
 
 
@@ -253,12 +257,12 @@ def _is_article(text: str, at: int) -> bool:
     return text[at] == "I" and bool(_PRONOUN.match(text, at + 1))
 
 
-def _option_text(view: _View) -> Reading | None:
+def _option_text(view: _View) -> ChoiceReading | None:
     if view.refusal():
-        return Reading(None, "refusal")
+        return ChoiceReading(None, "refusal")
     letters = {m.letter for m in view.found}
     if len(letters) > 1:
-        return Reading(None, f"two option texts ({', '.join(sorted(letters))})")
+        return ChoiceReading(None, f"two option texts ({', '.join(sorted(letters))})")
     if letters and all(view.negated(m.start) for m in view.found):
-        return Reading(None, "only a negated option text")
-    return Reading(letters.pop(), "the one option text in it") if letters else None
+        return ChoiceReading(None, "only a negated option text")
+    return ChoiceReading(letters.pop(), "the one option text in it") if letters else None

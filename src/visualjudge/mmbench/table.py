@@ -1,7 +1,7 @@
 """Tables of multiple-choice questions (MMBench's TSV), read as a stream.
 
-A table of a gigabyte is mostly base64 pictures. They stay in the file: a row remembers the byte at which its record
-begins, and the picture is read from there when it is asked for. Cells are text: an option "None", "N/A" or "nan" is
+A table of a gigabyte is mostly base64 images. They stay in the file: a row remembers the byte at which its record
+begins, and the image is read from there when it is asked for. Cells are text: an option "None", "N/A" or "nan" is
 an option; only an empty cell is missing.
 """
 
@@ -37,7 +37,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a TSV, without their pictures; ``problems`` says which records were left out and why."""
+    """The rows of a TSV, without their images; ``problems`` says which records were left out and why."""
 
     path: Path
     columns: tuple[str, ...]
@@ -56,8 +56,8 @@ class Table:
             record = next(_records(file, self.path, row.offset, row.line))
         return dict(zip(self.columns, record.cells, strict=True))
 
-    def picture_row(self, row: Row) -> Row:
-        """The row that holds the picture of ``row``: itself, or the one that its image cell points at.
+    def image_row(self, row: Row) -> Row:
+        """The row that holds the image of ``row``: itself, or the one that its image cell points at.
 
         Raises
         ------
@@ -77,8 +77,8 @@ class Table:
         return owner
 
     def image_cell(self, row: Row) -> str:
-        """The base64 text of the row's picture, wherever it is held."""
-        owner = self.picture_row(row)
+        """The base64 text of the row's image, wherever it is held."""
+        owner = self.image_row(row)
         return self.cells(owner)["image"]
 
     def invalid(self, row: Row, column: str, reason: str) -> InvalidRecord:
@@ -87,7 +87,7 @@ class Table:
 
 
 def read_table(path: str | Path, *, progress: Callable[[int], None] | None = None) -> Table:
-    """Read a TSV once, from its first byte to its last, keeping everything but the pictures.
+    """Read a TSV once, from its first byte to its last, keeping everything but the images.
 
     ``progress`` is told the bytes of each record. The options' letters are the columns that are one capital letter.
     A record that cannot be used (cells too few or too many, no index, an index seen before, an answer that is no

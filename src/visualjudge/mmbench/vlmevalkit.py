@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from visualjudge.mmbench.records import Reading
+from visualjudge.mmbench.records import ChoiceReading
 
 REFUSALS = (
     "Sorry, I can't help with images of people yet.",
@@ -26,7 +26,7 @@ _PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _DECLARED = re.compile(r"(?i)answer\s+is\s+\**([ABCD])\**")
 
 
-def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> Reading:
+def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     """The letter that VLMEvalKit's heuristics find in ``reply``; None for its Z and for nothing found."""
     if FAILED_CALL not in reply:
         reading = _by_letter(reply, options)
@@ -35,26 +35,26 @@ def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> Reading:
     return _by_text(reply, options)
 
 
-def _by_letter(reply: str, options: Mapping[str, str]) -> Reading | None:
+def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
     if any(refusal in reply for refusal in REFUSALS):
-        return Reading(None, "refusal (Z)")
+        return ChoiceReading(None, "refusal (Z)")
     tokens = reply.translate(_PUNCTUATION).split()
     there = [letter for letter in options if letter in tokens]
     if len(there) == 1 and tokens.index(there[0]) >= len(tokens) - LAST_TOKENS:
-        return Reading(there[0], f"one option letter, among the last {LAST_TOKENS} tokens")
+        return ChoiceReading(there[0], f"one option letter, among the last {LAST_TOKENS} tokens")
     if not there and "Z" in tokens:
-        return Reading(None, "Z")
+        return ChoiceReading(None, "Z")
     declared = _DECLARED.search(reply)
     if declared and declared[1].upper() in options:
-        return Reading(declared[1].upper(), '"answer is"')
+        return ChoiceReading(declared[1].upper(), '"answer is"')
     return None
 
 
-def _by_text(reply: str, options: Mapping[str, str]) -> Reading:
+def _by_text(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     lowered = reply.lower()
     if len(lowered) > 2 * sum(len(text) for text in options.values()):
-        return Reading(None, "longer than twice all options")
+        return ChoiceReading(None, "longer than twice all options")
     there = [letter for letter, text in options.items() if text.lower() in lowered]
     if len(there) == 1:
-        return Reading(there[0], "the only option text contained in it")
-    return Reading(None, "several option texts" if there else "no option letter, no option text")
+        return ChoiceReading(there[0], "the only option text contained in it")
+    return ChoiceReading(None, "several option texts" if there else "no option letter, no option text")

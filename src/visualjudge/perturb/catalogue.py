@@ -8,18 +8,18 @@ from typing import Any
 
 from visualjudge.errors import UsageError
 from visualjudge.perturb import dense, detections, keypoints, masks
-from visualjudge.perturb.levels import Perturbation, Scene, severities
+from visualjudge.perturb.levels import ErrorScene, Perturbation, severities
 from visualjudge.predictions import Prediction
 from visualjudge.registry import Registry
 from visualjudge.seeding import Key, rng_for
 from visualjudge.skeleton import MIRRORED
 from visualjudge.tasks import task_named
 
-Applies = Callable[[Any, Scene], bool]
+Applies = Callable[[Any, ErrorScene], bool]
 Clean = Callable[[Any], Prediction]
 
 
-def always(_truth: Any, _scene: Scene) -> bool:
+def always(_truth: Any, _scene: ErrorScene) -> bool:
     """Applies to every truth."""
     return True
 
@@ -46,28 +46,28 @@ class ErrorType:
     clean: Clean = unchanged
 
 
-def _something(truth: Any, _scene: Scene) -> bool:
+def _something(truth: Any, _scene: ErrorScene) -> bool:
     return len(truth.items) > 0
 
 
-def _two_labels(truth: Any, scene: Scene) -> bool:
+def _two_labels(truth: Any, scene: ErrorScene) -> bool:
     return len(truth.items) > 0 and len(set(scene.labels)) > 1
 
 
-def _another_object(truth: Any, scene: Scene) -> bool:
+def _another_object(truth: Any, scene: ErrorScene) -> bool:
     region = truth.items[0].mask.dense()
     return any(mask.area and not (mask.dense() & region).any() for mask in scene.others)
 
 
-def _a_mirrored_pair(truth: Any, _scene: Scene) -> bool:
+def _a_mirrored_pair(truth: Any, _scene: ErrorScene) -> bool:
     return any(person.present[a] and person.present[b] for person in truth.items for a, b in MIRRORED)
 
 
-def _two_people(truth: Any, _scene: Scene) -> bool:
+def _two_people(truth: Any, _scene: ErrorScene) -> bool:
     return sum(bool(person.present.any()) for person in truth.items) > 1
 
 
-def _degraded(_truth: Any, scene: Scene) -> bool:
+def _degraded(_truth: Any, scene: ErrorScene) -> bool:
     return scene.degraded is not None
 
 
@@ -114,7 +114,7 @@ def error_types(task: str) -> tuple[str, ...]:
     return tuple(name for of, name in ERROR_TYPES if of == kind)
 
 
-def applies(task: str, error_type: str, truth: Prediction, scene: Scene) -> bool:
+def applies(task: str, error_type: str, truth: Prediction, scene: ErrorScene) -> bool:
     """Whether the error can be made: two people for a swap, two labels for a wrong one, and so on."""
     return _row(task, error_type).applies(truth, scene)
 
@@ -125,7 +125,7 @@ def clean(task: str, error_type: str, truth: Prediction) -> Prediction:
 
 
 def perturbed(
-    task: str, error_type: str, truth: Prediction, scene: Scene, *, seed: int, key: Key
+    task: str, error_type: str, truth: Prediction, scene: ErrorScene, *, seed: int, key: Key
 ) -> Iterator[tuple[float, Prediction]]:
     """Predictions of one error type at ``scene.levels`` rising severities, mildest first.
 

@@ -1,4 +1,4 @@
-"""Errors of depth maps and of restored pictures."""
+"""Errors of depth maps and of restored images."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import cv2
 import numpy as np
 
 from visualjudge.perturb.fields import lowest_share, smooth_field
-from visualjudge.perturb.levels import Scene
+from visualjudge.perturb.levels import ErrorScene
 from visualjudge.predictions import DepthMap, WholeImage
 from visualjudge.records import FloatArray, Pixels
 
 # ---------------------------------------------------------------- depth
 
 
-def scale(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Generator) -> DepthMap:
+def scale(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
     """Regions come too near or too far, by up to a factor of about 5 at severity 1."""
     field = smooth_field(_size(truth), rng, grain=0.25)
     return _times(truth, np.exp(1.6 * severity * field))
 
 
-def noise(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Generator) -> DepthMap:
+def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
     """Fine-grained multiplicative noise."""
     height, width = _size(truth)
     coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
@@ -29,7 +29,7 @@ def noise(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Genera
     return _times(truth, np.exp(0.6 * severity * grain))
 
 
-def blur(truth: DepthMap, severity: float, _scene: Scene, _rng: np.random.Generator) -> DepthMap:
+def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> DepthMap:
     """Edges are washed out; invalid pixels stay invalid and do not bleed into their neighbours."""
     sigma = 0.12 * max(truth.values.shape) * severity
     valid = truth.valid.astype(np.float64)
@@ -39,7 +39,7 @@ def blur(truth: DepthMap, severity: float, _scene: Scene, _rng: np.random.Genera
     return replace(truth, values=np.where(truth.valid, smooth, truth.values))
 
 
-def ordinal(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Generator) -> DepthMap:
+def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
     """In growing regions near and far are exchanged: values are mirrored at the median, on a logarithmic scale.
 
     As many near pixels as far ones are struck, so that an alignment by medians does not turn the error round.
@@ -57,7 +57,7 @@ def ordinal(truth: DepthMap, severity: float, _scene: Scene, rng: np.random.Gene
 # ---------------------------------------------------------------- restoration
 
 
-def residual(truth: WholeImage, severity: float, scene: Scene, _rng: np.random.Generator) -> WholeImage:
+def residual(truth: WholeImage, severity: float, scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
     """Part of the degradation is left in."""
     if scene.degraded is None:
         raise ValueError("residual needs the degraded input")
@@ -66,24 +66,24 @@ def residual(truth: WholeImage, severity: float, scene: Scene, _rng: np.random.G
     return WholeImage(_eight_bit(truth.pixels * (1 - severity) + left * float(severity)))
 
 
-def oversmoothing(truth: WholeImage, severity: float, _scene: Scene, _rng: np.random.Generator) -> WholeImage:
+def oversmoothing(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
     """Texture is wiped away with the degradation; edges are kept at first."""
     sigma = 0.006 * max(truth.pixels.shape) * severity + 0.3
     return WholeImage(np.asarray(cv2.GaussianBlur(truth.pixels, (0, 0), sigma), dtype=np.uint8))
 
 
-def pixel_noise(truth: WholeImage, severity: float, _scene: Scene, rng: np.random.Generator) -> WholeImage:
+def pixel_noise(truth: WholeImage, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
     """Gaussian noise with a standard deviation of up to 40 of 255."""
     return WholeImage(_eight_bit(truth.pixels + 40 * severity * rng.standard_normal(truth.pixels.shape)))
 
 
-def colour_shift(truth: WholeImage, severity: float, _scene: Scene, rng: np.random.Generator) -> WholeImage:
+def colour_shift(truth: WholeImage, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
     """One channel is raised, another lowered, the contrast reduced."""
     direction = rng.permutation([1.0, 0.3, -1.0])
     return WholeImage(_eight_bit(truth.pixels * (1 - 0.35 * severity) + 38 * severity * (direction + 0.5)))
 
 
-def blocking(truth: WholeImage, severity: float, _scene: Scene, _rng: np.random.Generator) -> WholeImage:
+def blocking(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
     """Blocks of too strong a JPEG compression, down to quality 8."""
     quality = round(40 - 32 * severity)
     _, data = cv2.imencode(".jpg", truth.pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from visualjudge.perturb.fields import box_iou, elsewhere, reach
-from visualjudge.perturb.levels import Scene, counted
+from visualjudge.perturb.levels import ErrorScene, counted
 from visualjudge.predictions import Detection, Detections
 from visualjudge.records import Xyxy
 
@@ -16,7 +16,7 @@ LOWEST_IOU = 0.45
 """IoU of a box at severity 1: just under the lowest threshold that counts as found."""
 
 
-def classification(truth: Detections, severity: float, scene: Scene, rng: np.random.Generator) -> Detections:
+def classification(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """A share of the boxes bear another label of the data set."""
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
@@ -26,7 +26,7 @@ def classification(truth: Detections, severity: float, scene: Scene, rng: np.ran
     )
 
 
-def localization(truth: Detections, severity: float, scene: Scene, rng: np.random.Generator) -> Detections:
+def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """Every box is moved and resized until its IoU with the truth is 1 − 0.55 × severity, staying on the image."""
     target = 1 - (1 - LOWEST_IOU) * severity
     moved = []
@@ -37,7 +37,7 @@ def localization(truth: Detections, severity: float, scene: Scene, rng: np.rando
     return Detections(tuple(moved))
 
 
-def duplicate(truth: Detections, severity: float, scene: Scene, rng: np.random.Generator) -> Detections:
+def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """Boxes are there more than once, the copies slightly moved."""
     extra: list[Detection] = []
     for _ in range(scene.levels):
@@ -48,7 +48,7 @@ def duplicate(truth: Detections, severity: float, scene: Scene, rng: np.random.G
     return Detections(truth.items + tuple(extra[: counted(severity, scene.levels)]))
 
 
-def background(truth: Detections, severity: float, scene: Scene, rng: np.random.Generator) -> Detections:
+def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """Boxes stand where there is nothing."""
     taken = [item.xyxy for item in truth.items]
     extra: list[Detection] = []
@@ -60,14 +60,14 @@ def background(truth: Detections, severity: float, scene: Scene, rng: np.random.
     return Detections(truth.items + tuple(extra[: counted(severity, scene.levels)]))
 
 
-def missed(truth: Detections, severity: float, _scene: Scene, rng: np.random.Generator) -> Detections:
+def missed(truth: Detections, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """A share of the boxes is not there."""
     order = rng.permutation(len(truth.items))
     gone = set(order[: counted(severity, len(order))].tolist())
     return Detections(tuple(item for k, item in enumerate(truth.items) if k not in gone))
 
 
-def _astray(box: Xyxy, scene: Scene, rng: np.random.Generator) -> Xyxy:
+def _astray(box: Xyxy, scene: ErrorScene, rng: np.random.Generator) -> Xyxy:
     """A box on the image far from ``box``: shifted by up to its own size, resized by a half to one and a half."""
     height, width = scene.size
     w, h = box[2] - box[0], box[3] - box[1]

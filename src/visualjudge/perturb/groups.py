@@ -7,7 +7,7 @@ from typing import Any
 
 from visualjudge.metrics import score
 from visualjudge.perturb.catalogue import applies, clean, perturbed
-from visualjudge.perturb.levels import Scene
+from visualjudge.perturb.levels import ErrorScene
 from visualjudge.predictions import Prediction
 from visualjudge.seeding import Key
 
@@ -26,7 +26,7 @@ def graded(
     task: str,
     error_type: str,
     truth: Prediction,
-    scene: Scene,
+    scene: ErrorScene,
     *,
     seed: int,
     key: Key,

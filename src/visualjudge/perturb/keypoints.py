@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from visualjudge.perturb.levels import Scene, counted
+from visualjudge.perturb.levels import ErrorScene, counted
 from visualjudge.predictions import People, Person
 from visualjudge.records import FloatArray
 from visualjudge.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
@@ -15,7 +15,7 @@ LOWEST_OKS = 0.4
 BOX_TO_AREA = 0.53
 
 
-def jitter(truth: People, severity: float, scene: Scene, rng: np.random.Generator) -> People:
+def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator) -> People:
     """Every keypoint is displaced, each in its own direction, until its similarity is 1 − 0.6 × severity."""
     target = 1 - (1 - LOWEST_OKS) * severity
     people = []
@@ -29,7 +29,7 @@ def jitter(truth: People, severity: float, scene: Scene, rng: np.random.Generato
     return People(tuple(people))
 
 
-def inversion(truth: People, severity: float, _scene: Scene, rng: np.random.Generator) -> People:
+def inversion(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
     """Left is taken for right, in a share of the pairs where both are there."""
     pairs = [(k, a, b) for k, p in enumerate(truth.items) for a, b in MIRRORED if p.present[a] and p.present[b]]
     order = rng.permutation(len(pairs))
@@ -40,7 +40,7 @@ def inversion(truth: People, severity: float, _scene: Scene, rng: np.random.Gene
     return _people(truth, points)
 
 
-def swap(truth: People, severity: float, _scene: Scene, rng: np.random.Generator) -> People:
+def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
     """A share of the keypoints is given to another person: the nearest one's of the same name.
 
     Half of them at severity 1: where all are exchanged, the two people are right again, in another order.
@@ -60,7 +60,7 @@ def swap(truth: People, severity: float, _scene: Scene, rng: np.random.Generator
     return _people(truth, points)
 
 
-def missed(truth: People, severity: float, _scene: Scene, rng: np.random.Generator) -> People:
+def missed(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
     """A share of the keypoints is not there."""
     present = [(k, name) for k, person in enumerate(truth.items) for name in np.flatnonzero(person.present).tolist()]
     order = rng.permutation(len(present))
@@ -81,7 +81,7 @@ def _scale(person: Person) -> float:
     return float((BOX_TO_AREA * spread[0] * spread[1]) ** 0.5)
 
 
-def _on_image(points: FloatArray, person: Person, scene: Scene) -> FloatArray:
+def _on_image(points: FloatArray, person: Person, scene: ErrorScene) -> FloatArray:
     height, width = scene.size
     points[:, 0] = points[:, 0].clip(0.5, width - 0.5)
     points[:, 1] = points[:, 1].clip(0.5, height - 0.5)

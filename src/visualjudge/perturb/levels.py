@@ -13,7 +13,7 @@ from visualjudge.records import Pixels, Size
 
 
 @dataclass(frozen=True)
-class Scene:
+class ErrorScene:
     """What an error may draw on beside the truth itself.
 
     ``labels`` are those of the data set, ``size`` is (height, width), ``levels`` the number of severities wanted, and
@@ -33,7 +33,7 @@ class Scene:
         return rest[int(rng.integers(len(rest)))] if rest else label
 
 
-Perturbation = Callable[[Any, float, Scene, np.random.Generator], Any]
+Perturbation = Callable[[Any, float, ErrorScene, np.random.Generator], Any]
 
 
 def severities(levels: int) -> tuple[float, ...]:

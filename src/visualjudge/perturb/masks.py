@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from visualjudge.perturb.fields import elsewhere, lowest_share, reach, smooth_field, sweep
-from visualjudge.perturb.levels import Scene, counted
+from visualjudge.perturb.levels import ErrorScene, counted
 from visualjudge.predictions import Instance, Masks
 from visualjudge.raster.masks import mask_from_array
 from visualjudge.records import BoolArray, Mask
@@ -22,7 +22,7 @@ MOST_EATEN = 0.75
 # ---------------------------------------------------------------- instances
 
 
-def classification(truth: Masks, severity: float, scene: Scene, rng: np.random.Generator) -> Masks:
+def classification(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """A share of the instances bear another label of the data set."""
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
@@ -30,12 +30,12 @@ def classification(truth: Masks, severity: float, scene: Scene, rng: np.random.G
     return _with(truth, [replace(item, label=wrong[k]) if k in struck else item for k, item in enumerate(truth.items)])
 
 
-def localization(truth: Masks, severity: float, _scene: Scene, rng: np.random.Generator) -> Masks:
+def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Every mask is shifted as a whole until its IoU with the truth is 1 − 0.55 × severity."""
     return _with(truth, [replace(item, mask=_displaced(item.mask, severity, rng)) for item in truth.items])
 
 
-def duplicate(truth: Masks, severity: float, scene: Scene, rng: np.random.Generator) -> Masks:
+def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Masks are there more than once, the copies slightly shifted."""
     extra = []
     for _ in range(scene.levels):
@@ -44,7 +44,7 @@ def duplicate(truth: Masks, severity: float, scene: Scene, rng: np.random.Genera
     return _with(truth, [*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def background(truth: Masks, severity: float, scene: Scene, rng: np.random.Generator) -> Masks:
+def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Masks of an object's outline stand in for missing masks."""
     taken = [_box(item.mask) for item in truth.items]
     extra = []
@@ -56,14 +56,14 @@ def background(truth: Masks, severity: float, scene: Scene, rng: np.random.Gener
     return _with(truth, [*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def missed(truth: Masks, severity: float, _scene: Scene, rng: np.random.Generator) -> Masks:
+def missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """A share of the instances is not there."""
     order = rng.permutation(len(truth.items))
     gone = set(order[: counted(severity, len(order))].tolist())
     return _with(truth, [item for k, item in enumerate(truth.items) if k not in gone])
 
 
-def boundary(truth: Masks, severity: float, _scene: Scene, rng: np.random.Generator) -> Masks:
+def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Every outline bulges in and out until the mask's IoU with the truth is 1 − 0.55 × severity."""
     return _with(truth, [replace(item, mask=_wobbled(item.mask, severity, rng)) for item in truth.items])
 
@@ -76,7 +76,7 @@ def semantic_clean(truth: Masks) -> Masks:
     return _merged(truth, list(truth.items))
 
 
-def semantic_classification(truth: Masks, severity: float, scene: Scene, rng: np.random.Generator) -> Masks:
+def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """A growing part of every segment bears another label of the data set."""
     out = list(truth.items)
     for k, item in enumerate(truth.items):
@@ -87,7 +87,7 @@ def semantic_classification(truth: Masks, severity: float, scene: Scene, rng: np
     return _merged(truth, out)
 
 
-def semantic_boundary(truth: Masks, severity: float, _scene: Scene, rng: np.random.Generator) -> Masks:
+def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """All boundaries are bent together by a smooth displacement of up to 12 % of the longer side."""
     height, width = truth.size
     reach_px = np.float32(0.12 * max(truth.size) * severity)
@@ -100,7 +100,7 @@ def semantic_boundary(truth: Masks, severity: float, _scene: Scene, rng: np.rand
     return _merged(truth, items)
 
 
-def semantic_missed(truth: Masks, severity: float, _scene: Scene, rng: np.random.Generator) -> Masks:
+def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """A growing part of every segment is left without a label."""
     out = []
     for item in truth.items:
@@ -109,7 +109,7 @@ def semantic_missed(truth: Masks, severity: float, _scene: Scene, rng: np.random
     return _merged(truth, out)
 
 
-def semantic_background(truth: Masks, severity: float, scene: Scene, rng: np.random.Generator) -> Masks:
+def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """A region of a class that is not there grows over the others, to half the image."""
     present = {item.label for item in truth.items}
     absent = sorted(set(scene.labels) - present) or sorted(present)
@@ -122,7 +122,7 @@ def semantic_background(truth: Masks, severity: float, scene: Scene, rng: np.ran
 # ---------------------------------------------------------------- referring: one region
 
 
-def wrong_instance(truth: Masks, severity: float, scene: Scene, rng: np.random.Generator) -> Masks:
+def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """The region goes over to another object of the image: part of both on the way, the other alone at 1."""
     (item,) = truth.items
     others = [mask for mask in scene.others if mask.area and not (mask.dense() & item.mask.dense()).any()]
@@ -134,7 +134,7 @@ def wrong_instance(truth: Masks, severity: float, scene: Scene, rng: np.random.G
     return _with(truth, [replace(item, mask=mask_from_array(kept | lowest_share(other, order, severity)))])
 
 
-def eaten(truth: Masks, severity: float, _scene: Scene, rng: np.random.Generator) -> Masks:
+def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """A growing part of the region is missing."""
     (item,) = truth.items
     dense = item.mask.dense()

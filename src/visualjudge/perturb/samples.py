@@ -12,8 +12,8 @@ from visualjudge.data.writer import FolderWriter
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.perturb.catalogue import error_types
 from visualjudge.perturb.groups import Graded, graded, labels_shown
-from visualjudge.perturb.levels import Scene
-from visualjudge.raster.images import picture_size, read_rgb
+from visualjudge.perturb.levels import ErrorScene
+from visualjudge.raster.images import image_size, read_rgb
 from visualjudge.records import Annotation, Mask
 from visualjudge.tasks import TASKS, Task
 
@@ -40,7 +40,7 @@ class Made:
 
 
 def surroundings(samples: Iterable[Sample | Problem]) -> Surroundings:
-    """A first pass over the samples: masks are kept as crops, depth maps and pictures not at all."""
+    """A first pass over the samples: masks are kept as crops, depth maps and images not at all."""
     labels: set[str] = set()
     found = Surroundings()
     for sample in samples:
@@ -107,25 +107,25 @@ def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(wanted or known)
 
 
-def _scene(sample: Sample, task: Task, around: Surroundings, levels: int) -> Scene:
-    if sample.picture is None:
+def _scene(sample: Sample, task: Task, around: Surroundings, levels: int) -> ErrorScene:
+    if sample.image is None:
         raise DataError("image: not found, and errors stay on the image")
-    degraded = read_rgb(sample.picture) if task.restored else None
+    degraded = read_rgb(sample.image) if task.restored else None
     others = tuple(around.regions[sample.image_id]) if task.expression else ()
-    return Scene(picture_size(sample.picture), around.labels, levels, degraded, others)
+    return ErrorScene(image_size(sample.image), around.labels, levels, degraded, others)
 
 
 def _add(
     writer: FolderWriter,
     sample: Sample,
     task: Task,
-    scene: Scene,
+    scene: ErrorScene,
     names: Sequence[str],
     seed: int,
     done: Made,
     options: dict[str, Any],
 ) -> None:
-    if sample.truth is None or sample.picture is None:
+    if sample.truth is None or sample.image is None:
         raise DataError("truth: is missing")
     key = f"{sample.image_id} {sample.key}"
     groups = [
@@ -133,7 +133,7 @@ def _add(
         for name in names
     ]
     if any(groups):
-        writer.add_image(sample.image_id, sample.picture, mask=sample.mask, control=sample.control)
+        writer.add_image(sample.image_id, sample.image, mask=sample.mask, control=sample.control)
         done.images += 1
     for group in filter(None, groups):
         shown = labels_shown(sample.truth, group) if task.classed else None

@@ -25,7 +25,7 @@ class RowFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row, its pictures as absolute paths or URLs."""
+    """A row, its images as absolute paths or URLs."""
 
     key: str | int
     instruction: str
@@ -44,7 +44,7 @@ class Row:
 def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     """The rows of a JSONL file that can be used, and what is wrong with the others.
 
-    Relative paths of pictures are relative to the file's folder.
+    Relative paths of images are relative to the file's folder.
 
     Raises
     ------

@@ -13,8 +13,8 @@ from visualjudge.errors import DataError
 from visualjudge.predictions.base import Payload as Payload
 from visualjudge.predictions.base import Prediction as Prediction
 from visualjudge.predictions.base import PredictionType as PredictionType
-from visualjudge.predictions.base import Reading as Reading
-from visualjudge.predictions.base import Writing as Writing
+from visualjudge.predictions.base import ReadContext as ReadContext
+from visualjudge.predictions.base import WriteContext as WriteContext
 from visualjudge.predictions.boxes import DETECTION
 from visualjudge.predictions.boxes import Detection as Detection
 from visualjudge.predictions.boxes import Detections as Detections
@@ -86,7 +86,7 @@ def read_prediction(
         return payload
     if not isinstance(payload, Mapping):
         raise DataError("prediction: must be an object")
-    typed: Prediction = type_of(task).read(payload, Reading(size, root, expression))
+    typed: Prediction = type_of(task).read(payload, ReadContext(size, root, expression))
     return typed
 
 
@@ -99,4 +99,4 @@ def payload_of(
     ``.png`` added, and the payload holds that path relative to ``root``. Boxes and keypoints are rounded to ``digits``
     decimals, or not at all where that is None.
     """
-    return type_of(task).write(prediction, Writing(root, stem, digits))
+    return type_of(task).write(prediction, WriteContext(root, stem, digits))

@@ -75,7 +75,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadContext:
     """What a payload is read with.
 
     ``size`` is the image's (height, width), where known; paths are relative to ``root``; ``expression`` is the
@@ -88,7 +88,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class WriteContext:
     """What a payload is written with.
 
     Files are written to ``root``/``stem`` plus a suffix, and named in the payload relative to ``root``; coordinates
@@ -126,8 +126,8 @@ class PredictionType:
 
     name: str
     record: type[Prediction]
-    read: Callable[[Payload, Reading], Any]
-    write: Callable[[Any, Writing], dict[str, Any]]
+    read: Callable[[Payload, ReadContext], Any]
+    write: Callable[[Any, WriteContext], dict[str, Any]]
     files: Callable[[Payload], Iterator[tuple[str, str]]] = lambda _payload: iter(())
     told_size: Callable[[Payload], Size | None] = lambda _payload: None
     file_field: str | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.predictions import fields
-from visualjudge.predictions.base import Payload, PredictionType, Reading, Writing
+from visualjudge.predictions.base import Payload, PredictionType, ReadContext, WriteContext
 from visualjudge.predictions.items import LabelledItems
 from visualjudge.records import BoolArray, Size, Xyxy
 
@@ -51,7 +51,7 @@ class Detections(LabelledItems):
         )
 
 
-def _read(payload: Payload, _reading: Reading) -> Detections:
+def _read(payload: Payload, _reading: ReadContext) -> Detections:
     items = []
     for k, item in enumerate(fields.objects(payload, "detections")):
         where = f"detections[{k}]"
@@ -60,7 +60,7 @@ def _read(payload: Payload, _reading: Reading) -> Detections:
     return Detections(tuple(items))
 
 
-def _write(prediction: Detections, writing: Writing) -> dict[str, Any]:
+def _write(prediction: Detections, writing: WriteContext) -> dict[str, Any]:
     return {"detections": [_item(item, writing.digits) for item in prediction.items]}
 
 

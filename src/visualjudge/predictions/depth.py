@@ -11,7 +11,7 @@ import numpy as np
 from visualjudge.atomic import atomic_path
 from visualjudge.errors import DataError
 from visualjudge.predictions import fields
-from visualjudge.predictions.base import Payload, Prediction, PredictionType, Reading, Writing
+from visualjudge.predictions.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
 from visualjudge.raster.images import read_depth
 from visualjudge.records import BoolArray, FloatArray, Size
 
@@ -43,7 +43,7 @@ class DepthMap(Prediction):
             raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
 
 
-def _read(payload: Payload, reading: Reading) -> DepthMap:
+def _read(payload: Payload, reading: ReadContext) -> DepthMap:
     stored = payload.get("depth")
     if stored is None:
         raise DataError("depth: the field is missing")
@@ -62,7 +62,7 @@ def _scale(stated: Any) -> float:
     return scale
 
 
-def _write(prediction: DepthMap, writing: Writing) -> dict[str, Any]:
+def _write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:
     with atomic_path(writing.root / f"{writing.stem}.npy") as scratch:
         np.save(scratch, prediction.values.astype(np.float32))
     return {"depth": f"{writing.stem}.npy", **({"inverse": True} if prediction.inverse else {})}

@@ -9,7 +9,7 @@ import numpy as np
 
 from visualjudge.errors import DataError
 from visualjudge.predictions import fields
-from visualjudge.predictions.base import Payload, Prediction, PredictionType, Reading, Writing
+from visualjudge.predictions.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
 from visualjudge.raster.images import read_rgb, resized_rgb, rgb_of_array, write_png
 from visualjudge.records import Pixels, Size
 
@@ -28,7 +28,7 @@ class WholeImage(Prediction):
         return WholeImage(resized_rgb(self.pixels, target))
 
 
-def _read(payload: Payload, reading: Reading) -> WholeImage:
+def _read(payload: Payload, reading: ReadContext) -> WholeImage:
     stored = payload.get("image")
     if stored is None:
         raise DataError("image: the field is missing")
@@ -37,7 +37,7 @@ def _read(payload: Payload, reading: Reading) -> WholeImage:
     return WholeImage(fields.at("image", lambda: read_rgb(fields.path(stored, reading.root))))
 
 
-def _write(prediction: WholeImage, writing: Writing) -> dict[str, Any]:
+def _write(prediction: WholeImage, writing: WriteContext) -> dict[str, Any]:
     write_png(writing.root / f"{writing.stem}.png", prediction.pixels)
     return {"image": f"{writing.stem}.png"}
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from visualjudge.errors import DataError
 from visualjudge.predictions import fields
-from visualjudge.predictions.base import Payload, PredictionType, Reading, Writing
+from visualjudge.predictions.base import Payload, PredictionType, ReadContext, WriteContext
 from visualjudge.predictions.items import LabelledItems
 from visualjudge.raster.images import read_gray
 from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask, rle_of
@@ -93,25 +93,25 @@ def _numbers_in(values: Any) -> list[int]:
 # ---------------------------------------------------------------- reading
 
 
-def _read_instances(payload: Payload, reading: Reading) -> Masks:
+def _read_instances(payload: Payload, reading: ReadContext) -> Masks:
     return _read_items(fields.objects(payload, "instances"), "instances", reading)
 
 
-def _read_segments(payload: Payload, reading: Reading) -> Masks:
+def _read_segments(payload: Payload, reading: ReadContext) -> Masks:
     if "label_map" in payload:
         values = _label_map(payload["label_map"], reading.root)
         return masks_from_label_map(values, _classes(payload.get("classes")), unlabelled=UNLABELLED)
     return _read_items(fields.objects(payload, "segments"), "segments", reading)
 
 
-def _read_region(payload: Payload, reading: Reading) -> Masks:
+def _read_region(payload: Payload, reading: ReadContext) -> Masks:
     if "segmentation" not in payload:
         raise DataError("segmentation: the field is missing")
     region = {"label": reading.expression or "region", "segmentation": payload["segmentation"]}
     return _read_items([region], "", reading)
 
 
-def _read_items(items: Sequence[Payload], name: str, reading: Reading) -> Masks:
+def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Masks:
     read, size = [], reading.size
     for k, item in enumerate(items):
         where = f"{name}[{k}]" if name else ""
@@ -143,7 +143,7 @@ def _classes(classes: Any) -> dict[int, str]:
 # ---------------------------------------------------------------- writing, files, size
 
 
-def _write_items(name: str, prediction: Masks, _writing: Writing) -> dict[str, Any]:
+def _write_items(name: str, prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
     return {name: [_item(item) for item in prediction.items]}
 
 
@@ -152,7 +152,7 @@ def _item(item: Instance) -> dict[str, Any]:
     return {"label": item.label, "segmentation": rle_of(item.mask), **score}
 
 
-def _write_region(prediction: Masks, _writing: Writing) -> dict[str, Any]:
+def _write_region(prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
     (region,) = prediction.items
     return {"segmentation": rle_of(region.mask)}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from visualjudge.errors import DataError
 from visualjudge.predictions import fields
-from visualjudge.predictions.base import Payload, Prediction, PredictionType, Reading, Writing
+from visualjudge.predictions.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
 from visualjudge.raster.limits import LARGEST_COORDINATE
 from visualjudge.records import BoolArray, FloatArray, Size, Xyxy
 
@@ -54,7 +54,7 @@ class People(Prediction):
         return People(tuple(replace(item, keypoints=item.keypoints * factors) for item in self.items))
 
 
-def _read(payload: Payload, _reading: Reading) -> People:
+def _read(payload: Payload, _reading: ReadContext) -> People:
     people = []
     for k, item in enumerate(fields.objects(payload, "persons")):
         points = _keypoints(item.get("keypoints"), f"persons[{k}].keypoints")
@@ -78,7 +78,7 @@ def _keypoints(numbers: Any, field: str) -> FloatArray:
     return points
 
 
-def _write(prediction: People, writing: Writing) -> dict[str, Any]:
+def _write(prediction: People, writing: WriteContext) -> dict[str, Any]:
     return {"persons": [_item(item, writing.digits) for item in prediction.items]}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 
-class Media(Protocol):
+class ImageContent(Protocol):
     """An image as an adapter sees it."""
 
     @property
@@ -29,16 +29,18 @@ class Media(Protocol):
         ...
 
 
-Content = Sequence[str | Media]
+Content = Sequence[str | ImageContent]
 Adapter = Callable[[str | None, Content], Mapping[str, Any]]
 
 
-def data_url(media: Media) -> Any:
+def data_url(media: ImageContent) -> Any:
     """The image as a ``data:`` URL."""
     return f"data:{media.mime};base64,{media.base64.decode()}"
 
 
-def openai_style(system: str | None, content: Content, *, url: Callable[[Media], Any] = data_url) -> dict[str, Any]:
+def openai_style(
+    system: str | None, content: Content, *, url: Callable[[ImageContent], Any] = data_url
+) -> dict[str, Any]:
     """``{"messages": [...]}`` of the OpenAI chat-completions protocol.
 
     Parameters
@@ -70,13 +72,13 @@ def google_style(system: str | None, content: Content) -> dict[str, Any]:
     return shaped | ({"system_instruction": system} if system else {})
 
 
-def base64_text(media: Media) -> str:
+def base64_text(media: ImageContent) -> str:
     """The image in base64."""
     return media.base64.decode()
 
 
 def anthropic_style(
-    system: str | None, content: Content, *, data: Callable[[Media], str] = base64_text
+    system: str | None, content: Content, *, data: Callable[[ImageContent], str] = base64_text
 ) -> dict[str, Any]:
     """``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data`` gives an image's base64."""
     parts = [

@@ -9,30 +9,30 @@ from visualjudge.prompts.template import PromptTemplate
 from visualjudge.registry import Registry
 
 if TYPE_CHECKING:
-    from visualjudge.prompts.questions import Scene
+    from visualjudge.prompts.questions import QuestionScene
 
 Prompts = Sequence[str | None]
-Context = Callable[[PromptTemplate, "Scene", Prompts], list[str]]
+Context = Callable[[PromptTemplate, "QuestionScene", Prompts], list[str]]
 """(asset ``questions/context``, what the options share, each option's ``prompt``) → sentences."""
 
 
-def classes(asset: PromptTemplate, scene: Scene, _prompts: Prompts) -> list[str]:
+def classes(asset: PromptTemplate, scene: QuestionScene, _prompts: Prompts) -> list[str]:
     """The class of interest, or that all categories are of interest."""
     shown = ", ".join(scene.class_of_interest or ())
     return [asset.part("classes", {"classes": shown}) if shown else asset.part("all_classes")]
 
 
-def expression(asset: PromptTemplate, _scene: Scene, prompts: Prompts) -> list[str]:
+def expression(asset: PromptTemplate, _scene: QuestionScene, prompts: Prompts) -> list[str]:
     """The referring expression, unless each option has its own."""
     return [asset.part("referring_mixed") if mixed(prompts) else asset.part("referring", {"prompt": prompts[0]})]
 
 
-def type_sentence(asset: PromptTemplate, scene: Scene, _prompts: Prompts) -> list[str]:
+def type_sentence(asset: PromptTemplate, scene: QuestionScene, _prompts: Prompts) -> list[str]:
     """The part that bears the prediction type's name."""
     return [asset.part(scene.task.type)]
 
 
-def goal(asset: PromptTemplate, scene: Scene, prompts: Prompts) -> list[str]:
+def goal(asset: PromptTemplate, scene: QuestionScene, prompts: Prompts) -> list[str]:
     """The part that bears the task's name, what the given images are, and the text prompt or instruction."""
     details = [
         ("masked", scene.masked),

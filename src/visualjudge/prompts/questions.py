@@ -18,7 +18,7 @@ _GAP = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class QuestionScene:
     """What all options of a question share.
 
     ``size`` is the (height, width) that the text formats speak of; None where no format does. ``combo`` marks an
@@ -77,7 +77,7 @@ def closing_words(prompts: PromptSet = V1) -> tuple[str, ...]:
 
 
 def question_prompt(
-    kind: QuestionType, scene: Scene, options: Sequence[Shown], paraphrase: int = 0, prompts: PromptSet = V1
+    kind: QuestionType, scene: QuestionScene, options: Sequence[Shown], paraphrase: int = 0, prompts: PromptSet = V1
 ) -> Prompt:
     """The prompt of one question.
 
@@ -117,7 +117,7 @@ def question_prompt(
     return _joined([(name, blocks[name]()) for name in layout.metadata["layout"][kind]])
 
 
-def format_text(scene: Scene, prompts: PromptSet = V1) -> str:
+def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
     """The description of the scene's encoding; empty where the prediction is an image of its own."""
     if type_of(scene.task.name).is_image:
         return ""
@@ -142,17 +142,17 @@ def _moved(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
     return tuple((start + by, end + by) for start, end in spans)
 
 
-def _role(layout: PromptTemplate, scene: Scene) -> str:
+def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
     given = layout.part("given") if scene.original or scene.control else ""
     return layout.part("role", {"article": scene.task.article, "task": scene.task.prose, "given": given})
 
 
-def _context(prompts: PromptSet, scene: Scene, options: Sequence[Shown]) -> list[str]:
+def _context(prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown]) -> list[str]:
     context = CONTEXTS.get(scene.task.type, type_sentence)
     return context(prompts.asset("context"), scene, [option.prompt for option in options])
 
 
-def _format_block(prompts: PromptSet, kind: QuestionType, scene: Scene) -> str:
+def _format_block(prompts: PromptSet, kind: QuestionType, scene: QuestionScene) -> str:
     """A combo's options each show their own description, unless there is but one."""
     text = format_text(scene, prompts)
     if not text or (scene.combo and kind != "scoring"):
@@ -160,7 +160,7 @@ def _format_block(prompts: PromptSet, kind: QuestionType, scene: Scene) -> str:
     return prompts.asset("layout").part("format_one" if kind == "scoring" else "format_many", {"format": text})
 
 
-def _options(prompts: PromptSet, scene: Scene, options: Sequence[Shown]) -> _Block:
+def _options(prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown]) -> _Block:
     layout = prompts.asset("layout")
     own_prompts = mixed([option.prompt for option in options])
     text, spans = "", tuple[Span, ...]()
@@ -173,7 +173,7 @@ def _options(prompts: PromptSet, scene: Scene, options: Sequence[Shown]) -> _Blo
     return _Block(text, spans)
 
 
-def _content(prompts: PromptSet, option: Shown, scene: Scene, own_prompt: bool) -> str:
+def _content(prompts: PromptSet, option: Shown, scene: QuestionScene, own_prompt: bool) -> str:
     layout = prompts.asset("layout")
     lines = []
     if own_prompt and option.prompt:
@@ -189,7 +189,7 @@ def _content(prompts: PromptSet, option: Shown, scene: Scene, own_prompt: bool) 
     return "\n".join(filter(None, lines))
 
 
-def _prediction(layout: PromptTemplate, scene: Scene, option: Shown) -> _Block:
+def _prediction(layout: PromptTemplate, scene: QuestionScene, option: Shown) -> _Block:
     lines = []
     if option.image:
         alone = scene.control and not scene.original

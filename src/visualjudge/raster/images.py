@@ -36,23 +36,23 @@ _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
 def read_rgb(path: str | Path) -> Pixels:
-    """A picture as H×W×3 uint8 RGB: EXIF orientation applied, alpha laid over white, 16 bits scaled to 8.
+    """An image as H×W×3 uint8 RGB: EXIF orientation applied, alpha laid over white, 16 bits scaled to 8.
 
     Raises
     ------
     DataError
-        If the file is missing, is no picture, or is cut short.
+        If the file is missing, is no image, or is cut short.
     """
-    with opened(path) as picture:
-        return rgb_of(picture)
+    with opened(path) as image:
+        return rgb_of(image)
 
 
-def rgb_of(picture: Image.Image) -> Pixels:
-    """A PIL picture as H×W×3 uint8 RGB, by the same rules as :func:`read_rgb`."""
-    check_pixels("an image", picture.size[::-1])
-    if picture.mode == "F":
+def rgb_of(image: Image.Image) -> Pixels:
+    """A PIL image as H×W×3 uint8 RGB, by the same rules as :func:`read_rgb`."""
+    check_pixels("an image", image.size[::-1])
+    if image.mode == "F":
         raise DataError("an image must have integer samples, got floating point; convert it to 8 or 16 bits")
-    upright = ImageOps.exif_transpose(picture) if _ORIENTED.get() else picture
+    upright = ImageOps.exif_transpose(image) if _ORIENTED.get() else image
     if upright.mode in _SIXTEEN_BIT_MODES:
         deep = np.clip(np.asarray(upright), 0, 65535).astype(np.uint32)
         gray = ((deep + 128) // 257).astype(np.uint8)  # rounds to nearest: 257 is odd, so there are no ties
@@ -83,29 +83,29 @@ def rgb_of_array(array: NDArray[Any]) -> Pixels:
 def read_gray(path: str | Path) -> NDArray[Any]:
     """A single-channel file as it is stored, H×W of uint8, uint16 or int32 (palette indices, not colours).
 
-    A picture of several channels gives its largest channel, so that a mask saved as RGB still reads.
+    An image of several channels gives its largest channel, so that a mask saved as RGB still reads.
     """
-    with opened(path) as picture:
-        values = np.asarray(picture)
+    with opened(path) as image:
+        values = np.asarray(image)
     if values.ndim == 3:
         channels = values[:, :, :3] if values.shape[2] >= 3 else values[:, :, :1]
         return np.asarray(channels.max(axis=2))
     return values
 
 
-def picture_size(path: str | Path) -> Size:
+def image_size(path: str | Path) -> Size:
     """(height, width) as shown, EXIF orientation applied; reads the header only."""
-    with opened(path) as picture:
-        width, height = picture.size
-        plain = picture.format == "PNG" and not _png_chunks(path) & _MAY_TELL_ORIENTATION
-        turned = not plain and picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+    with opened(path) as image:
+        width, height = image.size
+        plain = image.format == "PNG" and not _png_chunks(path) & _MAY_TELL_ORIENTATION
+        turned = not plain and image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
     return (width, height) if turned and _ORIENTED.get() else (height, width)
 
 
 def orientation(path: str | Path) -> int:
     """The EXIF orientation that a file states, 1 to 8; 1 where it states none."""
-    with opened(path) as picture:
-        stated = picture.getexif().get(0x0112, 1)
+    with opened(path) as image:
+        stated = image.getexif().get(0x0112, 1)
     return stated if isinstance(stated, int) and 1 <= stated <= 8 else 1
 
 
@@ -124,7 +124,7 @@ def oriented() -> bool:
     return _ORIENTED.get()
 
 
-def check_picture(path: str | Path) -> None:
+def check_image(path: str | Path) -> None:
     """Decode the whole file once, at the lowest resolution that its format offers.
 
     Raises
@@ -132,13 +132,13 @@ def check_picture(path: str | Path) -> None:
     DataError
         If it is not an image, is cut short or is damaged.
     """
-    with opened(path) as picture:
-        picture.draft("L", (1, 1))
-        picture.load()
+    with opened(path) as image:
+        image.draft("L", (1, 1))
+        image.load()
 
 
 def read_depth(path: str | Path) -> FloatArray:
-    """A depth or disparity map as stored, H×W float64: ``.npy``, ``.npz``, ``.pfm``, or a single-channel picture."""
+    """A depth or disparity map as stored, H×W float64: ``.npy``, ``.npz``, ``.pfm``, or a single-channel image."""
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
@@ -157,13 +157,13 @@ def read_depth(path: str | Path) -> FloatArray:
 
 def _check_one_channel(file: Path) -> None:
     """A colour map cannot be turned back into depth: its largest channel would be taken for it."""
-    with opened(file) as picture:
-        if picture.mode in ("P", "PA"):
-            picture = picture.convert("RGB")
-        bands = len(picture.getbands())
+    with opened(file) as image:
+        if image.mode in ("P", "PA"):
+            image = image.convert("RGB")
+        bands = len(image.getbands())
         if bands < 3:
             return
-        colours = np.asarray(picture)[:, :, :3].astype(np.int16)
+        colours = np.asarray(image)[:, :, :3].astype(np.int16)
     differ = float((np.ptp(colours, axis=2) > 0).mean())
     if differ > 0:
         raise DataError(
@@ -214,7 +214,7 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
 
 
 def _png_chunks(path: str | Path) -> set[bytes]:
-    """Types of a PNG's chunks, found by seeking: Pillow decodes the whole picture to see those behind the pixels."""
+    """Types of a PNG's chunks, found by seeking: Pillow decodes the whole image to see those behind the pixels."""
     found: set[bytes] = set()
     with Path(path).open("rb") as file:
         file.seek(8)
@@ -241,9 +241,9 @@ def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Ima
     """
     name = name or (str(path) if isinstance(path, str | Path) else "the bytes")
     try:
-        with Image.open(path, formats=FORMATS) as picture:
-            check_pixels("an image", picture.size[::-1])
-            yield picture
+        with Image.open(path, formats=FORMATS) as image:
+            check_pixels("an image", image.size[::-1])
+            yield image
     except FileNotFoundError:
         raise DataError(f"{name}: no such file") from None
     except UnidentifiedImageError:

@@ -136,17 +136,17 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
 
 def _check_not_in_alpha(path: str | Path) -> None:
     """A mask that is drawn in transparency alone has no white: which side is meant cannot be told."""
-    with opened(path) as picture:
-        if picture.mode not in ("RGBA", "LA"):
+    with opened(path) as image:
+        if image.mode not in ("RGBA", "LA"):
             return
-        values = np.asarray(picture)
+        values = np.asarray(image)
     colours, alpha = values[:, :, :-1], values[:, :, -1]
     if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
         raise DataError(f"{path}: must be black and white, got a mask in the alpha channel alone")
 
 
 def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | None = None) -> Mask:
-    """A mask in any form: RLE dict, polygon list, picture path (relative to ``root``), H×W array, or a Mask.
+    """A mask in any form: RLE dict, polygon list, image path (relative to ``root``), H×W array, or a Mask.
 
     Raises
     ------

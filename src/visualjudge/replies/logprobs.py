@@ -20,12 +20,12 @@ LEAST_SEEN = 0.1
 """With less of the probability than this on any answer, the model was about to say something else."""
 MOST_UNRESOLVED = 0.1
 
-Options = Mapping[str, Sequence[str]]
+OptionWords = Mapping[str, Sequence[str]]
 """Answer -> the ways to write it, in lower case."""
 
-PAIR: Options = {"A": ("a", "image a", "image_a", "option a"), "B": ("b", "image b", "image_b", "option b")}
-WINNER: Options = {"Image A": ("image a", "image_a", "a"), "Image B": ("image b", "image_b", "b"), "Tie": ("tie",)}
-SCORES: Options = {str(score): (str(score),) for score in range(11)}
+PAIR: OptionWords = {"A": ("a", "image a", "image_a", "option a"), "B": ("b", "image b", "image_b", "option b")}
+WINNER: OptionWords = {"Image A": ("image a", "image_a", "a"), "Image B": ("image b", "image_b", "b"), "Tie": ("tie",)}
+SCORES: OptionWords = {str(score): (str(score),) for score in range(11)}
 
 _FIELD = re.compile(r'"(?:answer|winner|score)"\s*:\s*"?')
 _BEFORE_ANSWER = " \t\n\r*_(\"'`"
@@ -44,7 +44,7 @@ class Distribution:
     seen: float
 
 
-def distribution(tokens: Sequence[Token], options: Options) -> Distribution | None:
+def distribution(tokens: Sequence[Token], options: OptionWords) -> Distribution | None:
     """The answers' probabilities.
 
     Parameters
@@ -98,7 +98,7 @@ def expected_score(reply: Reply) -> float | None:
     return math.fsum(int(score) * p for score, p in found.probabilities.items()) / (1 - found.unresolved)
 
 
-def _trusted(reply: Reply, options: Options) -> Distribution | None:
+def _trusted(reply: Reply, options: OptionWords) -> Distribution | None:
     found = distribution(reply.tokens, options) if reply.tokens else None
     return found if found is not None and found.seen >= LEAST_SEEN else None
 
@@ -122,7 +122,7 @@ def _from_answer(tokens: Sequence[Token]) -> Iterator[tuple[str, float, list[tup
 
 
 def _paths(
-    steps: Sequence[tuple[str, float, list[tuple[str, float]]]], options: Options
+    steps: Sequence[tuple[str, float, list[tuple[str, float]]]], options: OptionWords
 ) -> Iterator[tuple[str | None, float]]:
     """Each way in which the tokens lead to exactly one answer, or (None) to the beginning of several; its probability.
 
@@ -148,7 +148,7 @@ def _paths(
         yield whole[0], reached
 
 
-def _fits(said: str, options: Options) -> tuple[str, ...]:
+def _fits(said: str, options: OptionWords) -> tuple[str, ...]:
     return tuple(option for option, forms in options.items() if _can_become(said, forms))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.asks import Ask
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import image_size
 from visualjudge.runs.budget import Prices
 
 CHARS_PER_TOKEN = 3.5
@@ -46,7 +46,7 @@ def estimate(dataset: Dataset, asks: Iterable[Ask], prices: Prices) -> Estimate:
         images += len(ask.question.images)
         for name in ask.question.images:
             if name not in sizes:
-                height, width = picture_size(dataset.image_path(name))
+                height, width = image_size(dataset.image_path(name))
                 sizes[name] = image_tokens(width, height)
             tokens += sizes[name]
         tokens += round(len(ask.question.prompt) / CHARS_PER_TOKEN)

@@ -27,7 +27,7 @@ from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RunSettings:
     """What is asked, and how a run is continued. ``limit`` counts questions; None = all."""
 
     swap: bool = False
@@ -63,12 +63,12 @@ class RunReport:
     """What the server did with a JSON schema, where that was tried."""
 
 
-def asks(questions: Sequence[Question], options: Options) -> Iterator[Ask]:
+def asks(questions: Sequence[Question], options: RunSettings) -> Iterator[Ask]:
     """All that a run is to ask, lazily."""
     return plan(islice(questions, options.limit), swap=options.swap, repeats=options.repeats)
 
 
-def still_to_ask(folder: str | Path, questions: Sequence[Question], options: Options) -> Iterator[Ask]:
+def still_to_ask(folder: str | Path, questions: Sequence[Question], options: RunSettings) -> Iterator[Ask]:
     """All that an invocation with these options would ask, the verdicts in ``folder`` left out where it resumes."""
     run, done = RunFolder(folder), set[Key]()
     if options.resume and run.journal_path.is_file():
@@ -81,7 +81,7 @@ def still_to_ask(folder: str | Path, questions: Sequence[Question], options: Opt
     return (ask for ask in asks(questions, options) if ask.key not in done)
 
 
-def total_asks(questions: Sequence[Question], options: Options) -> int:
+def total_asks(questions: Sequence[Question], options: RunSettings) -> int:
     """How many that are."""
     kinds = Counter(kind for (kind,) in islice(columns(questions, "question_type"), options.limit))
     return (kinds.total() + options.swap * kinds["pairwise"]) * options.repeats
@@ -128,7 +128,7 @@ async def run_judge(
     dataset: Dataset,
     judge: Judge,
     out: str | Path,
-    options: Options,
+    options: RunSettings,
     *,
     budget: Budget | None = None,
     on_event: Listener | None = None,
@@ -218,7 +218,7 @@ def _diagnostics(judge: Judge) -> Diagnostics:
 # ---------------------------------------------------------------- run.json
 
 
-def _manifest(dataset: Dataset, judge: Judge, options: Options) -> dict[str, Any]:
+def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str, Any]:
     described = dict(judge.describe())
     return {
         "judge": options.name or str(described["model"]),
@@ -267,7 +267,7 @@ def _ending(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _continued(folder: RunFolder, manifest: dict[str, Any], journal: Journal, options: Options) -> dict[str, Any]:
+def _continued(folder: RunFolder, manifest: dict[str, Any], journal: Journal, options: RunSettings) -> dict[str, Any]:
     """The manifest of a resumed run: with its first start, and every change that was accepted."""
     old = folder.manifest()
     if not old:

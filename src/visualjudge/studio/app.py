@@ -13,7 +13,7 @@ import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from visualjudge.errors import DataError, UsageError
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import image_size
 from visualjudge.records import LETTERS, Question
 from visualjudge.studio import compare, copies, facets
 from visualjudge.studio.cards import card
@@ -216,7 +216,7 @@ class Pages:
         path = confined(found[0].root, shown[0]) if shown else None
         if path is None:
             return _json({})
-        marks = self.site.labels.of(question, picture_size(path))
+        marks = self.site.labels.of(question, image_size(path))
         return _json({letter: [asdict(mark) for mark in each] for letter, each in zip(LETTERS, marks, strict=False)})
 
     # ---------------------------------------------------------------- data for the grid

@@ -15,7 +15,7 @@ import orjson
 from visualjudge.atomic import atomic_path, write_bytes, write_json
 from visualjudge.dataset.exports import Format, Tick
 from visualjudge.dataset.exports.jsonl import OTHER, parts_of
-from visualjudge.dataset.exports.media import answer_text, picture_bytes
+from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 from visualjudge.records import Question
 from visualjudge.training.splits import split_by_image
@@ -156,7 +156,7 @@ def write_verl(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
         return {
             "data_source": "visualjudge",
             "prompt": [{"role": "user", "content": question.prompt}],
-            "images": [{"bytes": picture_bytes(read, path), "path": path} for path in question.images],
+            "images": [{"bytes": image_bytes(read, path), "path": path} for path in question.images],
             "ability": question.task,
             "reward_model": {"style": "rule", "ground_truth": truth_text(truth_row(question))},
             "extra_info": {"id": question.id, "encoding": question.encoding},

@@ -12,7 +12,7 @@ import pytest
 import skimage.data
 
 from making import make_folder
-from visualjudge.dataset.build import Options, build
+from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.shown import PREDICTIONS, ShownPredictions
 from visualjudge.encoding import encode
@@ -32,7 +32,7 @@ TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur", 
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     root = tmp_path_factory.mktemp("local")
     make_folder(root / "data", tasks=TASKS)
-    build(root / "data", root / "dataset", Options(tasks=TASKS, subsets=("judge_analysis",)))
+    build(root / "data", root / "dataset", BuildOptions(tasks=TASKS, subsets=("judge_analysis",)))
     return load_dataset(root / "dataset")
 
 

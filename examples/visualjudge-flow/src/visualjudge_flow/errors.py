@@ -9,16 +9,16 @@ import numpy as np
 
 import visualjudge as vj
 from visualjudge.perturb.fields import smooth_field
-from visualjudge.perturb.levels import Scene
+from visualjudge.perturb.levels import ErrorScene
 from visualjudge_flow.vectors import Flow
 
 
-def magnitude(truth: Flow, severity: float, _scene: Scene, _rng: np.random.Generator) -> Flow:
+def magnitude(truth: Flow, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> Flow:
     """Every vector keeps its direction and loses up to 90 % of its length."""
     return replace(truth, vectors=(truth.vectors * (1 - 0.9 * severity)).astype(np.float32))
 
 
-def direction(truth: Flow, severity: float, _scene: Scene, rng: np.random.Generator) -> Flow:
+def direction(truth: Flow, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Flow:
     """Vectors keep their length and turn by a smooth field of angles, up to about 150°."""
     angle = smooth_field(truth.extent, rng, grain=0.3) * severity * np.deg2rad(150)
     cos, sin = np.cos(angle), np.sin(angle)
@@ -26,7 +26,7 @@ def direction(truth: Flow, severity: float, _scene: Scene, rng: np.random.Genera
     return replace(truth, vectors=np.dstack([cos * u - sin * v, sin * u + cos * v]).astype(np.float32))
 
 
-def oversmoothing(truth: Flow, severity: float, _scene: Scene, _rng: np.random.Generator) -> Flow:
+def oversmoothing(truth: Flow, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> Flow:
     """Motion boundaries are washed out; unknown vectors do not bleed into their neighbours."""
     sigma = 0.15 * max(truth.extent) * severity
     weight = cv2.GaussianBlur(truth.valid.astype(np.float32), (0, 0), sigma)
@@ -34,11 +34,11 @@ def oversmoothing(truth: Flow, severity: float, _scene: Scene, _rng: np.random.G
     return replace(truth, vectors=np.where(truth.valid[..., None], smooth, 0).astype(np.float32))
 
 
-def _moves(truth: Flow, _scene: Scene) -> bool:
+def _moves(truth: Flow, _scene: ErrorScene) -> bool:
     return bool(truth.lengths[truth.valid].max(initial=0) > 1)
 
 
-def _motions_differ(truth: Flow, _scene: Scene) -> bool:
+def _motions_differ(truth: Flow, _scene: ErrorScene) -> bool:
     vectors = truth.vectors[truth.valid]
     return bool(len(vectors) and np.ptp(vectors, axis=0).max() > 1)
 

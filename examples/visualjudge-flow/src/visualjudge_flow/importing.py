@@ -8,7 +8,7 @@ from pathlib import Path
 import visualjudge as vj
 from visualjudge.data.importers.sample import aligned
 from visualjudge.errors import DataError, Problem
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import image_size
 from visualjudge_flow.vectors import Flow, read_flow
 
 
@@ -19,7 +19,7 @@ def read(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sampl
             yield Problem(Path(image).name, key, "truth" if truth is None else "prediction", f"no flow named {key!r}")
             continue
         try:
-            sides = [_checked(path, picture_size(image)) for path in (found, truth)]
+            sides = [_checked(path, image_size(image)) for path in (found, truth)]
         except DataError as error:
             yield Problem(Path(image).name, key, "flow", str(error))
             continue

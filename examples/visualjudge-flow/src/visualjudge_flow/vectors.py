@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from visualjudge.atomic import atomic_path
 from visualjudge.errors import DataError
-from visualjudge.predictions import Payload, Prediction, PredictionType, Reading, Writing, fields
+from visualjudge.predictions import Payload, Prediction, PredictionType, ReadContext, WriteContext, fields
 
 MAGIC = b"PIEH"
 """The first bytes of a .flo file: 202021.25 as a little-endian float."""
@@ -99,7 +99,7 @@ def write_flo(path: Path, flow: Flow) -> None:
         Path(scratch).write_bytes(MAGIC + np.array([width, height], dtype="<i4").tobytes() + vectors.tobytes())
 
 
-def _read(payload: Payload, reading: Reading) -> Flow:
+def _read(payload: Payload, reading: ReadContext) -> Flow:
     stored = payload.get("flow")
     if stored is None:
         raise DataError("flow: the field is missing")
@@ -108,7 +108,7 @@ def _read(payload: Payload, reading: Reading) -> Flow:
     return fields.at("flow", lambda: read_flow(fields.path(stored, reading.root)))
 
 
-def _write(flow: Flow, writing: Writing) -> dict[str, Any]:
+def _write(flow: Flow, writing: WriteContext) -> dict[str, Any]:
     write_flo(writing.root / f"{writing.stem}.flo", flow)
     return {"flow": f"{writing.stem}.flo"}
 

@@ -168,8 +168,8 @@ def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
     return Thumbnail(name, "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode())
 
 
-def encoding_pictures(study: Study, side: int = 72) -> dict[str, Thumbnail]:
-    """A small picture of every task/encoding: the last image of one of its questions, where it shows the prediction."""
+def encoding_images(study: Study, side: int = 72) -> dict[str, Thumbnail]:
+    """A small image of every task/encoding: the last image of one of its questions, where it shows the prediction."""
     firsts = study.questions.unique(["task", "encoding"], keep="first", maintain_order=True)
     known = study.find(firsts["id"].to_list()) if study.root else {}
     out = {}

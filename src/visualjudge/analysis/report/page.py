@@ -16,7 +16,7 @@ from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity
 from visualjudge.analysis.report import charts
-from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_pictures, examples, probe_examples
+from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_images, examples, probe_examples
 from visualjudge.analysis.report.grids import Grid, across, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.encoding.titles import encoding_title
@@ -64,23 +64,23 @@ def environment() -> Environment:
     return env
 
 
-def _label(pictures: Mapping[str, Thumbnail]) -> Callable[[str], Markup]:
-    """``task/stem`` as the encoding's human name, its picture and its stem."""
+def _label(images: Mapping[str, Thumbnail]) -> Callable[[str], Markup]:
+    """``task/stem`` as the encoding's human name, its image and its stem."""
 
     def label(name: str) -> Markup:
         task, _, stem = name.rpartition("/")
-        image = pictures.get(name)
-        picture = Markup('<img class="thumb" src="{}" alt="">').format(image.src) if image and image.src else Markup("")
+        thumb = images.get(name)
+        image = Markup('<img class="thumb" src="{}" alt="">').format(thumb.src) if thumb and thumb.src else Markup("")
         return Markup('<span class="named">{}<span>{}<br><small>{}, {}</small></span></span>').format(
-            picture, encoding_title(task, stem), task, stem
+            image, encoding_title(task, stem), task, stem
         )
 
     return label
 
 
-def _where(judges: Sequence[JudgeResult], pictures: Mapping[str, Thumbnail]) -> list[Section]:
+def _where(judges: Sequence[JudgeResult], images: Mapping[str, Thumbnail]) -> list[Section]:
     task = across("Task", judges, lambda j: j.by_task)
-    encoding = across("Encoding", judges, lambda j: j.by_encoding, _label(pictures))
+    encoding = across("Encoding", judges, lambda j: j.by_encoding, _label(images))
     error = across("Error type", judges, lambda j: j.by_error_type)
     margin = across("Margin between the scores", judges, lambda j: j.by_margin)
     why = "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
@@ -119,7 +119,7 @@ def _sensitivity(judges: Sequence[JudgeResult]) -> Section:
         "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is given where "
         "right answers are shown to grow with distance and the curve fits.",
         [("", by_rows(["Questions · distance"], judges, found))],
-        figures=[picture for picture in drawn if picture],
+        figures=[image for image in drawn if image],
     )
 
 
@@ -285,7 +285,7 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
     judges = [results.judges[i] for i in shown]
     rest = [judge for i, judge in enumerate(results.judges) if i not in shown]
     sections = [
-        *_where(judges, encoding_pictures(analysis.study)),
+        *_where(judges, encoding_images(analysis.study)),
         _compared(results, [judge.name for judge in judges]),
         _probes(analysis, shown),
         _sensitivity(judges),

@@ -19,7 +19,7 @@ from visualjudge.data.importers.label_layers import by_class, flattened
 from visualjudge.data.importers.sample import RESIZE, Found, Sample, check_type, folder_at, other_size, read_json
 from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
-from visualjudge.raster.images import opened, orientation, picture_size
+from visualjudge.raster.images import image_size, opened, orientation
 from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask
 from visualjudge.records import Size, Xyxy
 
@@ -28,7 +28,7 @@ FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
 
 
 @dataclass(frozen=True)
-class Picture:
+class ImageEntry:
     """One entry of ``images``."""
 
     image_id: str
@@ -40,12 +40,12 @@ class Picture:
 
 
 @dataclass(eq=False)
-class Truth:
+class CocoTruth:
     """A COCO ground truth file, indexed; ``broken`` holds the images one of whose records cannot be used."""
 
     file: Path
     labels: dict[Any, str]
-    pictures: dict[Any, Picture]
+    images: dict[Any, ImageEntry]
     annotations: dict[Any, list[tuple[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     problems: list[Problem] = field(default_factory=list)
 
@@ -71,20 +71,20 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool =
         check_not_exchanged(truth.annotations, results, gt, pred or gt)
     if kind == "detection":
         for rows, file in ((truth.annotations, gt), (results or {}, pred or gt)):
-            check_boxes(rows, {number: picture.size for number, picture in truth.pictures.items()}, file)
-    for number, picture in truth.pictures.items():
+            check_boxes(rows, {number: image.size for number, image in truth.images.items()}, file)
+    for number, image in truth.images.items():
         try:
-            real = _typed(kind, truth.annotations[number], picture, truth, gt)
-            other = replace(picture, resize=resize)
+            real = _typed(kind, truth.annotations[number], image, truth, gt)
+            other = replace(image, resize=resize)
             found = real if results is None else _typed(kind, results[number], other, truth, pred or gt)
-            yield _sample(picture, found, real, truth, own=results is None)
+            yield _sample(image, found, real, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
     if results is not None:
         yield from _of_unknown_images(results, truth, pred or gt)
 
 
-def read_truth(gt: Path, images: Path) -> Truth:
+def read_truth(gt: Path, images: Path) -> CocoTruth:
     """Categories, images and annotations of a COCO file (the annotations as they stand).
 
     Raises
@@ -95,16 +95,16 @@ def read_truth(gt: Path, images: Path) -> Truth:
     content = read_json(gt)
     if not isinstance(content, Mapping) or not all(isinstance(content.get(k), list) for k in ("images", "annotations")):
         raise DataError(f"{gt}: must be a COCO ground truth: an object with the lists 'images' and 'annotations'")
-    truth = Truth(gt, _labels(content.get("categories"), gt), {})
+    truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
     for k, raw in enumerate(content["images"]):
         try:
-            picture = _picture(raw, f"images[{k}]", gt, images)
-            if raw["id"] in truth.pictures:
+            image = _image(raw, f"images[{k}]", gt, images)
+            if raw["id"] in truth.images:
                 raise _invalid(gt, f"images[{k}]", "id", f"{raw['id']!r} occurs twice")
-            truth.pictures[raw["id"]] = picture
+            truth.images[raw["id"]] = image
         except InvalidRecord as error:
             truth.problems.append(error.problem)
-    truth.pictures = dict(sorted(truth.pictures.items(), key=lambda item: _by_number(item[0])))
+    truth.images = dict(sorted(truth.images.items(), key=lambda item: _by_number(item[0])))
     for k, raw in enumerate(content["annotations"]):
         if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
             raise DataError(f"{gt}: annotations[{k}]: image_id: must be a number or a string")
@@ -135,7 +135,7 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
     return labels
 
 
-def _picture(raw: Any, where: str, gt: Path, images: Path) -> Picture:
+def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
     if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), int | str):
         raise _invalid(gt, where, "id", "must be a number or a string")
     name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
@@ -143,7 +143,7 @@ def _picture(raw: Any, where: str, gt: Path, images: Path) -> Picture:
         raise _invalid(gt, where, "file_name", "the field is missing")
     try:
         path = confined_path(images, name, of=str(images))
-        size = picture_size(path)
+        size = image_size(path)
     except DataError as error:
         raise _invalid(gt, where, "file_name", str(error)) from None
     stated = raw.get("height", size[0]), raw.get("width", size[1])
@@ -158,10 +158,10 @@ def _picture(raw: Any, where: str, gt: Path, images: Path) -> Picture:
             gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {stated[0]}×{stated[1]} "
             f"(height×width){hint}"
         )  # fmt: skip
-    return Picture(path.stem, path, size, raw)
+    return ImageEntry(path.stem, path, size, raw)
 
 
-def _results(pred: Path, truth: Truth) -> dict[Any, list[tuple[str, Any]]]:
+def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
     """Results by image; a results file is an array, or an object with ``annotations``."""
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
@@ -175,9 +175,9 @@ def _results(pred: Path, truth: Truth) -> dict[Any, list[tuple[str, Any]]]:
     return found
 
 
-def _of_unknown_images(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: Truth, pred: Path) -> list[Problem]:
+def _of_unknown_images(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: CocoTruth, pred: Path) -> list[Problem]:
     """Results on images that the ground truth does not have; those on an image left out have been told already."""
-    known = set(truth.pictures) | {raw["image_id"] for rows in truth.annotations.values() for _, raw in rows}
+    known = set(truth.images) | {raw["image_id"] for rows in truth.annotations.values() for _, raw in rows}
     return [
         Problem(pred.name, where, "image_id", f"must be an image of {truth.file.name}, got {number!r}")
         for number, rows in results.items()
@@ -186,44 +186,44 @@ def _of_unknown_images(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: 
     ]
 
 
-def _typed(kind: str, rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, file: Path) -> Prediction:
+def _typed(kind: str, rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path) -> Prediction:
     read, gather = _READERS[kind]
     items = []
     for where, raw in rows:
         try:
-            items.append(read(raw, _label(raw, truth), picture))
+            items.append(read(raw, _label(raw, truth), image))
         except DataError as error:
             field_name, _, reason = str(error).partition(": ")
             raise _invalid(file, where, field_name, reason) from None
-    return gather(picture, tuple(items))
+    return gather(image, tuple(items))
 
 
-def _label(raw: Mapping[str, Any], truth: Truth) -> str:
+def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
     number = raw.get("category_id") if isinstance(raw, Mapping) else None
     if not isinstance(number, int | str) or number not in truth.labels:
         raise DataError(f"category_id: must be a category of {truth.file.name}, got {number!r}")
     return truth.labels[number]
 
 
-def _detection(raw: Mapping[str, Any], label: str, _picture: Picture) -> Detection:
+def _detection(raw: Mapping[str, Any], label: str, _image: ImageEntry) -> Detection:
     corners = _xyxy(raw.get("bbox"))
     width, height = (float(v) for v in raw["bbox"][2:])
     return Detection(label, corners, _score(raw), _crowd(raw), (width, height))
 
 
-def _instance(raw: Mapping[str, Any], label: str, picture: Picture) -> Instance:
+def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance:
     if raw.get("segmentation") is None:
         raise DataError("segmentation: the field is missing")
     try:
-        mask = mask_from_wire(raw["segmentation"], picture.size)
+        mask = mask_from_wire(raw["segmentation"], image.size)
     except DataError as error:
         raise DataError(f"segmentation: {error}") from None
-    if mask.size != picture.size and not picture.resize:
-        raise other_size("segmentation:", mask.size, picture.size, picture.path, remedy=RESIZE)
-    return Instance(label, resized_mask(mask, picture.size), _score(raw), _crowd(raw))
+    if mask.size != image.size and not image.resize:
+        raise other_size("segmentation:", mask.size, image.size, image.path, remedy=RESIZE)
+    return Instance(label, resized_mask(mask, image.size), _score(raw), _crowd(raw))
 
 
-def _person(raw: Mapping[str, Any], _label: str, _picture: Picture) -> Person:
+def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry) -> Person:
     numbers = raw.get("keypoints")
     if not isinstance(numbers, list) or len(numbers) != KEYPOINT_NUMBERS or not all(_finite(v) for v in numbers):
         raise DataError("keypoints: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
@@ -233,18 +233,18 @@ def _person(raw: Mapping[str, Any], _label: str, _picture: Picture) -> Person:
     return Person(points, box, area, _crowd(raw), _score(raw))
 
 
-def _sample(picture: Picture, found: Prediction, real: Prediction, truth: Truth, *, own: bool) -> Sample:
+def _sample(image: ImageEntry, found: Prediction, real: Prediction, truth: CocoTruth, *, own: bool) -> Sample:
     labels = real.labels
-    if all(name in picture.raw for name in FEDERATED):
+    if all(name in image.raw for name in FEDERATED):
         open_ended, absent = (
-            {truth.labels[k] for k in picture.raw[name] if k in truth.labels} for name in reversed(FEDERATED)
+            {truth.labels[k] for k in image.raw[name] if k in truth.labels} for name in reversed(FEDERATED)
         )
         labels = tuple(label for label in labels if label not in open_ended)
         judged = set(labels) | (absent - open_ended)
         found, real = found.only(judged), real.only(judged)
     if own:
         found = real.without_crowds()
-    return Sample(picture.image_id, picture.path, found, real, labels)
+    return Sample(image.image_id, image.path, found, real, labels)
 
 
 def _xyxy(box: Any) -> Xyxy:
@@ -277,11 +277,11 @@ def _invalid(file: Path, record: str, field_name: str, reason: str) -> InvalidRe
     return InvalidRecord(Problem(file.name, record, field_name, reason))
 
 
-_READERS: dict[str, tuple[Callable[[Any, str, Picture], Any], Callable[[Picture, Any], Prediction]]] = {
-    "detection": (_detection, lambda _picture, items: Detections(items)),
-    "instance": (_instance, lambda picture, items: Masks(picture.size, items)),
-    "semantic": (_instance, lambda picture, items: flattened(Masks(picture.size, items))),
-    "keypoint": (_person, lambda _picture, items: People(items)),
+_READERS: dict[str, tuple[Callable[[Any, str, ImageEntry], Any], Callable[[ImageEntry, Any], Prediction]]] = {
+    "detection": (_detection, lambda _image, items: Detections(items)),
+    "instance": (_instance, lambda image, items: Masks(image.size, items)),
+    "semantic": (_instance, lambda image, items: flattened(Masks(image.size, items))),
+    "keypoint": (_person, lambda _image, items: People(items)),
 }
 
 
@@ -301,13 +301,13 @@ def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: P
     things = {row["name"] for row in read_json(gt)["categories"] if row.get("isthing", 1)}
     yield from truth.problems
     results = None if pred is None else _results(pred, truth)
-    for number, picture in truth.pictures.items():
+    for number, image in truth.images.items():
         try:
-            real = masks = _segments(truth.annotations[number], picture, truth, gt, gt_pngs)
+            real = masks = _segments(truth.annotations[number], image, truth, gt, gt_pngs)
             if results is not None:
-                masks = _segments(results[number], picture, truth, pred or gt, pred_pngs or gt_pngs)
+                masks = _segments(results[number], image, truth, pred or gt, pred_pngs or gt_pngs)
             found, goal = (_FROM_PANOPTIC[kind](side, things) for side in (masks, real))
-            yield _sample(picture, found, goal, truth, own=results is None)
+            yield _sample(image, found, goal, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
     if results is not None:
@@ -321,9 +321,9 @@ def is_panoptic(gt: Path) -> bool:
     return bool(rows) and isinstance(rows, list) and isinstance(rows[0], Mapping) and "segments_info" in rows[0]
 
 
-def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, file: Path, pngs: Path) -> Masks:
+def _segments(rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path) -> Masks:
     if not rows:
-        return Masks(picture.size, ())
+        return Masks(image.size, ())
     if len(rows) > 1:
         raise _invalid(file, rows[1][0], "image_id", "must have one panoptic annotation, got two")
     where, raw = rows[0]
@@ -333,10 +333,8 @@ def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, f
             colours = np.asarray(png.convert("RGB"), dtype=np.uint32)
     except DataError as error:
         raise _invalid(file, where, "file_name", str(error)) from None
-    if colours.shape[:2] != picture.size:
-        raise _invalid(
-            file, where, "file_name", str(other_size(path.name, colours.shape[:2], picture.size, picture.path))
-        )
+    if colours.shape[:2] != image.size:
+        raise _invalid(file, where, "file_name", str(other_size(path.name, colours.shape[:2], image.size, image.path)))
     ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
     items = []
     segments = raw.get("segments_info")
@@ -353,7 +351,7 @@ def _segments(rows: Sequence[tuple[str, Any]], picture: Picture, truth: Truth, f
                 file, f"{where}.segments_info[{k}]", "id", f"must be a value of {path.name}, got {segment.get('id')!r}"
             )
         items.append(Instance(label, mask, None, _crowd(segment)))
-    return Masks(picture.size, tuple(items))
+    return Masks(image.size, tuple(items))
 
 
 def _things(side: Masks, things: set[str]) -> Masks:

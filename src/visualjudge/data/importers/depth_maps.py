@@ -12,7 +12,7 @@ import cv2
 from visualjudge.data.importers.sample import RESIZE, Found, Sample, aligned, check_type, other_size
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import DepthMap
-from visualjudge.raster.images import picture_size, read_depth
+from visualjudge.raster.images import image_size, read_depth
 
 AS_THEY_ARE = (".npy", ".png")
 """Endings that a data folder holds; other maps are written anew as npy."""
@@ -44,35 +44,35 @@ class DepthForm:
 def depth_maps(
     task: str, gt: str, pred: str | None, images: str, truth: DepthForm, found: DepthForm, *, resize: bool = False
 ) -> Found:
-    """Samples of depth maps paired with pictures by name; without ``pred`` the truth is its own prediction.
+    """Samples of depth maps paired with images by name; without ``pred`` the truth is its own prediction.
 
     ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
     """
     check_type(task, ("depth",), "depth map")
-    for key, (picture, gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
-        assert picture is not None
+    for key, (image, gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
+        assert image is not None
         if gt_file is None or pred_file is None:
             side = "truth" if gt_file is None else "prediction"
-            yield Problem(picture.name, key, side, f"there is no depth map named {key!r}")
+            yield Problem(image.name, key, side, f"there is no depth map named {key!r}")
             continue
         try:
-            size = picture_size(picture)
-            real = _read(gt_file, truth, size, picture, resize=False)
-            guess = _read(pred_file, found, size, picture, resize=resize and pred is not None)
+            size = image_size(image)
+            real = _read(gt_file, truth, size, image, resize=False)
+            guess = _read(pred_file, found, size, image, resize=resize and pred is not None)
         except DataError as error:
-            yield Problem(picture.name, key, "depth", str(error))
+            yield Problem(image.name, key, "depth", str(error))
             continue
         if pred_file.suffix.lower() in AS_THEY_ARE and not resize:
-            yield Sample(picture.stem, picture, guess, real, file=pred_file, extra=found.extra())
+            yield Sample(image.stem, image, guess, real, file=pred_file, extra=found.extra())
         else:
-            yield Sample(picture.stem, picture, guess, real)
+            yield Sample(image.stem, image, guess, real)
 
 
-def _read(path: Path, form: DepthForm, size: tuple[int, int], picture: Path, *, resize: bool) -> DepthMap:
+def _read(path: Path, form: DepthForm, size: tuple[int, int], image: Path, *, resize: bool) -> DepthMap:
     values = read_depth(path)
     if values.shape != size and not resize:
         height, width = values.shape
-        raise other_size(f"{path.name}:", (height, width), size, picture, remedy=RESIZE)
+        raise other_size(f"{path.name}:", (height, width), size, image, remedy=RESIZE)
     if values.shape != size:
         values = cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST)
     depth = DepthMap(values * form.scale, form.inverse)

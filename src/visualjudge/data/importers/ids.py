@@ -15,7 +15,7 @@ KINDS = ("name", "folder")
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """``image_id`` is ``prefix`` and the picture's file name without its suffix; with ``folder`` its folder's name and
+    """``image_id`` is ``prefix`` and the image's file name without its suffix; with ``folder`` its folder's name and
     ``_`` come before that. An id that the input itself gives (a table's column) takes the prefix alone."""
 
     prefix: str = ""
@@ -28,8 +28,8 @@ class Ids:
     def of(self, sample: Sample) -> str:
         """The ``image_id`` of a sample."""
         name = sample.image_id
-        if self.source == "folder" and sample.picture is not None and not sample.named:
-            name = f"{sample.picture.resolve().parent.name}_{sample.picture.stem}"
+        if self.source == "folder" and sample.image is not None and not sample.named:
+            name = f"{sample.image.resolve().parent.name}_{sample.image.stem}"
         return f"{self.prefix}{name}"
 
 

@@ -1,4 +1,4 @@
-"""Restorations: pictures degraded, restored and, where there is one, clean."""
+"""Restorations: images degraded, restored and, where there is one, clean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from visualjudge.data.importers.outputs import given_score
 from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, other_size, read_table
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import WholeImage
-from visualjudge.raster.images import picture_size, read_rgb
+from visualjudge.raster.images import image_size, read_rgb
 
 RESIZE_CLEAN = "--resize-pred resizes restored images to the clean image's size"
 
@@ -27,30 +27,30 @@ def image_pairs(
     *,
     resize: bool = False,
 ) -> Found:
-    """Samples of pictures paired by name; scored against ``clean``, or by a table of ``key`` and ``score``.
+    """Samples of images paired by name; scored against ``clean``, or by a table of ``key`` and ``score``.
 
-    Without ``restored`` the clean picture is its own prediction. ``degraded``, ``restored`` and ``clean`` are as
+    Without ``restored`` the clean image is its own prediction. ``degraded``, ``restored`` and ``clean`` are as
     :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
     """
     check_type(task, ("restoration",), "pairs of")
     if (clean is None) == (scores is None) or (restored is None and clean is None):
         raise UsageError("give either --gt, the clean images, or --pred with --scores, a table of key and score")
     table = {str(row.get("key")): row for row in read_table(scores)} if scores else {}
-    for key, (picture, real, found) in aligned(degraded, clean, restored if restored is not None else clean):
-        assert picture is not None
+    for key, (image, real, found) in aligned(degraded, clean, restored if restored is not None else clean):
+        assert image is not None
         try:
             sample = _sample(
-                key, picture, found, real, table.get(key) if scores else None, clean is not None, score_range, resize
+                key, image, found, real, table.get(key) if scores else None, clean is not None, score_range, resize
             )
             yield _resized(sample) if resize else sample
         except DataError as error:
             where, _, reason = str(error).partition(": ")
-            yield Problem(picture.name, key, where, reason)
+            yield Problem(image.name, key, where, reason)
 
 
 def _sample(
     key: str,
-    picture: Path,
+    image: Path,
     found: Path | None,
     real: Path | None,
     row: Any,
@@ -60,17 +60,17 @@ def _sample(
 ) -> Sample:
     if found is None or (scored and real is None):
         raise DataError(f"{'restored' if found is None else 'clean'}: there is no image named {key!r}")
-    read_rgb(picture)
+    read_rgb(image)
     prediction = WholeImage(read_rgb(found))
     if scored and real is not None and not resize:
-        sizes = [picture_size(path) for path in (found, real)]
+        sizes = [image_size(path) for path in (found, real)]
         if sizes[0] != sizes[1]:
             raise other_size(f"restored: {found.name}", sizes[0], sizes[1], found, remedy=RESIZE_CLEAN)
     if scored and real is not None:
-        return Sample(picture.stem, picture, prediction, WholeImage(read_rgb(real)), file=found)
+        return Sample(image.stem, image, prediction, WholeImage(read_rgb(real)), file=found)
     if row is None:
         raise DataError(f"score: the table has no key {key!r}")
-    return Sample(picture.stem, picture, prediction, file=found, final_score=given_score(row.get("score"), limits))
+    return Sample(image.stem, image, prediction, file=found, final_score=given_score(row.get("score"), limits))
 
 
 def _resized(sample: Sample) -> Sample:

@@ -1,4 +1,4 @@
-"""Label-map pictures with a class table: ADE20K, Cityscapes, CamVid, Pascal context, and any other."""
+"""Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal context, and any other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from visualjudge.data.importers.sample import (
 )
 from visualjudge.errors import DataError, Problem
 from visualjudge.predictions import Instance, Masks
-from visualjudge.raster.images import opened, picture_size
+from visualjudge.raster.images import image_size, opened
 from visualjudge.raster.masks import mask_from_array
 
 NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
@@ -62,16 +62,16 @@ def label_maps(
     check_type(task, ("semantic",), "label-map")
     table = class_table(classes)
     skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
-    for key, (picture, truth, found) in aligned(images, gt, pred):
-        assert picture is not None
+    for key, (image, truth, found) in aligned(images, gt, pred):
+        assert image is not None
         sides = [("truth", truth), *([("prediction", found)] if pred is not None else [])]
         missing = [name for name, path in sides if path is None]
         if missing:
-            yield Problem(picture.name, key, missing[0], f"there is no label map named {key!r}")
+            yield Problem(image.name, key, missing[0], f"there is no label map named {key!r}")
             continue
         try:
             masks = [
-                _read(path, table, skipped, channel, picture, resize=resize and name == "prediction")
+                _read(path, table, skipped, channel, image, resize=resize and name == "prediction")
                 for name, path in sides
                 if path is not None
             ]
@@ -79,7 +79,7 @@ def label_maps(
             where, _, reason = str(error).partition(": ")
             yield Problem(where, key, "label_map", reason)
             continue
-        yield Sample(picture.stem, picture, masks[-1], masks[0])
+        yield Sample(image.stem, image, masks[-1], masks[0])
 
 
 def class_table(path: Path) -> dict[int, str]:
@@ -128,12 +128,12 @@ def _from_rows(rows: list[Any], path: Path) -> dict[int, str]:
 
 
 def _read(
-    path: Path, table: Mapping[int, str], skipped: set[int], channel: int | None, picture: Path, *, resize: bool
+    path: Path, table: Mapping[int, str], skipped: set[int], channel: int | None, image: Path, *, resize: bool
 ) -> Masks:
     values = _values(path, channel)
-    size = picture_size(picture)
+    size = image_size(image)
     if values.shape != size and not resize:
-        raise other_size(f"{path.name}:", (values.shape[0], values.shape[1]), size, picture, remedy=RESIZE)
+        raise other_size(f"{path.name}:", (values.shape[0], values.shape[1]), size, image, remedy=RESIZE)
     if values.shape != size:
         values = cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST)
     classes: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Generated (or restored) pictures whose scores are given, by people or by a metric, in a table."""
+"""Generated (or restored) images whose scores are given, by people or by a metric, in a table."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _samples(
         try:
             yield Sample(
                 image_id=first.image_id,
-                picture=files["image"] or files["control"] if TASKS[task].sourced else files["image"],
+                image=files["image"] or files["control"] if TASKS[task].sourced else files["image"],
                 prediction=WholeImage(read_rgb(first.output)),
                 key=f"{first.output.stem}.{seen[place]}" if seen[place] > 1 else first.output.stem,
                 prompt=first.prompt,
@@ -175,9 +175,9 @@ def _ratings(cell: Any) -> list[Any]:
 
 
 def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:
-    picture = files["image"] or files["control"]
-    if picture is not None:
-        return picture.stem
+    image = files["image"] or files["control"]
+    if image is not None:
+        return image.stem
     if prompt is None:
         raise DataError("image_id: is missing, and there is neither an image nor a prompt to make it from")
     return f"prompt_{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"

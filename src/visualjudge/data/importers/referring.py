@@ -27,7 +27,7 @@ from visualjudge.data.importers.sample import (
 )
 from visualjudge.errors import DataError, Problem
 from visualjudge.predictions import Instance, Masks
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import image_size
 from visualjudge.raster.masks import empty_mask, mask_from_array, mask_from_wire, resized_mask
 from visualjudge.records import Mask, Size
 
@@ -89,24 +89,24 @@ def _sample(
     boxes: bool,
     resize: bool,
 ) -> Sample:
-    picture = stated_file(images, item.file_name, "image")
+    image = stated_file(images, item.file_name, "image")
     if not item.text.strip():
         raise DataError("expression: is empty")
-    size = picture_size(picture)
-    real = _region(item, picture, size, roots[0], boxes)
-    found = real if predictions is None else _predicted(item, predictions, roots[1], picture, size, resize)
+    size = image_size(image)
+    real = _region(item, image, size, roots[0], boxes)
+    found = real if predictions is None else _predicted(item, predictions, roots[1], image, size, resize)
     sides = (Masks(size, (Instance(item.text, mask),)) for mask in (found, real))
-    return Sample(picture.stem, picture, next(sides), next(sides), key=item.key, prompt=item.text)
+    return Sample(image.stem, image, next(sides), next(sides), key=item.key, prompt=item.text)
 
 
-def _region(item: Expression, picture: Path, size: Size, root: Path, boxes: bool) -> Mask:
+def _region(item: Expression, image: Path, size: Size, root: Path, boxes: bool) -> Mask:
     if item.region is None and not boxes:
         raise DataError("segmentation: is missing; --boxes takes the box as the region")
     if item.region is None:
         return _box(item.bbox, size)
     mask = _mask("segmentation", item.region, size, root)
     if mask.size != size:
-        raise other_size("segmentation:", mask.size, size, picture)
+        raise other_size("segmentation:", mask.size, size, image)
     return mask
 
 
@@ -118,7 +118,7 @@ def _mask(field: str, form: Any, size: Size, root: Path | None) -> Mask:
 
 
 def _predicted(
-    item: Expression, predictions: Mapping[str, Any], root: Path, picture: Path, size: Size, resize: bool
+    item: Expression, predictions: Mapping[str, Any], root: Path, image: Path, size: Size, resize: bool
 ) -> Mask:
     for key in (item.key, item.key.rpartition(".")[0]):
         if key in predictions:
@@ -127,7 +127,7 @@ def _predicted(
                 return empty_mask(size)
             mask = _mask("prediction", form, size, None if isinstance(form, Path) else root)
             if mask.size != size and not resize:
-                raise other_size("prediction:", mask.size, size, picture, remedy=RESIZE)
+                raise other_size("prediction:", mask.size, size, image, remedy=RESIZE)
             return resized_mask(mask, size)
     raise DataError(f"prediction: not found for key {item.key!r}")
 

@@ -22,13 +22,13 @@ from visualjudge.tasks import TASKS, task_named
 class Sample:
     """One image with a source's prediction and its truth, not scored yet.
 
-    ``file`` is the prediction's own file where it has one (depth map, picture): it is copied as it is, and ``extra``
+    ``file`` is the prediction's own file where it has one (depth map, image): it is copied as it is, and ``extra``
     (scale, inverse) goes into the payload with it. ``final_score`` (0..10) is set where the score is given, and then
     there may be no ``truth``. ``key`` tells apart several predictions of one source on one image.
     """
 
     image_id: str
-    picture: Path | None
+    image: Path | None
     prediction: Prediction
     truth: Prediction | None = None
     labels: tuple[str, ...] = ()
@@ -43,11 +43,11 @@ class Sample:
     control: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     named: bool = False
-    """The input itself names the image; else ``image_id`` is the picture's file name without its suffix."""
+    """The input itself names the image; else ``image_id`` is the image's file name without its suffix."""
     mask_white: Literal["fill", "keep"] = "fill"
     """Whether the white of ``mask`` is the region to fill or what is kept."""
     resize_mask: bool = False
-    """A mask of another size than the picture is resized to it."""
+    """A mask of another size than the image is resized to it."""
 
 
 LARGEST_PICKLE = 1 << 30
@@ -96,10 +96,10 @@ def stated_file(root: Path, name: object, field: str) -> Path:
         raise DataError(f"{field}: {error}") from None
 
 
-def other_size(what: str, found: Size, size: Size, picture: Path, *, remedy: str = "") -> DataError:
+def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str = "") -> DataError:
     """The error that ``what`` has another (height, width) than its image, and what the reason may be."""
     hint = f"; {remedy}" if remedy else ""
-    if found == size[::-1] and orientation(picture) in (5, 6, 7, 8):
+    if found == size[::-1] and orientation(image) in (5, 6, 7, 8):
         hint = "; the image has an EXIF orientation: give --exif ignore if annotations were made on the stored frame"
     return DataError(f"{what} must be {size[0]}×{size[1]}, got {found[0]}×{found[1]} (height×width){hint}")
 
@@ -245,8 +245,8 @@ def aligned(images: str | Path, *others: str | Path | None) -> Iterator[tuple[st
     """
     sides = [files_by_key(images), *({} if where is None else files_by_key(where) for where in others)]
     singles = all(where is None or Path(str(where)).is_file() for where in (images, *others))
-    for key, picture in sorted(sides[0].items()):
-        yield key, [picture, *((next(iter(s.values()), None) if singles else s.get(key)) for s in sides[1:])]
+    for key, image in sorted(sides[0].items()):
+        yield key, [image, *((next(iter(s.values()), None) if singles else s.get(key)) for s in sides[1:])]
 
 
 def _matching(pattern: str) -> dict[str, Path]:

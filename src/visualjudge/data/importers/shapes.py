@@ -20,7 +20,7 @@ from PIL import UnidentifiedImageError
 from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, folder_at, read_json, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections, Instance, Masks, Prediction
-from visualjudge.raster.images import opened, picture_size
+from visualjudge.raster.images import image_size, opened
 from visualjudge.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
 from visualjudge.records import Mask, Size
 
@@ -31,7 +31,7 @@ LARGEST_BITMAP = 1 << 26
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Shape:
+class LabelledShape:
     """One labelled object: ``rings`` in pixels ([x, y, x, y, …] each), or a mask; a box has one ring of 4 corners."""
 
     label: str
@@ -40,7 +40,7 @@ class Shape:
     score: float | None = None
 
 
-Read = Callable[[Any, Size, bool], Iterator[Shape]]
+Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
 """(record of one image, (height, width) of the image, whether it is a prediction) → its shapes."""
 
 
@@ -62,16 +62,16 @@ def shapes(task: str, form: str, gt: Path, pred: Path | None, images: Path) -> F
     if form not in FORMS:
         raise UsageError(f"--format must be one of {', '.join(FORMS)}, got {form!r}")
     kind = check_type(task, _GATHER, form)
-    pictures = files_by_key(folder_at(images))
+    by_name = files_by_key(folder_at(images))
     records, read = FORMS[form]
     sides = [dict(records(path)) for path in (gt, pred) if path is not None]
     for key, record in sorted(sides[0].items()):
-        picture = pictures.get(key)
-        if picture is None:
+        image = by_name.get(key)
+        if image is None:
             yield Problem(gt.name, key, "image", f"there is no image named {key!r} in {images}")
             continue
         try:
-            size = picture_size(picture)
+            size = image_size(image)
             real = _gathered(kind, read(record, size, False), size, gt.name, key)
             found = real
             if pred is not None:
@@ -81,12 +81,12 @@ def shapes(task: str, form: str, gt: Path, pred: Path | None, images: Path) -> F
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(picture.stem, picture, found, real, real.labels)
+        yield Sample(image.stem, image, found, real, real.labels)
     for key in sorted(sides[-1].keys() - sides[0].keys()):
         yield Problem((pred or gt).name, key, "image", f"there is no {key!r} in {gt}")
 
 
-def _gathered(kind: str, found: Iterator[Shape], size: Size, file: str, key: str) -> Prediction:
+def _gathered(kind: str, found: Iterator[LabelledShape], size: Size, file: str, key: str) -> Prediction:
     try:
         return _GATHER[kind](list(found), size)
     except DataError as error:
@@ -97,7 +97,7 @@ def _gathered(kind: str, found: Iterator[Shape], size: Size, file: str, key: str
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 
-def _detections(found: list[Shape], size: Size) -> Detections:
+def _detections(found: list[LabelledShape], size: Size) -> Detections:
     items = []
     for shape in found:
         if shape.mask is not None:
@@ -109,7 +109,7 @@ def _detections(found: list[Shape], size: Size) -> Detections:
     return Detections(tuple(items))
 
 
-def _masks(found: list[Shape], size: Size) -> Masks:
+def _masks(found: list[LabelledShape], size: Size) -> Masks:
     items = []
     for shape in found:
         mask = shape.mask if shape.mask is not None else mask_from_polygons(shape.rings, size)
@@ -119,13 +119,13 @@ def _masks(found: list[Shape], size: Size) -> Masks:
     return Masks(size, tuple(items))
 
 
-_GATHER: dict[str, Callable[[list[Shape], Size], Prediction]] = {"detection": _detections, "instance": _masks}
+_GATHER: dict[str, Callable[[list[LabelledShape], Size], Prediction]] = {"detection": _detections, "instance": _masks}
 
 
 # ---------------------------------------------------------------- formats
 
 
-def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[Shape]:
+def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
     _same_size(record.get("imageHeight"), record.get("imageWidth"), size)
     for shape in record["shapes"]:
         points = [tuple(map(float, point)) for point in shape["points"]]
@@ -133,16 +133,16 @@ def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[Shape]:
         if kind == "rectangle":
             yield _box(label, (*points[0], *points[1]), score)
         elif kind == "circle":
-            yield Shape(label, (_circle(*points[0], *points[1]),), score=score)
+            yield LabelledShape(label, (_circle(*points[0], *points[1]),), score=score)
         elif kind == "mask":
-            yield Shape(label, mask=_bitmap(base64.b64decode(shape["mask"]), points[0], size), score=score)
+            yield LabelledShape(label, mask=_bitmap(base64.b64decode(shape["mask"]), points[0], size), score=score)
         elif kind == "polygon":
-            yield Shape(label, (tuple(v for point in points for v in point),), score=score)
+            yield LabelledShape(label, (tuple(v for point in points for v in point),), score=score)
         else:
             raise DataError(f"shape_type: must be polygon, rectangle, circle or mask, got {kind!r}")
 
 
-def _cartucho(record: Any, _size: Size, predicted: bool) -> Iterator[Shape]:
+def _cartucho(record: Any, _size: Size, predicted: bool) -> Iterator[LabelledShape]:
     form = "class confidence left top right bottom" if predicted else "class left top right bottom [difficult]"
     for number, line in enumerate(str(record).splitlines(), 1):
         cells = line.split()
@@ -158,7 +158,7 @@ def _cartucho(record: Any, _size: Size, predicted: bool) -> Iterator[Shape]:
         yield _box(cells[0], numbers[-4:], numbers[0] if predicted else None)
 
 
-def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[Shape]:
+def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
     stated = record.get("size", {})
     _same_size(stated.get("height"), stated.get("width"), size)
     for item in record["objects"]:
@@ -167,7 +167,7 @@ def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[Shape]:
         score = _score(told[0]) if told else None
         if kind == "bitmap":
             packed = zlib.decompressobj().decompress(base64.b64decode(item["bitmap"]["data"]), LARGEST_BITMAP)
-            yield Shape(label, mask=_bitmap(packed, item["bitmap"]["origin"], size), score=score)
+            yield LabelledShape(label, mask=_bitmap(packed, item["bitmap"]["origin"], size), score=score)
             continue
         outer = [tuple(map(float, point)) for point in item["points"]["exterior"]]
         if kind == "rectangle":
@@ -176,12 +176,12 @@ def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[Shape]:
             mask = mask_from_polygons([[v for point in outer for v in point]], size).dense()
             for hole in item["points"].get("interior", ()):
                 mask &= ~mask_from_polygons([[float(v) for point in hole for v in point]], size).dense()
-            yield Shape(label, mask=mask_from_array(mask), score=score)
+            yield LabelledShape(label, mask=mask_from_array(mask), score=score)
         else:
             raise DataError(f"geometryType: must be rectangle, polygon or bitmap, got {kind!r}")
 
 
-def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Shape]:
+def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[LabelledShape]:
     done = record.get("predictions" if predicted else "annotations") or [{"result": []}]
     whole = _score(done[0].get("score"))
     for item in done[0]["result"]:
@@ -193,7 +193,7 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Shape]:
         down, across = size[0] / 100, size[1] / 100
         if kind == "polygonlabels":
             ring = tuple(float(v) * f for point in value["points"] for v, f in zip(point, (across, down), strict=True))
-            yield Shape(label, (ring,), score=score)
+            yield LabelledShape(label, (ring,), score=score)
             continue
         if value.get("rotation"):
             raise DataError(f"rotation: must be 0, got {value['rotation']}: boxes are upright")
@@ -201,7 +201,7 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Shape]:
         yield _box(label, (x, y, x + value["width"] * across, y + value["height"] * down), score)
 
 
-def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[Shape]:
+def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
     stated = record.get("image", {}).get("size") or (None, None)
     _same_size(stated[0], stated[1], size)
     for item in record["annotations"]:
@@ -211,9 +211,9 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[Shape]:
             x, y, width, height = (float(v) for v in item["bbox"])
             yield _box(label, (x, y, x + width, y + height), score)
         elif item["type"] == "polygon":
-            yield Shape(label, (tuple(float(v) for v in item["points"]),), score=score)
+            yield LabelledShape(label, (tuple(float(v) for v in item["points"]),), score=score)
         elif item["type"] == "mask":
-            yield Shape(label, mask=mask_from_rle(item["rle"]), score=score)
+            yield LabelledShape(label, mask=mask_from_rle(item["rle"]), score=score)
         else:
             raise DataError(f"type: must be bbox, polygon or mask, got {item['type']!r}")
 
@@ -265,13 +265,13 @@ FORMS: dict[str, tuple[Callable[[Path], Iterator[tuple[str, Any]]], Read]] = {
 _IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
-def _box(label: str, corners: Sequence[float], score: float | None) -> Shape:
+def _box(label: str, corners: Sequence[float], score: float | None) -> LabelledShape:
     x1, y1, x2, y2 = corners
     left, right = sorted((float(x1), float(x2)))
     top, bottom = sorted((float(y1), float(y2)))
     if not np.isfinite([left, top, right, bottom]).all():
         raise DataError("box: must be finite numbers")
-    return Shape(label, ((left, top, right, top, right, bottom, left, bottom),), score=score)
+    return LabelledShape(label, ((left, top, right, top, right, bottom, left, bottom),), score=score)
 
 
 def _circle(cx: float, cy: float, x: float, y: float) -> tuple[float, ...]:
@@ -281,10 +281,10 @@ def _circle(cx: float, cy: float, x: float, y: float) -> tuple[float, ...]:
 
 def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
     try:
-        with opened(io.BytesIO(content), "mask") as picture:
-            if picture.size[0] > size[1] or picture.size[1] > size[0]:
+        with opened(io.BytesIO(content), "mask") as image:
+            if image.size[0] > size[1] or image.size[1] > size[0]:
                 raise DataError("mask: must not be larger than the image")
-            values = np.asarray(picture)
+            values = np.asarray(image)
     except (OSError, UnidentifiedImageError, SyntaxError) as error:
         raise DataError(f"mask: cannot be decoded: {error}") from None
     inside = values[..., -1] > 0 if values.ndim == 3 else values > 0

@@ -16,11 +16,11 @@ from visualjudge.confine import confined_path
 from visualjudge.data.importers.sample import Found, Sample, check_type, folder_at, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import image_size
 from visualjudge.records import Size, Xyxy
 
 COLUMNS = 6
-PICTURES = (".jpg", ".jpeg", ".png")
+IMAGES = (".jpg", ".jpeg", ".png")
 
 
 def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
@@ -37,15 +37,15 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
     results = None if pred is None else _results(pred)
     for stem, path in truths.items():
         try:
-            picture = _picture(path, stem, images)
-            real = _objects(path, picture_size(picture))
+            image = _image(path, stem, images)
+            real = _objects(path, image_size(image))
             found = real.without_crowds() if results is None else results.get(stem, Detections(()))
             if isinstance(found, Path):
                 found = _objects(found, None)
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(picture.stem, picture, found, real, real.labels)
+        yield Sample(image.stem, image, found, real, real.labels)
     for stem in sorted(set(results or ()) - set(truths)):
         yield Problem(str(pred), stem, "image", f"there is no {stem}.xml in {gt}")
 
@@ -57,9 +57,9 @@ def _xml_files(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _picture(path: Path, stem: str, images: Path) -> Path:
+def _image(path: Path, stem: str, images: Path) -> Path:
     named = _root(path).findtext("filename")
-    for name in ([named] if named else []) + [stem + ending for ending in PICTURES]:
+    for name in ([named] if named else []) + [stem + ending for ending in IMAGES]:
         with suppress(DataError):
             return confined_path(images, name)
     raise _invalid(path, "annotation", "filename", f"there is no file {images / (named or stem)}")

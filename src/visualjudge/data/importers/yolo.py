@@ -1,4 +1,4 @@
-"""YOLO text files: a file an image, a line an object, coordinates as shares of the picture's width and height.
+"""YOLO text files: a file an image, a line an object, coordinates as shares of the image's width and height.
 
 Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy w h [confidence]`` is a box,
 ``class x y x y x y … [confidence]`` a polygon. No file means no object, as there.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections, Instance, Masks, Prediction
-from visualjudge.raster.images import picture_size
+from visualjudge.raster.images import image_size
 from visualjudge.raster.masks import mask_from_polygons
 from visualjudge.records import Size
 
@@ -27,7 +27,7 @@ Item = Callable[..., Any]
 Gather = Callable[[Size, tuple[Any, ...]], Prediction]
 OUTSIDE = 0.05
 """How far a coordinate may lie outside 0 to 1: predicted boxes reach a little beyond the image."""
-PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
+IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
@@ -43,20 +43,20 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     for folder in (gt, pred):
         if folder is not None and not folder.is_dir():
             raise UsageError(f"{folder}: no such folder")
-    pictures = {key: path for key, path in files_by_key(images).items() if path.suffix.lower() in PICTURES}
-    for key, picture in pictures.items():
+    by_name = {key: path for key, path in files_by_key(images).items() if path.suffix.lower() in IMAGES}
+    for key, image in by_name.items():
         try:
-            size = picture_size(picture)
+            size = image_size(image)
             real, found = (
                 _read((gt if side is None else side) / f"{key}.txt", names, size, item, gather) for side in (gt, pred)
             )
         except InvalidRecord as error:
             yield error.problem
             continue
-        yield Sample(picture.stem, picture, found, real, real.labels)
+        yield Sample(image.stem, image, found, real, real.labels)
     for folder in (gt, pred):
         for path in sorted(folder.glob("*.txt")) if folder is not None else ():
-            if path.stem not in pictures and path != classes:
+            if path.stem not in by_name and path != classes:
                 yield Problem(path.name, path.stem, "image", f"image {path.stem} not found in {images}")
 
 

@@ -19,13 +19,13 @@ Write = Callable[[Dataset, Path, Tick], list[Path]]
 
 @dataclass(frozen=True)
 class Format:
-    """How to write a format, what ``--out`` is, and how many bytes a byte of a picture takes inside it (0: beside)."""
+    """How to write a format, what ``--out`` is, and how many bytes a byte of an image takes inside it (0: beside)."""
 
     write: Write
     is_folder: bool
     blow_up: float = 0
     embedded: Format | None = None
-    """The same with pictures inside, where that is a choice."""
+    """The same with images inside, where that is a choice."""
     training: bool = False
     """Whether it is for training: refused for benchmarks that are for evaluation only."""
 
@@ -71,7 +71,7 @@ def export(
     Parameters
     ----------
     embed
-        Pictures inside, where the format leaves the choice (vlmevalkit).
+        Images inside, where the format leaves the choice (vlmevalkit).
     force
         Write over a file that is there, or into a folder that is not empty.
 
@@ -80,7 +80,7 @@ def export(
     UsageError
         If there is no such format, it leaves no choice of ``embed``, or ``out`` is there already.
     DataError
-        If a picture of the dataset is missing, or there is no question.
+        If an image of the dataset is missing, or there is no question.
     """
     form, path = _chosen(name, embed), Path(out)
     if not dataset.questions:
@@ -91,7 +91,7 @@ def export(
 
 
 def embedded_bytes(dataset: Dataset, name: str, *, embed: bool = False) -> int:
-    """About how many bytes of pictures an export will hold: each use of a picture counts."""
+    """About how many bytes of images an export will hold: each use of an image counts."""
     form = _chosen(name, embed)
     if not form.blow_up:
         return 0

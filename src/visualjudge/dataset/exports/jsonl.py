@@ -1,6 +1,6 @@
 """JSON lines for training judges: ShareGPT conversations, and preferences as TRL takes them.
 
-Pictures stay where they are; a line names them relative to the folder that the JSONL lies in.
+Images stay where they are; a line names them relative to the folder that the JSONL lies in.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def export_trl(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) ->
 
 
 def parts_of(prompt: str) -> list[Line]:
-    """``prompt`` as content parts: a picture at each mark, the text between."""
+    """``prompt`` as content parts: an image at each mark, the text between."""
     parts: list[Line] = []
     for k, text in enumerate(prompt.split(IMAGE_MARK)):
         if k:

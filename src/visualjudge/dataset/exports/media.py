@@ -1,4 +1,4 @@
-"""What the exports share: a dataset's pictures as bytes."""
+"""What the exports share: a dataset's images as bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError
 
 
-def picture_bytes(dataset: Dataset, relative: str) -> bytes:
+def image_bytes(dataset: Dataset, relative: str) -> bytes:
     """The PNG file that a question names.
 
     Raises

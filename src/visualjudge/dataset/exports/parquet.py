@@ -1,6 +1,6 @@
-"""Hugging Face ``datasets`` parquet with embedded pictures; ``load_dataset(folder)`` reads it, offline too.
+"""Hugging Face ``datasets`` parquet with embedded images; ``load_dataset(folder)`` reads it, offline too.
 
-Columns are a question's fields. ``images`` is a list of pictures (bytes and name, as the library's Image feature stores
+Columns are a question's fields. ``images`` is a list of images (bytes and name, as the library's Image feature stores
 them). ``answer`` is text for every type of question, ``answer_score`` the number of a scoring question.
 The library finds the types in the schema's metadata; "Sequence" is understood by its old and new versions alike.
 """
@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 
 from visualjudge.atomic import atomic_path, write_text
 from visualjudge.confine import confined_target
-from visualjudge.dataset.exports.media import answer_text, picture_bytes
+from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 from visualjudge.records import Question
 
 ROWS = 64
-"""Questions of a row group: some 50 MB of pictures of 640×480 before the next is written."""
+"""Questions of a row group: some 50 MB of images of 640×480 before the next is written."""
 ROWS_A_FILE = 2048
 SPLIT = "test"
 
@@ -34,7 +34,7 @@ _ARROW = {"float64": pa.float64(), "int64": pa.int64(), "string": pa.string()}
 
 
 def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/data/test-0000k-of-0000n.parquet`` and ``out/README.md``; picture bytes are those of the dataset."""
+    """Write ``out/data/test-0000k-of-0000n.parquet`` and ``out/README.md``; image bytes are those of the dataset."""
     questions = dataset.questions
     starts = range(0, max(1, len(questions)), ROWS_A_FILE)
     files = []
@@ -53,7 +53,7 @@ def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]
 
 def schema() -> pa.Schema:
     """The table's schema with the ``datasets`` features in its metadata."""
-    picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     option = pa.struct([(name, _ARROW[kind]) for name, kind in _OPTION.items()])
     fields = [pa.field(name, pa.string()) for name in _TEXTS]
     fields += [pa.field(name, pa.list_(pa.string())) for name in _TEXT_LISTS]
@@ -61,7 +61,7 @@ def schema() -> pa.Schema:
         pa.field("final_scores", pa.list_(pa.float64())),
         pa.field("answer_score", pa.float64()),
         pa.field("features", pa.list_(option)),
-        pa.field("images", pa.list_(picture)),
+        pa.field("images", pa.list_(image)),
     ]
     info = {"info": {"features": hf_features()}}
     return pa.schema(fields, metadata={"huggingface": json.dumps(info)})
@@ -85,7 +85,7 @@ def _row(dataset: Dataset, question: Question) -> dict[str, Any]:
     row["answer"] = answer_text(question.answer)
     row["answer_score"] = None if isinstance(question.answer, str) else float(question.answer)
     row["features"] = row["features"] or []
-    row["images"] = [{"bytes": picture_bytes(dataset, path), "path": Path(path).name} for path in question.images]
+    row["images"] = [{"bytes": image_bytes(dataset, path), "path": Path(path).name} for path in question.images]
     return row
 
 

@@ -1,10 +1,10 @@
-"""TSV as VLMEvalKit reads it: ``index``, pictures, ``question``, options, ``answer``, categories.
+"""TSV as VLMEvalKit reads it: ``index``, images, ``question``, options, ``answer``, categories.
 
-Conventions (vlmeval/dataset/image_base.py, image_mcq.py): several pictures are the text of a Python list;
-``<image 1>``, ``<image 2>`` … in the question say where each belongs. Without a column ``image`` the pictures are
+Conventions (vlmeval/dataset/image_base.py, image_mcq.py): several images are the text of a Python list;
+``<image 1>``, ``<image 2>`` … in the question say where each belongs. Without a column ``image`` the images are
 files, named in ``image_path`` and opened as named, so absolutely. With it they are base64 text, and ``image_path`` has
-the names they are saved under; a cell may name another row in place of its own text only as a whole, not picture by
-picture, so that a picture of several questions is there as often. Pairwise questions are multiple choice; rankings and
+the names they are saved under; a cell may name another row in place of its own text only as a whole, not image by
+image, so that an image of several questions is there as often. Pairwise questions are multiple choice; rankings and
 scores have no options and go to tables of their own.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from visualjudge.atomic import atomic_path, write_bytes
 from visualjudge.confine import confined_target
-from visualjudge.dataset.exports.media import answer_text, picture_bytes
+from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 from visualjudge.records import IMAGE_MARK, Question
 
@@ -27,14 +27,14 @@ IMAGES = "images"
 CHOICES = {"A": "Option A", "B": "Option B"}
 
 
-Pictures = Callable[[Question], dict[str, str]]
-"""The cells of a row that hold or name its pictures."""
+ImageCells = Callable[[Question], dict[str, str]]
+"""The cells of a row that hold or name its images."""
 
 
 def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
     """Write ``out/<dataset's name>_<question type>.tsv`` for each type of question that there is.
 
-    Each picture is written once, to ``out/images/<dataset's name>/``; the tables name it by its absolute path.
+    Each image is written once, to ``out/images/<dataset's name>/``; the tables name it by its absolute path.
     """
     folder = f"{IMAGES}/{dataset.root.resolve().name}"
     home = out.resolve() / folder
@@ -43,7 +43,7 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
     def cells(question: Question) -> dict[str, str]:
         for path in question.images:
             if path not in written:
-                write_bytes(confined_target(out.resolve(), f"{folder}/{path}"), picture_bytes(dataset, path))
+                write_bytes(confined_target(out.resolve(), f"{folder}/{path}"), image_bytes(dataset, path))
                 written.add(path)
         return {"image_path": _cell([str(home / path) for path in question.images])}
 
@@ -51,10 +51,10 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
 
 
 def export_vlmevalkit_embedded(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """The same tables with every picture as base64 in every row that shows it: they can be moved, and are large."""
+    """The same tables with every image as base64 in every row that shows it: they can be moved, and are large."""
 
     def cells(question: Question) -> dict[str, str]:
-        texts = [base64.b64encode(picture_bytes(dataset, path)).decode() for path in question.images]
+        texts = [base64.b64encode(image_bytes(dataset, path)).decode() for path in question.images]
         return {"image": _cell(texts), "image_path": _cell([Path(path).name for path in question.images])}
 
     return _write(dataset, out, cells, (COLUMNS[0], "image", *COLUMNS[1:]), tick)
@@ -65,7 +65,7 @@ def _cell(texts: list[str]) -> str:
 
 
 def _write(
-    dataset: Dataset, out: Path, pictures: Pictures, columns: Sequence[str], tick: Callable[[int, int], None]
+    dataset: Dataset, out: Path, images: ImageCells, columns: Sequence[str], tick: Callable[[int, int], None]
 ) -> list[Path]:
     files = []
     done = itertools.count(1)
@@ -77,7 +77,7 @@ def _write(
             table.writerow([*columns, *choices])
             asked = (question for question in dataset.questions if question.question_type == kind)
             for index, question in enumerate(asked, start=1):
-                row = _row(index, question) | pictures(question) | choices
+                row = _row(index, question) | images(question) | choices
                 table.writerow([row[name] for name in (*columns, *choices)])
                 tick(next(done), len(dataset.questions))
         files.append(path)

@@ -36,11 +36,11 @@ class Stage extends HTMLElement {
   }
 
   async fetch(layer) {
-    const picture = new Image();
-    picture.src = layer.src ?? image(this.dataset_, layer.name);
+    const bitmap = new Image();
+    bitmap.src = layer.src ?? image(this.dataset_, layer.name);
     try {
-      await picture.decode();
-      Object.assign(layer, { bitmap: picture, width: picture.naturalWidth, height: picture.naturalHeight });
+      await bitmap.decode();
+      Object.assign(layer, { bitmap, width: bitmap.naturalWidth, height: bitmap.naturalHeight });
     } catch {
       layer.missing = true;
     }

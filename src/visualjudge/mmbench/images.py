@@ -1,4 +1,4 @@
-"""The pictures of a table: base64 text to the bytes of a file that a model can be sent."""
+"""The images of a table: base64 text to the bytes of a file that a model can be sent."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ _DATA_URL = re.compile(r"data:[^,]{0,100};base64,")
 
 
 def image_part(table: Table, row: Row) -> ImagePart:
-    """The row's picture with the type its bytes have; a format that models do not take becomes PNG.
+    """The row's image with the type its bytes have; a format that models do not take becomes PNG.
 
     Raises
     ------
     InvalidRecord
-        If the cell is blank, points nowhere, or holds no picture.
+        If the cell is blank, points nowhere, or holds no image.
     """
     data, kind = _decoded(table, row)
     if kind in SENT_AS_THEY_ARE:
         return ImagePart(data, SENT_AS_THEY_ARE[kind])
     try:
-        with opened(io.BytesIO(data), "image") as picture:
-            return ImagePart(png_bytes(rgb_of(picture)), "image/png")
+        with opened(io.BytesIO(data), "image") as image:
+            return ImagePart(png_bytes(rgb_of(image)), "image/png")
     except DataError as error:
         raise table.invalid(row, "image", str(error)) from None
 
 
-def picture_problems(
+def image_problems(
     table: Table, rows: Sequence[Row], *, tick: Callable[[int], None] | None = None
 ) -> dict[int, Problem]:
-    """Why the pictures of some rows cannot be sent, by index. Reads headers only, and each picture once."""
+    """Why the images of some rows cannot be sent, by index. Reads headers only, and each image once."""
     found: dict[int, Problem] = {}
     good: set[int] = set()
     for done, row in enumerate(rows, 1):
         try:
-            owner = table.picture_row(row)
+            owner = table.image_row(row)
             if owner.index not in good:
                 _decoded(table, row)
                 good.add(owner.index)
@@ -65,7 +65,7 @@ def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
         reason = f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
         raise table.invalid(row, "image", reason) from None
     try:
-        with opened(io.BytesIO(data), "the decoded bytes") as picture:
-            return data, str(picture.format)
+        with opened(io.BytesIO(data), "the decoded bytes") as image:
+            return data, str(image.format)
     except DataError as error:
         raise table.invalid(row, "image", str(error)) from None

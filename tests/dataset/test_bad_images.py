@@ -52,7 +52,7 @@ def test_command_ends_with_one_and_with_nought_where_bad_records_are_skipped(
 
 
 def test_import_decodes_each_image(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = _folder(tmp_path / "pictures", 3, bad=1)
+    data = _folder(tmp_path / "images", 3, bad=1)
     box = {"category_id": 1, "bbox": [1, 2, 20, 20], "area": 400, "iscrowd": 0}
     gt = {
         "images": [{"id": k, "file_name": f"photo{k}.jpg"} for k in range(3)],

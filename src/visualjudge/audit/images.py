@@ -25,7 +25,7 @@ _BLOCK = 512
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class ImageLook:
     """``thumbnail`` is 32×32×3 in levels of 0..255; ``problem`` says why an image cannot be judged."""
 
     digest: str | None
@@ -33,25 +33,25 @@ class Picture:
     problem: str | None = None
 
 
-def pictures(dataset: Dataset, tick: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Picture]:
+def images(dataset: Dataset, tick: Callable[[int, int], None] = lambda done, total: None) -> dict[str, ImageLook]:
     """Every image that a question names, by its path."""
     names = list(dict.fromkeys(name for question in dataset for name in question.images))
     found = {}
     for done, name in enumerate(names, 1):
-        found[name] = _picture(dataset, name)
+        found[name] = _image(dataset, name)
         tick(done, len(names))
     return found
 
 
-def _picture(dataset: Dataset, name: str) -> Picture:
+def _image(dataset: Dataset, name: str) -> ImageLook:
     try:
         pixels = read_rgb(dataset.image_path(name))
     except DataError as error:
-        return Picture(None, None, str(error).replace(f"{dataset.root}/", ""))
+        return ImageLook(None, None, str(error).replace(f"{dataset.root}/", ""))
     height, width = pixels.shape[:2]
     small = f"is {width}×{height} pixels; its shorter side must be at least {SMALLEST}"
     digest = hashlib.sha256(f"{width}x{height}".encode() + pixels.tobytes()).hexdigest()
-    return Picture(digest, thumbnail(pixels), small if min(height, width) < SMALLEST else None)
+    return ImageLook(digest, thumbnail(pixels), small if min(height, width) < SMALLEST else None)
 
 
 def thumbnail(pixels: Pixels) -> FloatArray:
