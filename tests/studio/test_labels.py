@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
 from judged_records import pair, write_dataset
+from visualjudge.encoding import encode
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
@@ -20,6 +23,13 @@ POSE = {"persons": [{"keypoints": [5, 4, 2] + [0] * 48}]}
 
 
 def _served(tmp_path: Path, task: str, stem: str, predictions: list[Any]) -> Any:
+    client, address = _studio(tmp_path, task, stem, predictions)
+    return client.get(f"{address}/labels").json()
+
+
+def _studio(
+    tmp_path: Path, task: str, stem: str, predictions: list[Any], metadata: tuple[Any, ...] = ({}, {})
+) -> tuple[TestClient, str]:
     names = ("media/o.png", "media/a.png", "media/b.png")
     root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0), task=task, encoding=stem, images=names)])
     (root / "media").mkdir()
@@ -36,13 +46,16 @@ def _served(tmp_path: Path, task: str, stem: str, predictions: list[Any]) -> Any
         "error_type": None,
         "prompt": None,
     }
-    notes = [{**base, "annotation_id": n, "prediction": p} for n, p in zip(("a0", "b0"), predictions, strict=False)]
+    notes = [
+        {**base, "annotation_id": n, "prediction": p, "metadata": m}
+        for n, p, m in zip(("a0", "b0", "t0"), predictions, metadata, strict=False)
+    ]
     (data / "annotations" / f"{task}_annotations.json").write_text(json.dumps(notes))
     (data / "images" / f"{task}.json").write_text(json.dumps({"i": {"file": "images/i.png"}}))
     Image.new("RGB", (10, 8)).save(data / "images" / "i.png")
     site = Site(find_places([root, data]), tmp_path / "cache")
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
-    return client.get(f"/d/{site.places.datasets[0].slug}/q/q0/labels").json()
+    return client, f"/d/{site.places.datasets[0].slug}/q/q0"
 
 
 @pytest.mark.parametrize(
@@ -77,3 +90,24 @@ def test_a_bad_prediction_has_no_labels_and_costs_only_itself(tmp_path: Path, ba
 def test_without_a_data_folder_there_are_none(client: TestClient, slug: str) -> None:
     assert all(marks == [] for marks in client.get(f"/d/{slug}/q/q0/labels").json().values())
     assert client.get(f"/d/{slug}/q/none/labels").status_code == 404
+
+
+def _boxes(x: int) -> dict[str, Any]:
+    return {"detections": [{"label": "cat", "bbox": [x, 2, x + 4, 6]}]}
+
+
+@pytest.mark.parametrize("stem", ["pixel_s0_m0", "text_xyxy"])
+def test_the_ground_truth_is_drawn_as_the_options_are(tmp_path: Path, stem: str) -> None:
+    metadata = ({"severity": 0.3}, {"severity": 0.6}, {"severity": 0.0})
+    client, address = _studio(tmp_path, "object_detection", stem, [_boxes(1), _boxes(2), _boxes(5)], metadata)
+    found = client.get(f"{address}/truth")
+    drawn = encode("object_detection", "pixel_s0_m0", _boxes(5), np.zeros((8, 10, 3), np.uint8)).image
+    assert drawn is not None
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(found.content))), drawn)
+    assert f'data-truth="{address}/truth"' in client.get(address).text
+
+
+def test_without_a_prediction_free_of_errors_there_is_no_ground_truth(tmp_path: Path) -> None:
+    client, address = _studio(tmp_path, "object_detection", "pixel_s0_m0", [_boxes(1), _boxes(2)])
+    assert client.get(f"{address}/truth").status_code == 404
+    assert "data-truth" not in client.get(address).text

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
 from judged_records import pair, said, write_dataset, write_run
+from visualjudge.dataset.convert import convert
 from visualjudge.errors import UsageError
+from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
+from visualjudge.studio.site import Site
 
 
 def test_datasets_and_runs_are_found_below_a_folder(folder: Path) -> None:
@@ -37,3 +41,18 @@ def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
         find_places([tmp_path])
     with pytest.raises(UsageError, match="no such folder"):
         find_places([tmp_path / "none"])
+
+
+def test_a_parquet_dataset_is_shown_as_its_json_is(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0 + i % 7), prompt=f"zebra {chr(97 + i)}word") for i in range(12)]
+    root = write_dataset(tmp_path / "json", questions)
+    convert(root, tmp_path / "parquet", "parquet")
+    pages = []
+    for folder in (root, tmp_path / "parquet"):
+        site = Site(find_places([folder]), tmp_path / "cache")
+        client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+        base = f"/d/{site.places.datasets[0].slug}"
+        pages.append((client.get(f"{base}/cards?q=dword").json(), client.get(f"{base}/facets?margin=2+to+4").json()))
+        assert "zebra hword" in client.get(f"{base}/q/q7").text
+    assert pages[0] == pages[1]
+    assert pages[0][0]["total"] == 1

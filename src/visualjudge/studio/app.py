@@ -13,17 +13,19 @@ import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from visualjudge.errors import DataError, UsageError
-from visualjudge.raster.images import image_size
+from visualjudge.raster.images import image_size, png_bytes, read_rgb
 from visualjudge.records import LETTERS, Question
 from visualjudge.studio import compare, copies, facets
 from visualjudge.studio.cards import card
 from visualjudge.studio.guard import Guard
+from visualjudge.studio.labels import marks_of
 from visualjudge.studio.matrix import matrices
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import SORTS, Shelf, State
-from visualjudge.studio.shown import option_images
+from visualjudge.studio.shown import option_images, original_images
 from visualjudge.studio.site import Site, outcome_counts, watched
 from visualjudge.studio.thumbnails import TYPES, WIDTHS, confined
+from visualjudge.studio.truth import truth_image
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -124,6 +126,7 @@ class Pages:
             "/d/{slug}/q/{identity}": self.question,
             "/d/{slug}/q/{identity}/request": self.request,
             "/d/{slug}/q/{identity}/labels": self.labels,
+            "/d/{slug}/q/{identity}/truth": self.truth,
             "/d/{slug}/image/{name:path}": self.image,
             "/d/{slug}/thumb/{width:int}/{name:path}": self.thumb,
         }
@@ -191,6 +194,7 @@ class Pages:
             facts=compare.facts(question),
             marks=MARKS,
             labelled=bool(self.site.places.data_folders),
+            truth=any(place.is_truth for place in self.site.annotations.peers(question)),
         )
 
     def request(self, request: Request) -> Response:
@@ -212,12 +216,32 @@ class Pages:
         found = self._question(request)
         if found is None:
             return _missing("question")
-        question, shown = found[3], [image for image in option_images(found[3]) if image]
-        path = confined(found[0].root, shown[0]) if shown else None
+        place, question = found[0], found[3]
+        shown = [image for image in option_images(question) if image]
+        path = confined(place.root, shown[0]) if shown else None
         if path is None:
             return _json({})
-        marks = self.site.labels.of(question, image_size(path))
-        return _json({letter: [asdict(mark) for mark in each] for letter, each in zip(LETTERS, marks, strict=False)})
+        size = image_size(path)
+        known = [None if option is None else option.load(size) for option in self.site.annotations.options(question)]
+        marks = [[asdict(mark) for mark in marks_of(prediction)] for prediction in known]
+        return _json(dict(zip(LETTERS, marks, strict=False)))
+
+    def truth(self, request: Request) -> Response:
+        """The ground truth as an image, drawn as the options are; not found where no data folder holds it."""
+        from starlette.responses import Response
+
+        found = self._question(request)
+        if found is None:
+            return _missing("question")
+        place, question = found[0], found[3]
+        originals = original_images(question)
+        path = confined(place.root, originals[0]) if originals else None
+        try:
+            original = None if path is None else read_rgb(path)
+        except DataError:
+            return _missing("image")
+        drawn = truth_image(question, self.site.annotations.peers(question), original)
+        return _missing("ground truth") if drawn is None else Response(png_bytes(drawn), media_type="image/png")
 
     # ---------------------------------------------------------------- data for the grid
 

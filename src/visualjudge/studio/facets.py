@@ -204,24 +204,25 @@ MOST_VALUES = 12
 def shown(facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most: int = MOST_VALUES) -> Shown:
     """The facet's values that occur ``among`` the questions, most frequent first; chosen ones always."""
     counts = facet.counts(among)
+    wanted = counts > 0
+    wanted[[code for code, value in enumerate(facet.values) if value in chosen] if chosen else []] = True
     order = np.argsort(-counts, kind="stable")
-    needle = find.casefold().strip()
-    kept = [
-        code
-        for code in order.tolist()
-        if (counts[code] or facet.values[code] in chosen)
-        and (
-            not needle
-            or needle in facet.label(facet.values[code]).casefold()
-            or needle in facet.values[code].casefold()
-        )
-    ]
-    first = [code for i, code in enumerate(kept) if i < most or facet.values[code] in chosen]
+    kept = _found(facet, order[wanted[order]], find.casefold().strip())
+    first = [*kept[:most], *(code for code in kept[most:] if chosen and facet.values[code] in chosen)]
     values = tuple(
         Value(facet.values[c], facet.label(facet.values[c]), _hint(facet, c), int(counts[c]), facet.values[c] in chosen)
         for c in first
     )
     return Shown(facet.name, facet.title, facet.group, values, len(kept) - len(first), tuple(chosen))
+
+
+def _found(facet: Facet, codes: Counts, needle: str) -> list[int]:
+    """The codes whose label or value holds ``needle``; all of them where it is empty."""
+    named: list[int] = codes.tolist()
+    if not needle:
+        return named
+    words = ((code, facet.values[code]) for code in named)
+    return [code for code, value in words if needle in facet.label(value).casefold() or needle in value.casefold()]
 
 
 def _hint(facet: Facet, code: int) -> str:

@@ -1,4 +1,4 @@
-"""The index of a dataset: one SQLite file in the user's cache, rebuilt when ``questions.json`` is another one.
+"""The index of a dataset: one SQLite file in the user's cache, rebuilt when its questions are others.
 
 It holds a column of small numbers for each thing that questions are chosen by, the place of each record in the file,
 the names of the images, and a full-text index of the prompts. The questions themselves stay where they are, so that
@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.dataset.folder import QUESTIONS
 from visualjudge.records import Question
-from visualjudge.studio.records_on_disk import QuestionsFile
+from visualjudge.studio.records_on_disk import records, stamped
 from visualjudge.studio.texts import TextIndex
 
 FORMAT = "3"
@@ -30,6 +29,8 @@ SINGLE = ("task", "encoding", "type", "error_type", "image", "answer")
 MULTIPLE = ("subset", "class", "source")
 """Facets with any number of values a question."""
 _BATCH = 20_000
+_IDS_A_STATEMENT = 900
+"""SQLite allows 999 parameters in its older versions."""
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, start INTEGER, stop INTEGER);
@@ -71,7 +72,7 @@ class DatasetIndex:
         self.checksum = str(_meta(connection, "checksum"))
         self._db = connection
         self._lock = threading.Lock()
-        self._file = QuestionsFile(root)
+        self._records = records(root)
         self.columns = _load(connection)
         self.texts = TextIndex(connection)
 
@@ -82,10 +83,13 @@ class DatasetIndex:
 
     def rows_of(self, identities: Iterable[str]) -> list[int]:
         """The row of each id; -1 if not found."""
+        wanted, rows = list(identities), dict[str, int]()
         with self._lock:
-            ask = self._db.cursor()
-            found = [ask.execute("SELECT row FROM question WHERE id = ?", (name,)).fetchone() for name in identities]
-        return [-1 if row is None else int(row[0]) for row in found]
+            for start in range(0, len(wanted), _IDS_A_STATEMENT):
+                part = wanted[start : start + _IDS_A_STATEMENT]
+                marks = ",".join("?" * len(part))
+                rows |= self._db.execute(f"SELECT id, row FROM question WHERE id IN ({marks})", part).fetchall()
+        return [rows.get(name, -1) for name in wanted]
 
     def identities(self, rows: Iterable[int]) -> list[str]:
         """The id of each row."""
@@ -99,11 +103,11 @@ class DatasetIndex:
         Raises
         ------
         DataError
-            If ``questions.json`` has changed since the index was opened.
+            If the dataset has changed since the index was opened.
         """
         found = self._one("SELECT start, stop FROM question WHERE row = ?", int(row))
         assert found is not None, "rows come from this index"
-        return self._file.read(found[0], found[1])
+        return self._records.read(found[0], found[1])
 
     def has_image(self, name: str) -> bool:
         """Whether some question shows the image of this name."""
@@ -133,14 +137,14 @@ def open_index(root: Path, home: Path, slug: str) -> DatasetIndex:
     Raises
     ------
     DataError
-        If ``questions.json`` is not an array of questions.
+        If the questions cannot be read.
     """
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{slug}.sqlite"
-    stamp = _stamp(root / QUESTIONS)
+    stamp = _stamp(stamped(root))
     checksum = None
     if not _is_current(path, stamp):
-        checksum = _sha256(root / QUESTIONS)
+        checksum = _sha256(stamped(root))
         if not _is_current(path, None, checksum):
             _build(root, path, checksum)
     connection = sqlite3.connect(path, check_same_thread=False)
@@ -191,7 +195,7 @@ def _build(root: Path, path: Path, checksum: str) -> None:
     try:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
         builder = _Builder(connection)
-        for start, stop, question in QuestionsFile(root).scan():
+        for start, stop, question in records(root).scan():
             builder.add(start, stop, question)
         builder.finish()
         connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("checksum", checksum)])

@@ -16,6 +16,7 @@ import orjson
 from visualjudge.dataset.folder import META, QUESTIONS
 from visualjudge.errors import DataError, UsageError
 from visualjudge.runs.folder import RUN, VERDICTS, RunFolder
+from visualjudge.studio.records_on_disk import stamped
 
 DEPTH = 4
 """How deep a folder is searched."""
@@ -116,7 +117,7 @@ def _walk(root: Path) -> Iterator[Path]:
         folder, depth = waiting.pop(0)
         seen += 1
         yield folder
-        if depth < DEPTH and not (folder / QUESTIONS).is_file() and not (folder / "annotations").is_dir():
+        if depth < DEPTH and not stamped(folder).is_file() and not (folder / "annotations").is_dir():
             waiting += [(child, depth + 1) for child in _children(folder)]
 
 
@@ -149,7 +150,7 @@ class _Found:
 
     def take_dataset(self, folder: Path) -> bool:
         """Whether ``folder`` is a dataset; it is noted where it is."""
-        if not (folder / QUESTIONS).is_file() or not (folder / META).is_file():
+        if not stamped(folder).is_file() or not (folder / META).is_file():
             return False
         root = folder.resolve()
         self.datasets.setdefault(root, DatasetPlace(slug_of(root), root.name, root, _object(folder / META)))

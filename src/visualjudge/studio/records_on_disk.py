@@ -4,16 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
 from visualjudge.data.scan import Span, spans
 from visualjudge.dataset.folder import QUESTIONS, question_from_wire
+from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
 from visualjudge.errors import DataError
 from visualjudge.records import Question
 
 Located = tuple[int, int, Question]
+
+
+class Records(Protocol):
+    """The stored questions of a dataset; a question is named by two numbers."""
+
+    def scan(self) -> Iterator[Located]:
+        """Every question with its place, in the order of the dataset."""
+        ...
+
+    def read(self, start: int, stop: int) -> Question:
+        """The question at a place."""
+        ...
+
+
+def stamped(root: Path) -> Path:
+    """The file of the dataset at ``root`` that is another one whenever its questions are."""
+    return root / (QUESTIONS if (root / QUESTIONS).is_file() else INDEX)
+
+
+def records(root: Path) -> Records:
+    """The stored questions of the dataset at ``root``, in either form."""
+    return QuestionsFile(root) if stamped(root).name == QUESTIONS else ShardedQuestions(root)
+
+
+class ShardedQuestions:
+    """``questions/*.parquet``; a question is named by its number, twice."""
+
+    def __init__(self, root: Path) -> None:
+        self._stored = ParquetQuestions(root)
+
+    def scan(self) -> Iterator[Located]:
+        """Every question with its place.
+
+        Raises
+        ------
+        DataError
+            If a shard cannot be read.
+        """
+        return ((number, number, question) for number, question in enumerate(self._stored))
+
+    def read(self, start: int, stop: int) -> Question:
+        """The question of this number."""
+        return self._stored[start]
 
 
 class QuestionsFile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -143,10 +144,10 @@ class Shelf:
 
     def _has_words(self, words: str) -> f.Mask:
         """Prompt or any reply; a facet's counts follow the words as they follow other filters."""
-        mask = self.index.search(words)
-        for _, run in self.runs:
-            mask = mask | run.search(words)
-        return mask
+        searches = [self.index.search, *(run.search for _, run in self.runs)]
+        with ThreadPoolExecutor(len(searches)) as pool:  # SQLite searches without holding the interpreter's lock
+            masks = list(pool.map(lambda search: search(words), searches))
+        return np.asarray(np.logical_or.reduce(masks))
 
     def _sorted(self, rows: NDArray[np.int32], sort: str) -> NDArray[np.int32]:
         if sort == "file" or not rows.size:

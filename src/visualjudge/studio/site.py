@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from visualjudge.studio.annotations import Annotations
 from visualjudge.studio.index import open_index
-from visualjudge.studio.labels import Labels
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.thumbnails import Thumbnails
@@ -56,7 +56,7 @@ class Site:
     def __init__(self, places: Places, home: Path | None = None) -> None:
         self.places = places
         self.home = home or cache_home()
-        self.labels = Labels(places.data_folders)
+        self.annotations = Annotations(places.data_folders)
         self.thumbnails = Thumbnails(self.home / "thumbnails")
         self._datasets = {place.slug: place for place in places.datasets}
         self._runs = {place.slug: place for place in places.runs}

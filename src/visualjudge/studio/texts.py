@@ -23,6 +23,7 @@ _WORD = re.compile(r'"[^"]+"|\S+')
 _SCHEMA = """
 CREATE TABLE text (digest BLOB PRIMARY KEY, code INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2');
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 """
 
 

@@ -33,3 +33,9 @@ export const path = (name) => name.split("/").map(encodeURIComponent).join("/");
 export const typing = (event) => event.target.closest?.("input:not([type=range]):not([type=checkbox]), textarea, select") !== null;
 
 export const MARKS = { right: "✓", wrong: "✕", mixed: "≠", failed: "!", "cannot tell": "?", "not asked": "·" };
+
+/** A labelled slider; `stage` is drawn anew when it moves. */
+export function range(label, min, max, value, set, stage) {
+  const input = h("input", { type: "range", min, max, value, oninput: () => { set(Number(input.value)); stage.draw(); } });
+  return h("label", { class: "range" }, h("span", {}, label), input);
+}

@@ -1,6 +1,7 @@
 // <vj-stage>: images under one zoom and one pan, to the pixel. Side by side, flicker, slider and difference.
 // All images share the coordinates of the first one; an image of another size is laid over the same field.
-import { h, image, typing } from "./dom.js";
+import { amplified } from "./difference.js";
+import { h, image, range, typing } from "./dom.js";
 
 const MODES = [["side", "Side by side", "S"], ["flicker", "Flicker", "F"], ["slider", "Slider", "L"], ["difference", "Difference", "D"]];
 const GRID_FROM = 12;
@@ -18,6 +19,7 @@ class Stage extends HTMLElement {
     this.a = (options[0] ?? this.layers[0]).key;
     this.b = (options[1] ?? this.layers[0]).key;
     this.original = this.layers.find((layer) => layer.key === "o0")?.key;
+    if (this.dataset.truth) this.truth = { key: "truth", title: "Ground truth", src: this.dataset.truth };
     this.build();
     this.listen = (event) => this.pressed(event);
     addEventListener("keydown", this.listen);
@@ -48,6 +50,8 @@ class Stage extends HTMLElement {
   }
 
   layer(key) {
+    const second = ["slider", "difference"].includes(this.mode);
+    if (this.truthShown && (second ? key === this.b : key !== this.original || this.layers.length === 1)) return this.truth;
     return this.layers.find((layer) => layer.key === key);
   }
 
@@ -68,11 +72,12 @@ class Stage extends HTMLElement {
     };
     this.panes = h("div", { class: "panes", role: "group", "aria-label": "Images", tabindex: 0 });
     const several = this.layers.length > 1;
+    this.truthButton = h("button", { type: "button", hidden: !this.truth, title: "Ground truth on and off (T)", "aria-keyshortcuts": "T", "aria-pressed": "false", onclick: () => this.toggleTruth() }, "Ground truth");
     this.append(
       h("div", { class: "stage-tools", role: "toolbar", "aria-label": "Compare images" },
         several ? h("div", { class: "segments" }, this.modes) : null,
         several ? choose("a", "Left") : null, several ? choose("b", "Right") : null,
-        Object.values(this.tools),
+        Object.values(this.tools), this.truthButton,
         h("span", { class: "grow" }),
         h("div", { class: "segments" }, zoom("−", "Zoom out (−)", () => this.zoom(0.5)), zoom("Fit", "Fit (0)", () => this.fit()),
           zoom("1:1", "One screen pixel each (1)", () => this.zoomTo(1)), zoom("+", "Zoom in (+)", () => this.zoom(2)))),
@@ -96,6 +101,15 @@ class Stage extends HTMLElement {
     this.draw();
   }
 
+  /** Shows the ground truth in place of the options (in slider and difference: of the second image), and back. */
+  async toggleTruth() {
+    if (!this.truth) return;
+    this.truthShown = !this.truthShown;
+    this.truthButton.setAttribute("aria-pressed", String(this.truthShown));
+    if (!this.truth.bitmap && !this.truth.missing) await this.fetch(this.truth);
+    this.draw();
+  }
+
   pressed(event) {
     if (typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.("[role=tab], vj-grid")) return;
@@ -104,6 +118,7 @@ class Stage extends HTMLElement {
     if (this.dataset.digits === "off" && /^[0-9]$/.test(event.key)) return;
     const act = {
       f: () => this.setMode("flicker"), s: () => this.setMode("side"), l: () => this.setMode("slider"), d: () => this.setMode("difference"),
+      ...(this.truth ? { t: () => this.toggleTruth() } : {}),
       "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), 0: () => this.fit(), 1: () => this.zoomTo(1), 8: () => this.zoomTo(8),
       ...(range_ ? {} : { ArrowLeft: pan(1, 0), ArrowRight: pan(-1, 0), ArrowUp: pan(0, 1), ArrowDown: pan(0, -1) }),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -234,7 +249,7 @@ class Stage extends HTMLElement {
     panes.forEach((key, i) => this.paintPane(this.panes.children[i], key));
     this.dataset.scale = this.base ? this.scale().toFixed(4) : "";
     this.dataset.mode = this.mode;
-    this.dataset.shown = panes.join(",");
+    this.dataset.shown = this.truthShown ? "truth" : panes.join(",");
     this.panes.classList.toggle("many", panes.length > 3);
     this.panes.dataset.count = panes.length;
     this.tell();
@@ -366,13 +381,7 @@ class Stage extends HTMLElement {
     if (this.difference?.key === key) return this.difference;
     const [first, second] = [this.pixels(a), this.pixels(b)];
     if (!first || !second) return null;
-    const canvas = new OffscreenCanvas(this.base.width, this.base.height);
-    const out = new ImageData(canvas.width, canvas.height);
-    for (let i = 0; i < first.length; i += 4) {
-      for (let c = 0; c < 3; c++) out.data[i + c] = Math.abs(first[i + c] - second[i + c]) * this.gain;
-      out.data[i + 3] = 255;
-    }
-    canvas.getContext("2d").putImageData(out, 0, 0);
+    const canvas = amplified(first, second, this.gain, this.base.width, this.base.height);
     this.difference = { key, bitmap: canvas };
     return this.difference;
   }
@@ -390,11 +399,6 @@ class Stage extends HTMLElement {
     }) : [];
     this.readout.textContent = [zoom, size, inside ? `x ${x}, y ${y}` : "", ...colors].filter(Boolean).join("   ");
   }
-}
-
-function range(label, min, max, value, set, stage) {
-  const input = h("input", { type: "range", min, max, value, oninput: () => { set(Number(input.value)); stage.draw(); } });
-  return h("label", { class: "range" }, h("span", {}, label), input);
 }
 
 customElements.define("vj-stage", Stage);

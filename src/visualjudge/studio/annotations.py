@@ -1,0 +1,100 @@
+"""The predictions behind the options, and the ground truth beside them, where a data folder is open."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from visualjudge.data.folder import DataFolder, Entry
+from visualjudge.errors import VisualJudgeError
+from visualjudge.perturb.samples import TRUTH
+from visualjudge.predictions import Prediction, read_prediction, type_of
+from visualjudge.raster.images import image_size
+from visualjudge.records import Annotation, Question, Size
+
+Subject = tuple[str, tuple[str, ...] | None, str | None]
+"""Image, class of interest and expression: what predictions of one question are about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An annotation in a data folder; its prediction stays on disk."""
+
+    entry: Entry
+    root: Path
+    image: Path | None
+    """The image that it is about; None for a task without one."""
+
+    @property
+    def is_truth(self) -> bool:
+        """Whether it is the ground truth that ``perturb --with-truth`` puts beside its errors."""
+        note = self.entry.annotation
+        return note.source == TRUTH or note.metadata.get("severity") == 0
+
+    def load(self, size: Size | None) -> Prediction | None:
+        """The prediction, scaled to an image of (height, width) ``size``; None where it cannot be read."""
+        note = self.entry.annotation
+        try:
+            full = None if self.image is None or type_of(note.task).is_image else image_size(self.image)
+            raw = self.entry.load().prediction
+            found = read_prediction(note.task, raw, size=full, root=self.root, expression=note.prompt)
+            return found if full is None or size is None else found.scaled(full, size)
+        except (VisualJudgeError, OSError, KeyError, TypeError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    by_id: dict[str, Place] = field(default_factory=dict)
+    by_subject: dict[Subject, list[Place]] = field(default_factory=dict)
+
+
+class Annotations:
+    """Annotations of the open data folders, found on first use of their task."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = tuple(folders)
+        self._tasks: dict[str, _Known] = {}
+        self._lock = threading.Lock()
+
+    def options(self, question: Question) -> list[Place | None]:
+        """The annotation of each option; None where no data folder holds it."""
+        known = self._of_task(question.task)
+        return [known.by_id.get(name) for name in question.annotation_ids]
+
+    def peers(self, question: Question) -> list[Place]:
+        """All annotations of what the question is about: the same image, class of interest and expression."""
+        first = next((place for place in self.options(question) if place is not None), None)
+        return [] if first is None else self._of_task(question.task).by_subject[_subject(first.entry.annotation)]
+
+    def _of_task(self, task: str) -> _Known:
+        with self._lock:
+            if task not in self._tasks:
+                self._tasks[task] = self._read(task)
+            return self._tasks[task]
+
+    def _read(self, task: str) -> _Known:
+        known = _Known()
+        for place in self._places(task):
+            note = place.entry.annotation
+            known.by_id[note.annotation_id] = place
+            known.by_subject.setdefault(_subject(note), []).append(place)
+        return known
+
+    def _places(self, task: str) -> Iterator[Place]:
+        for root in self._folders:
+            try:
+                folder = DataFolder(root)
+                entries = folder.entries(task) if task in folder.files else []
+            except VisualJudgeError:
+                continue
+            files = {name: record.file for name, record in folder.images(task).items()}
+            for entry in entries:
+                file = files.get(entry.annotation.image_id)
+                yield Place(entry, root, None if file is None else root / file)
+
+
+def _subject(note: Annotation) -> Subject:
+    return note.image_id, note.class_of_interest, note.prompt
