@@ -28,6 +28,7 @@ DESIGNS: dict[str, ProbeDesign] = {
     ),
     "severity": "staircase",
 }
+ALARM = 20
 Rng = np.random.Generator
 Judge = Callable[[pl.DataFrame, Rng], tuple[np.ndarray, np.ndarray]]
 
@@ -118,23 +119,30 @@ def states(questions: pl.DataFrame, judge: Judge, rng: Rng) -> dict[str, str]:
 
 
 def drift(seeds: int) -> None:
-    """A judge that repeats its answers and loses 5 points on day 3; one that draws them and does not change."""
-    convicted = alarms = 0
-    exact = np.zeros(NUMBER)
-    exact[: NUMBER // 20] = -1
-    noticed = e_process([np.zeros(NUMBER), np.zeros(NUMBER), exact])[-1] >= 20
-    print(f"drift: {NUMBER // 20} of {NUMBER} answers turn wrong on day 3: {'alarm' if noticed else 'no alarm'}")
-    for seed in range(seeds):
-        rng = np.random.default_rng(seed)
-        before = rng.random(NUMBER) < 0.9
-        after = before & ~((rng.random(NUMBER) < 0.05 / 0.9) & before)
-        days = [np.zeros(NUMBER), np.zeros(NUMBER), *[after.astype(float) - before] * 3]
-        convicted += e_process(days)[-1] >= 20
-        sharp = rng.choice([0.6, 0.9, 0.99], 60)
-        drawn = [(rng.random(60) < sharp).astype(float) for _ in range(11)]
-        alarms += e_process([day - drawn[0] for day in drawn[1:]])[-1] >= 20
-    print(f"drift: 5 points on average from day 3 to 5, {NUMBER} questions: alarm in {convicted / seeds:.1%}")
-    print(f"drift: no change, 60 questions, 10 looks: alarm in {alarms / seeds:.1%}")
+    """A judge that repeats its replies and is 5 points worse from one day on; judges that do not change."""
+    for number in (60, 200):
+        for orders, before in ((1, 1), (1, 3), (2, 3)):
+            caught = np.zeros(3)
+            for seed in range(seeds):
+                caught += worse(number * orders, before, np.random.default_rng(seed)) >= ALARM
+            shares = ", ".join(f"{share:.1%}" for share in caught / seeds)
+            print(f"drift by 5 points, {number} questions in {orders} order(s), {before} run(s) before: "
+                  f"alarm within 1, 2, 3 runs in {shares}", flush=True)  # fmt: skip
+    for label, shares in (("draws its replies", (0.6, 0.9, 0.99)), ("nearly repeats them", (0.02, 0.98))):
+        alarms = 0
+        for seed in range(seeds):
+            rng = np.random.default_rng(seed)
+            right = rng.choice(shares, 60)
+            alarms += e_process((rng.random((11, 60)) < right).astype(float).T)[-1] >= ALARM
+        print(f"no change, judge that {label}, 60 questions, 10 looks: alarm in {alarms / seeds:.1%}", flush=True)
+
+
+def worse(questions: int, before: int, rng: Rng) -> np.ndarray:
+    """The evidence after each of three runs of a judge that was right in 90 % and is right in 85 %."""
+    then = rng.random(questions) < 0.9
+    now = then & (rng.random(questions) >= 0.05 / 0.9)
+    scores = np.stack([*[then] * before, *[now] * 3], axis=1).astype(float)
+    return np.array(e_process(scores)[before - 1 :])
 
 
 def main() -> None:
@@ -146,17 +154,20 @@ def main() -> None:
     asked = [question(name, design, k) for name, design in DESIGNS.items() for k in range(NUMBER)]
     questions = question_table([*plain, *asked])
     for label, (fault, judge) in JUDGES.items():
-        fails, passes = Counter[str](), 0
+        fails, passes, clean = Counter[str](), 0, 0
         for seed in range(seeds):
             found = states(questions, judge, np.random.default_rng([seed, len(label)]))
             fails.update(name for name, state in found.items() if state == "fail")
-            passes += sum(state == "pass" for name, state in found.items() if name != fault)
+            passed = sum(state == "pass" for name, state in found.items() if name != fault)
+            passes += passed
+            clean += passed == len(DESIGNS) - (fault is not None)
         others = sum(count for name, count in fails.items() if name != fault)
         rest = len(DESIGNS) - (fault is not None)
         own = f"{fails[fault] / seeds:7.1%}" if fault else "      –"
         print(
             f"{label:40} convicted {own}, of others {others / seeds / rest:.2%} a probe, "
-            f"passes {passes / seeds / rest:.1%} of the others"
+            f"passes {passes / seeds / rest:.1%} of the others, all of them in {clean / seeds:.1%}",
+            flush=True,
         )
     drift(5 * seeds)
 

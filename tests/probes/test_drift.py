@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from making import make_folder
@@ -17,7 +21,7 @@ from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
 from visualjudge.errors import UsageError
-from visualjudge.probes.drift import build_canary, check_drift
+from visualjudge.probes.drift import build_canary, canary_power, check_drift
 from visualjudge.records import Question
 
 N = 40
@@ -74,29 +78,65 @@ def test_drift_needs_a_run_now(tmp_path: Path) -> None:
         check_drift(tmp_path, [])
 
 
+def test_a_run_without_replies_is_no_drift(canary: Path, tmp_path: Path) -> None:
+    """An outage says nothing of the judge."""
+    questions = load_dataset(canary).questions
+    runs = [run(tmp_path / f"day{k}", canary, questions, set()) for k in range(3)]
+    lines = [json.loads(line) for line in (runs[1] / "verdicts.jsonl").read_text().splitlines()]
+    down = [{**line, "value": "Failed", "status": "api_error", "failure_reason": "timeout"} for line in lines[5:]]
+    (runs[1] / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:5] + down))
+    found = check_drift(runs[0], runs[1:])
+    assert found.state == "not_shown" and found.e_value < 1
+
+
+def test_the_power_of_a_check_is_stated(canary: Path, tmp_path: Path) -> None:
+    questions = load_dataset(canary).questions
+    runs = [run(tmp_path / f"day{k}", canary, questions, {questions[0].id}) for k in range(3)]
+    told = check_drift(runs[0], runs[1:]).to_json()["power"]
+    assert told["drop"] == 0.05 and sorted(told["next_runs"]) == told["next_runs"] and len(told["next_runs"]) == 3
+    assert canary_power(200).runs[0] > 0.95 > canary_power(20).runs[0]
+
+
 def test_weights_of_all_looks_sum_to_one() -> None:
     assert sum(weight(k) for k in range(1, 10_000)) == pytest.approx(1, abs=1e-3)
 
 
-def test_an_e_value_is_one_on_average_where_nothing_has_changed() -> None:
-    """Exactly: over both signs of every change."""
-    each = [e_value(np.array(signs)) for signs in np.array(np.meshgrid(*[[-1.0, 1.0]] * 6)).T.reshape(-1, 6)]
-    assert np.mean(each) == pytest.approx(1)
-    assert e_value(np.zeros(50)) == 1
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.3, 1.0, math.nan]), min_size=3, max_size=3), min_size=2, max_size=2))
+def test_an_e_value_is_one_on_average_over_all_orders_of_the_runs(rows: list[list[float]]) -> None:
+    """Exactly, for any scores and with missing replies: the orders of a question's replies are all alike likely."""
+    orders = [[list(order) for order in itertools.permutations(row)] for row in rows]
+    assert np.mean([e_value(np.array(both)) for both in itertools.product(*orders)]) == pytest.approx(1)
+
+
+def test_replies_that_repeat_are_no_evidence() -> None:
+    assert e_value(np.ones((50, 4))) == pytest.approx(1)
+
+
+def test_other_answers_that_are_right_as_often_are_noticed() -> None:
+    """Ten answers turn right and ten turn wrong, and stay so."""
+    scores = np.ones((100, 6))
+    scores[:10, 3:], scores[10:20, :3] = 0, 0
+    assert e_process(scores)[-1] >= 20
 
 
 def test_false_alarms_stay_below_five_percent_over_many_looks() -> None:
     rng = np.random.default_rng(0)
     alarms = 0
-    for _ in range(1000):
-        right = rng.choice([0.6, 0.9, 0.99], 60)
-        before, *days = (rng.random(60) < right for _ in range(11))
-        alarms += e_process([day.astype(float) - before for day in days])[-1] >= 20
-    assert alarms <= 50
+    for _ in range(200):
+        right = rng.choice([0.02, 0.9, 0.98], 60)
+        alarms += e_process((rng.random((6, 60)) < right).astype(float).T)[-1] >= 20
+    assert alarms <= 10
 
 
-def test_five_points_on_the_third_day_are_noticed_by_200_questions() -> None:
-    quiet, drop = np.zeros(200), np.zeros(200)
-    drop[:10] = -1
-    evidence = e_process([quiet, quiet, drop])
-    assert evidence[1] < 1 and evidence[2] >= 20
+def test_five_points_on_the_third_day_are_noticed_with_200_questions() -> None:
+    """Of a judge that repeats its replies, in at least four of five cases, at the first look after the change."""
+    noticed = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        then = rng.random(200) < 0.9
+        now = then & (rng.random(200) >= 0.05 / 0.9)
+        evidence = e_process(np.stack([then, then, then, now], axis=1).astype(float))
+        assert evidence[1] < 1
+        noticed += evidence[2] >= 20
+    assert noticed >= 80

@@ -12,9 +12,10 @@ Every effect is a mean over groups of questions that belong together, with an in
 
 A reply that could not be read chooses nothing: 0 in all but ``change``, where it is wrong.
 
-The state is ``pass`` where the whole interval is within the margin, ``fail`` where the interval leaves out 0 and the
-effect is at least the margin, and ``not_shown`` otherwise. ``withheld`` fails only above 0. A staircase passes where
-the interval is below 0, and fails where it is above.
+The state is ``pass`` where two one-sided tests at 5 % show the effect to be within the margin (the whole 90 % interval
+is; Schuirmann 1987), ``fail`` where the 95 % interval leaves out 0 and the effect is at least the margin, and
+``not_shown`` otherwise. ``withheld`` fails only above 0. A staircase passes where the 95 % interval is below 0, and
+fails where it is above.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ from visualjudge.analysis.statistics.jackknife import spread
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import ratio_influence
 
-MARGIN = 0.1
-"""An effect below this is too small to matter: 10 points of preference."""
+MARGIN = 0.125
+"""An effect of a cue below this is too small to matter: it is one of a cue that decides one answer in four."""
 WIDE_MARGIN = 0.15
 """The same for designs that ask less sharply: a share of right answers, and answers that a fair judge draws."""
+EQUIVALENCE_TAIL = 0.05
+"""Of each of the two one-sided tests."""
+Interval = tuple[float, float]
 _UNIT = ("probe_group", "cluster")
 
 
@@ -50,7 +54,8 @@ class Design:
     units: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
     scale: float
     margin: float
-    state: Callable[[float, tuple[float, float], float], ProbeState]
+    state: Callable[[float, Interval, Interval, float], ProbeState]
+    """Of the effect, its 95 % and its 90 % interval, and the margin."""
 
 
 def _sign(hit: pl.Expr) -> pl.Expr:
@@ -91,19 +96,19 @@ def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
     return pairs.group_by(_UNIT).agg(x=(pl.col("score_worse") - pl.col("score")).sign().fill_null(0.0).mean())
 
 
-def _two_sided(value: float, ends: tuple[float, float], margin: float) -> ProbeState:
-    if -margin < ends[0] and ends[1] < margin:
+def _two_sided(value: float, ends: Interval, inner: Interval, margin: float) -> ProbeState:
+    if -margin < inner[0] and inner[1] < margin:
         return "pass"
     return "fail" if (ends[0] > 0 or ends[1] < 0) and abs(value) >= margin else "not_shown"
 
 
-def _upwards(value: float, ends: tuple[float, float], margin: float) -> ProbeState:
-    if ends[1] < margin:
+def _upwards(value: float, ends: Interval, inner: Interval, margin: float) -> ProbeState:
+    if inner[1] < margin:
         return "pass"
     return "fail" if ends[0] > 0 and value >= margin else "not_shown"
 
 
-def _falling(_value: float, ends: tuple[float, float], _margin: float) -> ProbeState:
+def _falling(_value: float, ends: Interval, _inner: Interval, _margin: float) -> ProbeState:
     return "pass" if ends[1] < 0 else "fail" if ends[0] > 0 else "not_shown"
 
 
@@ -131,27 +136,29 @@ def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
 
 def _result(name: str, kind: str, table: pl.DataFrame, control: pl.DataFrame) -> ProbeResult:
     design = DESIGNS[kind]
-    effect = _effect(design.units(table, control), design.scale, table.height)
+    effect, inner = _effect(design.units(table, control), design.scale, table.height)
     state: ProbeState = "not_shown"
-    if effect.value is not None and effect.interval is not None:
+    if effect.value is not None and effect.interval is not None and inner is not None:
         low, high = effect.interval
         assert low is not None and high is not None  # gap_ends leaves no side open
-        state = design.state(effect.value, (low, high), design.margin)
+        state = design.state(effect.value, (low, high), inner, design.margin)
     failed = int((~table["parsed"]).sum())
     return ProbeResult(name, kind, effect, design.margin, state, failed, str(table["id"][0]))
 
 
-def _effect(units: pl.DataFrame, scale: float, n: int) -> Estimate:
-    """The mean of ``x`` over groups with its interval, times ``scale``."""
+def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, Interval | None]:
+    """The mean of ``x`` over groups, times ``scale``, with its 95 % interval; and the 90 % interval."""
     if units.is_empty():
-        return Estimate(None, None, n, 0, "nothing can be compared")
+        return Estimate(None, None, n, 0, "nothing can be compared"), None
     sums = image_sums(units, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0})
     weights = sums.columns["n"]
     place = np.zeros(weights.size, dtype=np.int64)
     value, influence = ratio_influence(sums.columns["x"], weights, place, 1)
     found = spread(influence, weights, place, 1)
-    low, high = gap_ends(value, found, sums.total("apart"), sums.total("n"))
-    return estimate_of(value * scale, found, (low * scale, high * scale), n)
+    given = (value, found, sums.total("apart"), sums.total("n"))
+    low, high = gap_ends(*given)
+    inner = tuple(float(end[0] * scale) for end in gap_ends(*given, tail=EQUIVALENCE_TAIL))
+    return estimate_of(value * scale, found, (low * scale, high * scale), n), (inner[0], inner[1])
 
 
 def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:

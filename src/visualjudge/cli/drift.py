@@ -24,9 +24,11 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Replace an older dataset at --out")] = False,
 ) -> None:
     """Choose the pairs that notice a change of a judge best, as a dataset to judge again and again."""
-    from visualjudge.probes.drift import build_canary
+    from visualjudge.probes.drift import build_canary, canary_power
 
-    print(f"{build_canary(dataset, out, number=n, seed=seed, force=force)} questions in {out}")
+    made = build_canary(dataset, out, number=n, seed=seed, force=force)
+    print(f"{made} questions in {out}")
+    print(f"Asked in both orders of a judge that repeats its replies, twice before: {canary_power(made)}")
 
 
 @app.command(epilog="Example:\n\nvisualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json")
@@ -52,3 +54,4 @@ def check(
     print(f"{said}: evidence {found.e_value:.3g}, alarm from {1 / LEVEL:.0f}; last run: {share} right")
     if found.state == "drift":
         raise typer.Exit(1)
+    print(f"With these questions and replies, {found.power}")

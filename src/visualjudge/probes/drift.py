@@ -6,6 +6,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import polars as pl
 from visualjudge.analysis.cells import estimate_of, image_sums
 from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.statistics.eprocess import e_process
+from visualjudge.analysis.statistics.eprocess import e_process, power
 from visualjudge.analysis.statistics.jackknife import spread
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import ratio_influence
@@ -29,13 +30,27 @@ from visualjudge.seeding import seed_for
 
 LEVEL = 0.05
 """The probability of a false alarm, over all looks together."""
+DROP, LATER = 0.05, 3
+"""The change whose power is stated, and within how many further runs."""
 QUANTILE = 1 / 3
 """Pairs near this quantile of their task's margins: closer ones are noise, wider ones any judge answers right."""
 
 
 @dataclass(frozen=True, slots=True)
+class Power:
+    """How probable an alarm is within 1, 2 … further runs, if the share right falls by ``drop``."""
+
+    drop: float
+    runs: tuple[float, ...]
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{share:.0%}" for share in self.runs)
+        return f"a drop of {100 * self.drop:g} points would be noticed within 1 to {len(self.runs)} runs with {shares}"
+
+
+@dataclass(frozen=True, slots=True)
 class Drift:
-    """What runs on the same questions show; ``change`` is that of the last run, in share right.
+    """What runs on the same questions show; ``change`` is that of the last run from the first, in share right.
 
     ``e_value`` is the evidence after the last look, ``looks`` after each one; ``drift`` from 1/0.05 = 20.
     """
@@ -44,6 +59,7 @@ class Drift:
     e_value: float
     change: Estimate
     looks: tuple[float, ...]
+    power: Power
 
     def to_json(self) -> dict[str, Any]:
         """As a record for JSON."""
@@ -56,6 +72,7 @@ class Drift:
             "n": self.change.n,
             "images": self.change.images,
             "looks": list(self.looks),
+            "power": {"drop": self.power.drop, "next_runs": list(self.power.runs)},
         }
 
 
@@ -109,42 +126,54 @@ def _noticing(questions: Sequence[Question], seed: int) -> list[Question]:
     return [question for _, question in sorted(ranked, key=lambda found: found[0])]
 
 
+def canary_power(questions: int) -> Power:
+    """Of ``questions`` asked in both orders, twice before the change; for a judge that repeats its replies."""
+    return Power(DROP, tuple(power(np.ones((2 * questions, 2)), DROP, LATER, LEVEL)))
+
+
 def check_drift(before: str | Path, now: Sequence[str | Path], *, dataset: str | Path | None = None) -> Drift:
-    """Compare each run of ``now``, from the first to the last, with the run ``before`` on the same questions.
+    """Test whether the judge changed at one of the runs of ``now`` (from the first to the last).
 
     Name all runs since ``before`` at each look: the probability of a false alarm holds for all of them together.
+    Questions to which a run has no reply (``api_error``) take no part in what is said of this run.
 
     Raises
     ------
     UsageError
         If no run is named in ``now``, or a run twice.
     DataError
-        If a run cannot be read, or has no verdict in common with ``before``.
+        If a run cannot be read, or has no reply in common with ``before``.
     """
     if not now:
         raise UsageError("drift check needs RUN_BEFORE and at least one RUN_NOW")
     study = load_study([before, *now], dataset=dataset)
-    first, *others = (_scored(table) for table in study.answered)
-    looks = [_changes(first, table, str(path)) for table, path in zip(others, now, strict=True)]
-    evidence = tuple(e_process([look["x"].to_numpy() for look in looks]))
+    asked = _side_by_side([_scored(table) for table in study.answered])
+    scores = asked.drop("id", "order", "cluster").to_numpy().astype(float)
+    for column, path in enumerate(now, 1):
+        if not np.isfinite(scores[:, [0, column]]).all(axis=1).any():
+            raise DataError(f"{path}: has no reply in common with {before}")
+    evidence = tuple(e_process(scores))
     state: Literal["drift", "not_shown"] = "drift" if evidence[-1] >= 1 / LEVEL else "not_shown"
-    return Drift(state, evidence[-1], _mean(looks[-1]), evidence)
+    changes = asked.select("cluster", x=pl.Series(scores[:, -1] - scores[:, 0], nan_to_null=True)).drop_nulls("x")
+    later = Power(DROP, tuple(power(scores, DROP, LATER, LEVEL)))
+    return Drift(state, evidence[-1], _mean(changes), evidence, later)
+
+
+def _side_by_side(runs: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """One row a question and order, one column a run."""
+    keys = ["id", "order", "cluster"]
+    named = [table.rename({"score": f"run{k}"}) for k, table in enumerate(runs)]
+    return reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("id", "order")
 
 
 def _scored(table: pl.DataFrame) -> pl.DataFrame:
-    """How right each question was answered in each order, 0..1, as a mean over repeats; a failed reply is 0."""
+    """How right each question was answered in each order, 0..1, as a mean over repeats; an unread reply is 0."""
     distance = 1 - (pl.col("number") - pl.col("truth")).abs() / 10
     same = (pl.col("text") == pl.col("answer")).cast(pl.Float64)
     right = pl.when(pl.col("kind") == "scoring").then(distance).otherwise(same)
     score = pl.when(pl.col("parsed")).then(right).otherwise(0.0)
-    return table.group_by("id", "order", "cluster").agg(score=score.mean()).sort("id", "order")
-
-
-def _changes(first: pl.DataFrame, now: pl.DataFrame, path: str) -> pl.DataFrame:
-    both = now.join(first, on=["id", "order"], suffix="_before").sort("id", "order")
-    if both.is_empty():
-        raise DataError(f"{path}: has no verdict in common with the first run")
-    return both.select("cluster", x=(pl.col("score") - pl.col("score_before")))
+    replied = table.filter(pl.col("status") != "api_error")
+    return replied.group_by("id", "order", "cluster").agg(score=score.mean())
 
 
 def _mean(changes: pl.DataFrame) -> Estimate:

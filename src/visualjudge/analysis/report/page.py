@@ -250,8 +250,9 @@ def _probes(analysis: Analysis, shown: Sequence[int]) -> Section:
         "probes",
         "What must not matter",
         "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not move. A probe "
-        "passes where its whole interval is within the margin, and fails where the interval leaves out 0 and the "
-        "effect is at least the margin. A staircase of severity passes where its interval is below 0.",
+        "passes where its 90 % interval is within the margin (two one-sided tests at 5 %), and fails where the 95 % "
+        "interval leaves out 0 and the effect is at least the margin. A staircase of severity passes where its 95 % "
+        "interval is below 0.",
         [
             ("", by_rows(["Probe"], judges, states)),
             *_each(judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")),

@@ -1,44 +1,135 @@
 """Evidence against "nothing has changed" that stays valid however often one looks.
 
-At each look, the change of every verdict is a number in −1 … 1 with mean 0 where nothing has changed. Betting a share λ
-of one's wealth on it, verdict after verdict, gives Π (1 + λx), which is 1 on average: an e-value (Waudby-Smith & Ramdas
-2024; Howard, Ramdas, McAuliffe & Sekhon 2021). A weighted mean over several λ, of both signs, is one as well.
+Where a judge has not changed, the runs could as well have been made in any other order: of a question that was answered
+right in all runs but one, the odd one is the last of four with a probability of ¼. A look supposes that the judge
+changed at some run, and compares the runs since with the runs before. For one question with scores x₁ … x_T of which
+the last r came after the change, it is
 
-All looks are compared with the same first run, so their e-values depend on each other and must not be multiplied. They
-are added with weights that sum to 1 over all looks (Vovk & Wang 2021): the sum only grows, and it is at most 1 on
-average for ever, so by Markov's inequality it reaches 1/α at any time with a probability of at most α.
+    exp(η Σ x over the last r) / mean over all choices of r of the T runs of exp(η Σ x over these),
+
+which is 1 on average over all orders of the runs, whatever the question and the judge: an e-value. For right and wrong
+answers it is the conditional likelihood ratio of Fisher's noncentral hypergeometric distribution with odds ratio exp η.
+The denominator is an elementary symmetric polynomial. Values of different questions are multiplied; a weighted mean
+over several η and over the run that changed the judge is an e-value as well.
+
+The looks depend on each other, and are added with weights that sum to 1 (Vovk & Wang 2021): the sum only grows, and it
+is at most 1 on average for ever, so by Markov's inequality it ever reaches 1/α with a probability of at most α.
+
+Sources: Vovk & Wang 2021 (e-values); Ramdas, Grünwald, Vovk & Shafer 2023 (exchangeability); Cox 1970 (the conditional
+likelihood).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
+from scipy.special import logsumexp
 
-from visualjudge.records import FloatArray
+from visualjudge.records import FloatArray, IntArray
+from visualjudge.seeding import rng_for
 
-BETS = {-0.99: 0.5, -0.4: 0.15, 0.4: 0.1, 0.99: 0.25}
-"""How much of the first wealth goes to each bet: most to "worse in every change", as of a judge that repeats itself."""
-FIRST = 3
-"""Look k has the weight 3 / ((k + 2)(k + 3)): ¼, 3/20, 1/10, …; they sum to 1."""
+TILTS = {-5.0: 0.35, -1.5: 0.1, -0.5: 0.1, 5.0: 0.1, 1.5: 0.05, 0.5: 0.05}
+"""η and its share of the first wealth: most to "worse wherever it changes", as of a judge that repeats itself."""
+EITHER, EITHER_SHARE = 5.0, 0.25
+"""η of a judge that answers differently, better here and worse there."""
+JUST_NOW = 0.5
+"""Share of the change at the last run; the rest is for the runs before, all alike."""
 MOST = 700.0
+DRAWS = 200
+"""Simulations of :func:`power`."""
 
 
-def e_value(changes: FloatArray) -> float:
-    """Evidence of one look; ``changes`` of shape (verdicts,), each −1 … 1. 1 where there are none."""
-    x = np.asarray(changes, float)
-    return float(sum(part * np.exp(min(np.log1p(bet * x).sum(), MOST)) for bet, part in BETS.items()))
+def e_value(scores: FloatArray) -> float:
+    """Evidence that the judge changed at one of the runs.
+
+    Parameters
+    ----------
+    scores
+        (questions, runs), the oldest run first; 0 … 1, NaN where a run has no reply. 1 where nothing differs.
+    """
+    rows, count = _varied(np.asarray(scores, float))
+    runs = rows.shape[1]
+    ratios = _log_ratios(rows, (*TILTS, EITHER, -EITHER))
+    either = np.logaddexp(ratios[-2], ratios[-1]) - np.log(2)
+    logs = np.einsum("r,ert->et", count, np.concatenate([ratios[:-2], either[None]]))
+    shares = np.array([*TILTS.values(), EITHER_SHARE])
+    when = np.full(runs - 1, (1 - JUST_NOW) / max(runs - 2, 1))
+    when[-1] = JUST_NOW if runs > 2 else 1.0
+    return float(np.exp(min(float(logsumexp(logs, b=shares[:, None] * when)), MOST)))
+
+
+def _varied(scores: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The rows that differ between runs, each pattern once, and how often it occurs."""
+    known = np.isfinite(scores)
+    low, high = (edge(np.where(known, scores, fill), axis=1) for edge, fill in ((np.min, np.inf), (np.max, -np.inf)))
+    rows, count = np.unique(np.where(known, scores, -1.0)[high > low], axis=0, return_counts=True)
+    return np.where(rows < 0, np.nan, rows), np.asarray(count, dtype=np.int64)
+
+
+def _log_ratios(rows: FloatArray, etas: Sequence[float]) -> FloatArray:
+    """Log e-value of each η, each pattern (R,) and each first changed run 1 … T − 1: (E, R, T − 1)."""
+    size = len(etas), *rows.shape
+    present = np.broadcast_to(np.isfinite(rows), size).reshape(-1, rows.shape[1])
+    logs = (np.array(etas)[:, None, None] * np.nan_to_num(rows)).reshape(present.shape)
+    after = np.cumsum(present[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    tilted = np.cumsum(logs[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    found = tilted - np.take_along_axis(_log_means(logs, present), after, axis=1)
+    return np.asarray(found.reshape(*size[:2], rows.shape[1] - 1))
+
+
+def _log_means(logs: FloatArray, present: np.ndarray) -> FloatArray:
+    """Log of the mean of Π w over all choices of r of the present runs, w = exp(logs): (R, T + 1), by r."""
+    size, runs = logs.shape
+    found = np.full((size, runs + 1), -np.inf)
+    found[:, 0] = 0.0
+    taken, r = np.zeros((size, 1)), np.arange(1, runs + 1)
+    for k in range(runs):
+        taken += 1
+        with np.errstate(divide="ignore"):
+            stay = np.log(np.maximum(taken - r, 0) / taken) + found[:, 1:]
+            join = np.log(np.minimum(r, taken) / taken) + found[:, :-1] + logs[:, k : k + 1]
+        grown = np.where(r <= taken, np.logaddexp(stay, join), -np.inf)
+        kept = present[:, k : k + 1]
+        found[:, 1:] = np.where(kept, grown, found[:, 1:])
+        taken -= ~kept
+    return found
 
 
 def weight(look: int) -> float:
-    """The weight of the ``look``-th look, from 1."""
-    return FIRST / ((look + FIRST - 1) * (look + FIRST))
+    """The weight of the ``look``-th look, from 1: ½, 1/6, 1/12, …; they sum to 1."""
+    return 1 / (look * (look + 1))
 
 
-def e_process(looks: Iterable[FloatArray]) -> Sequence[float]:
-    """The evidence after each look; nothing has changed: it ever reaches 1/α with a probability of at most α."""
-    total, out = 0.0, []
-    for k, changes in enumerate(looks, 1):
-        total += weight(k) * e_value(changes)
-        out.append(total)
-    return out
+def e_process(scores: FloatArray) -> Sequence[float]:
+    """The evidence after each run but the first; nothing has changed: it ever reaches 1/α with at most α.
+
+    ``scores``: as for :func:`e_value`.
+    """
+    looks = range(1, scores.shape[1])
+    return list(accumulate(weight(look) * e_value(scores[:, : look + 1]) for look in looks))
+
+
+def power(scores: FloatArray, drop: float, runs: int, level: float, *, seed: int = 0) -> Sequence[float]:
+    """How probable an alarm is within 1, 2 … ``runs`` further runs of a judge that now answers worse.
+
+    Simulated. ``scores``: what was seen so far; each question keeps the share right that it has, but for questions
+    drawn at random that are wrong from now on, so many that the mean falls by ``drop`` (0 … 1).
+    """
+    rng = rng_for(seed, "power of drift", *scores.shape)
+    seen = scores[np.isfinite(scores).any(axis=1)]
+    right, before = np.nanmean(seen, axis=1), (e_process(seen) or [0.0])[-1]
+    lost = min(1.0, drop / max(float(right.mean()), drop))
+    alarms = np.zeros(runs)
+    for _ in range(DRAWS):
+        now = np.where(rng.random(right.size) < lost, 0.0, right)
+        later = (rng.random((runs, right.size)) < now).astype(float).T
+        alarms += _evidence_later(before, seen, later) >= 1 / level
+    return [float(share) for share in alarms / DRAWS]
+
+
+def _evidence_later(before: float, seen: FloatArray, later: FloatArray) -> FloatArray:
+    whole, start = np.hstack([seen, later]), seen.shape[1]
+    looks = range(start, whole.shape[1])
+    return before + np.cumsum([weight(look) * e_value(whole[:, : look + 1]) for look in looks])

@@ -81,10 +81,10 @@ def enough(found: Spread) -> NDArray[np.bool_]:
     return np.asarray((found.images >= LEAST_IMAGES) & (found.effective >= 2))
 
 
-def reaches(found: Spread, error: FloatArray, bend: FloatArray) -> tuple[FloatArray, FloatArray]:
+def reaches(found: Spread, error: FloatArray, bend: FloatArray, tail: float = TAIL) -> tuple[FloatArray, FloatArray]:
     """How far the interval goes down and up, on a scale g with standard errors ``error``; ``bend`` = g″/g′² there."""
-    t = stats.t.isf(TAIL, found.df)
-    z2 = NORMAL**2
+    t = stats.t.isf(tail, found.df)
+    z2 = float(stats.norm.isf(tail)) ** 2
     shift = -found.skew * (2 * z2 + 1) / 6 - error * bend * z2 / 2
     return error * (t + np.maximum(shift, 0)), error * (t + np.maximum(-shift, 0))
 

@@ -16,8 +16,10 @@ POWER = 0.8
 MOST_IMAGES = 10_000_000
 
 
-def gap_ends(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """95 % interval of differences of two shares, (K,); NaN where undefined.
+def gap_ends(
+    value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray, tail: float = TAIL
+) -> tuple[FloatArray, FloatArray]:
+    """95 % interval of differences of two shares, (K,); NaN where undefined. ``tail``: what it leaves out at each end.
 
     ``apart``: cases that only one of the two has right. The interval reaches at least as far as a 90 % interval of
     independent cases with half a case more each way (after Agresti & Min 2005). Where no case is apart, the ends are
@@ -26,8 +28,8 @@ def gap_ends(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatAr
     n = np.maximum(cases, 1)
     least = LEAST_REACH * np.sqrt(np.maximum((apart + 1) / (n + 1) - value**2, 0) / n)
     error = np.sqrt(found.variance)
-    down, up = (np.maximum(reach, least) for reach in reaches(found, error, np.zeros_like(error)))
-    edge = 1 - TAIL ** (1 / np.maximum(found.effective, 1))
+    down, up = (np.maximum(reach, least) for reach in reaches(found, error, np.zeros_like(error), tail))
+    edge = 1 - tail ** (1 / np.maximum(found.effective, 1))
     same = apart <= 0
     low, high = np.where(same, -edge, value - down), np.where(same, edge, value + up)
     told = enough(found) & np.isfinite(value)
