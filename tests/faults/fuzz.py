@@ -17,25 +17,44 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from google.genai import types
 
-from visualjudge.clients import anthropic, failures, openai_protocol
+from visualjudge.analysis.decisions.labels import read_labels
+from visualjudge.analysis.questions import read_questions
+from visualjudge.analysis.ratings import read_ratings
+from visualjudge.analysis.verdicts import read_verdicts
+from visualjudge.clients import anthropic, failures, google, openai_protocol
+from visualjudge.clients.cache import read_entry
 from visualjudge.clients.payload import image_of_bytes
 from visualjudge.clients.secrets import Redactor, Secret
+from visualjudge.data.importers.coco import coco
+from visualjudge.data.importers.outputs import outputs
+from visualjudge.data.importers.referring import referring
+from visualjudge.data.importers.shapes import shapes
+from visualjudge.data.importers.voc import voc
+from visualjudge.data.importers.yolo import class_names, yolo
 from visualjudge.data.scan import parsed, spans
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
-from visualjudge.dataset.folder import question_from_wire
+from visualjudge.dataset.folder import load_dataset, question_from_wire
 from visualjudge.errors import VisualJudgeError
+from visualjudge.mmbench.extract import READERS, extract
 from visualjudge.mmbench.table import read_table
+from visualjudge.mmbench.workbook import read_workbook
+from visualjudge.pipelines.config import build_pipes, read_config
 from visualjudge.pipelines.rows import read_rows
 from visualjudge.predictions import read_prediction
-from visualjudge.raster.images import image_size, opened, read_depth, rgb_of
+from visualjudge.published.judgebench import read as read_judgebench
+from visualjudge.raster.images import image_size, opened, read_depth, rgb_of, write_png
 from visualjudge.raster.masks import mask_from_wire
+from visualjudge.records import TIES
+from visualjudge.replies import read_reply
 from visualjudge.runs.journal import read_records
 from visualjudge.seeding import rng_for
 
 SEEDS = Path(__file__).parent / "seeds"
 SIZE = (48, 64)
 Target = Callable[[bytes, Path], object]
+_BOXES = "object_detection"
 _REDACT = Redactor([Secret("sk-a-secret-of-some-length")])
 
 
@@ -55,6 +74,63 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 def _prediction(task: str) -> Target:
     return lambda raw, place: read_prediction(task, _object(raw), size=SIZE, root=place, expression="it")
+
+
+def _imported(name: str, read: Callable[[Path, Path], Iterator[object]]) -> Target:
+    """An importer, to its end, on the file ``name`` beside the image x.png."""
+
+    def target(raw: bytes, place: Path) -> object:
+        folder = place / "import"
+        (folder / "images").mkdir(parents=True, exist_ok=True)
+        if not (folder / "images/x.png").is_file():
+            write_png(folder / "images/x.png", np.zeros((*SIZE, 3), dtype=np.uint8))
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(raw)
+        return list(read(path, folder / "images"))
+
+    return target
+
+
+def _yolo(path: Path, images: Path) -> Iterator[object]:
+    (images.parent / "names.txt").write_text("dog\ncat\n")
+    return yolo("instance_segmentation", path.parent, None, images, images.parent / "names.txt")
+
+
+def _dataset(raw: bytes, place: Path) -> object:
+    home = place / "dataset"
+    home.mkdir(exist_ok=True)
+    (home / "questions.json").write_bytes(raw)
+    (home / "dataset.json").write_text("{}")
+    read_questions(home)
+    return list(load_dataset(home))
+
+
+def _run(raw: bytes, place: Path) -> object:
+    (place / "run").mkdir(exist_ok=True)
+    (place / "run/verdicts.jsonl").write_bytes(raw)
+    return read_verdicts(place / "run")
+
+
+def _replies(raw: bytes, _: Path) -> object:
+    """Every reader of a reply's text."""
+    text = raw.decode("utf-8", "replace")
+    kinds = [read_reply(text, kind, 3, ties=ties) for kind in ("pairwise", "ranking", "scoring") for ties in ((), TIES)]
+    return kinds, [extract(text, {"A": "a dog", "B": "None"}, rules) for rules in READERS]
+
+
+def _gemini(raw: bytes) -> object:
+    try:
+        response = types.GenerateContentResponse.model_validate_json(raw)
+    except ValueError:  # the client turns what the SDK refuses into a typed failure
+        return None
+    return google.reply_of(response, None)
+
+
+def _published(raw: bytes, place: Path) -> object:
+    (place / "published/data").mkdir(parents=True, exist_ok=True)
+    (place / "published/data/dataset=judgebench,response_model=m.jsonl").write_bytes(raw)
+    return read_judgebench(place / "published")
 
 
 TARGETS: dict[str, Target] = {
@@ -81,6 +157,24 @@ TARGETS: dict[str, Target] = {
     "journal": _file(".jsonl", lambda path: list(read_records(path))),
     "table": _file(".tsv", read_table),
     "rows": _file(".jsonl", read_rows),
+    "table-row": _file(".csv", lambda path: list(outputs("generation_t2i", path, path.parent))),
+    "coco": _imported("gt.json", lambda path, images: coco("instance_segmentation", path, None, images)),
+    "voc": _imported("voc/x.xml", lambda path, images: voc(_BOXES, path.parent, None, images)),
+    "yolo": _imported("yolo/x.txt", _yolo),
+    "labelme": _imported("me/x.json", lambda path, images: shapes(_BOXES, "labelme", path.parent, None, images)),
+    "label-studio": _imported("ls.json", lambda path, images: shapes(_BOXES, "label-studio", path, None, images)),
+    "refs": _imported("refs.p", lambda path, images: referring("referring_segmentation", path, path, images)),
+    "class-names": _file(".yaml", class_names),
+    "workbook": _file(".xlsx", read_workbook),
+    "config": _file(".yaml", lambda path: build_pipes(read_config(path))),
+    "dataset": _dataset,
+    "verdicts": _run,
+    "reply": _replies,
+    "cache-entry": _file(".json", read_entry),
+    "ratings": _file(".csv", read_ratings),
+    "labels": _file(".csv", read_labels),
+    "gemini": lambda raw, _: _gemini(raw),
+    "published": _published,
 }
 
 
@@ -90,8 +184,8 @@ def _decoded(raw: bytes) -> object:
 
 
 def seeds(name: str) -> list[bytes]:
-    """The seed corpus of a target."""
-    return [path.read_bytes() for path in sorted((SEEDS / name).iterdir()) if not path.name.startswith("escaped-")]
+    """The seed corpus of a target, with what escaped once."""
+    return [path.read_bytes() for path in sorted((SEEDS / name).iterdir())]
 
 
 _TOKENS = (
@@ -144,21 +238,22 @@ def inputs(name: str, seed: int) -> Iterator[bytes]:
 
 def escapes(name: str, raw: bytes, place: Path) -> str | None:
     """What is wrong: an error that is not the project's own, or reading that takes more than two seconds."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     try:
         TARGETS[name](raw, place)
     except VisualJudgeError:
         pass
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:200]}"
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     return f"took {seconds:.1f} s" if seconds > 2 else None
 
 
 def main() -> int:
     """Fuzz every target for ``--seconds``; 1 where something escaped."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each target")
+    parser.add_argument("--inputs", type=int, default=None, help="for each target, at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("targets", nargs="*", default=[])
     asked = parser.parse_args()
@@ -166,16 +261,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         for name in asked.targets or TARGETS:
             end, number = time.monotonic() + asked.seconds, 0
-            for number, raw in enumerate(inputs(name, asked.seed), 1):  # noqa: B007
+            for number, raw in enumerate(inputs(name, asked.seed), 1):
                 reason = escapes(name, raw, Path(place))
                 if reason is not None:
                     found += 1
                     (SEEDS / name / f"escaped-{found}").write_bytes(raw)
                     print(f"{name}: {reason}")
-                if time.monotonic() > end or found > 20:
+                if time.monotonic() > end or number == asked.inputs or found > 20:
                     break
             total += number
-            print(f"{name}: {number} inputs")
+            print(f"{name}: {number} inputs", flush=True)
     print(json.dumps({"inputs": total, "escaped": found}))
     return bool(found)
 

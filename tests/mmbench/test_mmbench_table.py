@@ -127,6 +127,26 @@ def test_record_with_too_few_cells_is_left_out(tmp_path):
     assert "2 cells where the header has 3" in table.problems[0].reason
 
 
+def test_a_quote_that_is_never_closed_costs_its_line_alone(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_bytes(b'index\tquestion\n0\t"y"\n1\t"never closed\n2\tx\n3\tz\n')
+    table = read_table(path)
+    assert [(r.index, r.question) for r in table.rows] == [(0, "y"), (2, "x"), (3, "z")]
+    assert [(p.file, "never closed" in p.reason) for p in table.problems] == [(f"{path}:3", True)]
+    assert table.cells(table.rows[2]) == {"index": "3", "question": "z"}
+
+
+def test_a_line_or_quoted_record_beyond_the_bound_costs_itself_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("visualjudge.mmbench.table.LONGEST_LINE", 40)
+    monkeypatch.setattr("visualjudge.mmbench.table.LARGEST_QUOTED", 30)
+    path = tmp_path / "t.tsv"
+    path.write_bytes(b"index\tquestion\n1\t" + b"x" * 3_000 + b'\n2\tx\n3\t"' + b"y\n" * 20 + b'"\n4\tz\n')
+    table = read_table(path)
+    assert [r.index for r in table.rows] == [2, 4]
+    assert "a line must have at most" in table.problems[0].reason
+    assert table.cells(table.rows[1]) == {"index": "4", "question": "z"}
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -134,7 +154,6 @@ def test_record_with_too_few_cells_is_left_out(tmp_path):
         (b"index,question\n1,x\n", "tab-separated"),
         (b"index\tA\n", "question"),
         (b"index\tquestion\tA\tA\n", "twice"),
-        (b'index\tquestion\n1\t"never closed\n2\tx\n', "never closed"),
         (b"index\tquesti\xff\xfeon\n1\tx\n", "not UTF-8"),
     ],
 )

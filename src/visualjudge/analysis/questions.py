@@ -18,7 +18,7 @@ import orjson
 import polars as pl
 
 from visualjudge.analysis.join import Asked, asked_table, numbered, question_table
-from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire
+from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire, read_meta
 from visualjudge.errors import DataError
 from visualjudge.records import Question
 
@@ -104,10 +104,7 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
             dataset = load_dataset(root)
             stated = {"path": str(root), "questions_sha256": dataset.digest}
             return question_table(dataset.questions), {**dataset.meta, **stated}
-    meta = orjson.loads((root / META).read_bytes())
-    if not isinstance(meta, dict):
-        raise DataError(f"{root / META}: must hold an object")
-    return table, {**meta, **_stated(root)}
+    return table, {**read_meta(root), **_stated(root)}
 
 
 def _stated(root: Path) -> dict[str, Any]:

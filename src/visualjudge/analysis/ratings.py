@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 import polars as pl
 
+from visualjudge import jsons
 from visualjudge.errors import DataError, Problem, UsageError
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
@@ -51,7 +52,7 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
         if not line.strip():
             continue
         try:
-            row = orjson.loads(line)
+            row = jsons.loads(line)
             rows.append({key: None if row.get(key) is None else str(row[key]) for key in (*COLUMNS, "kind")})
         except (orjson.JSONDecodeError, AttributeError):
             raise DataError(f"{path}: line {number}: is not a JSON object") from None
@@ -130,7 +131,7 @@ def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
 
 def _pair(cell: str | None) -> tuple[float, float] | None:
     try:
-        values = orjson.loads(cell or "")
+        values = jsons.loads(cell or "")
         first, second = (float(value) for value in values)
     except (orjson.JSONDecodeError, ValueError, TypeError):
         return None
@@ -140,7 +141,7 @@ def _pair(cell: str | None) -> tuple[float, float] | None:
 def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
     source, task, judge = path.parent.name, path.parent.parent.name, path.parent.parent.parent.name
     try:
-        answers = orjson.loads(path.read_bytes())
+        answers = jsons.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: not JSON: {error}") from None
     for uid, answer in answers.items():

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import orjson
 import polars as pl
 
+from visualjudge import jsons
 from visualjudge.analysis.join import VERDICT_SCHEMA, published_of
 from visualjudge.analysis.questions import paused_collector
 from visualjudge.errors import DataError
@@ -117,7 +118,7 @@ def _careful(block: Block, notes: _Notes) -> pl.DataFrame:
     rows = []
     for raw, start, number in zip(block.raw, block.starts, block.numbers, strict=True):
         try:
-            v = verdict_of(orjson.loads(raw))
+            v = verdict_of(jsons.loads(raw))
         except (KeyError, ValueError, TypeError, AttributeError):
             notes.left_out(number, raw.endswith(b"\n"))
             continue

@@ -74,12 +74,12 @@ class Cached(Wrapping):
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """The reply on disk, marked ``cached``; else the inner client's, which is then kept."""
         path = self.path(request, attempt)
-        kept = _read(path)
+        kept = read_entry(path)
         if kept is not None:
             return kept
         lock = self._asking.setdefault(path.name, asyncio.Lock())
         async with lock:
-            kept = _read(path)
+            kept = read_entry(path)
             if kept is not None:
                 return kept
             reply = await self.inner.ask(request, attempt=attempt)
@@ -102,7 +102,7 @@ def _write(path: Path, reply: Reply) -> None:
     write_bytes(path, orjson.dumps({"sha256": hashlib.sha256(entry).hexdigest(), "reply": orjson.Fragment(entry)}))
 
 
-def _read(path: Path) -> Reply | None:
+def read_entry(path: Path) -> Reply | None:
     """The entry, or None if there is no such value, or a damaged or foreign file in its place: it is written anew."""
     try:
         if path.stat().st_size > LARGEST_BODY:

@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from visualjudge import jsons
 from visualjudge.errors import DataError
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
@@ -60,11 +61,13 @@ def parsed(text: bytes, file: str) -> Any:
         more than 64 bits, half of a surrogate pair.
     """
     try:
-        return orjson.loads(text)
+        return jsons.loads(text)
     except orjson.JSONDecodeError:
         pass
     try:
         value = json.loads(text)
+        if jsons.is_deep(value):
+            raise ValueError(f"must be at most {jsons.DEEPEST_JSON} levels deep")
         orjson.dumps(value)
     except (ValueError, RecursionError, TypeError) as error:
         raise DataError(f"{file}: is not JSON: {' '.join(str(error).split())[:200]}") from None

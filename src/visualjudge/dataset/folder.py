@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 
 import orjson
 
+from visualjudge import jsons
 from visualjudge.confine import confined_path
 from visualjudge.dataset.choosing import Choice, Condition, chosen, condition, has_value, sample_positions
 from visualjudge.dataset.json_form import JsonQuestions
@@ -205,10 +206,21 @@ def load_dataset(path: str | Path) -> Dataset:
         missing = " and ".join(name for name in (QUESTIONS, META) if not (root / name).is_file())
         raise UsageError(f"{path} is not a dataset: {missing} not found")
     questions, digest = _parquet(root) if parquet else _json_questions(root)
+    return Dataset(root, questions, read_meta(root), digest)
+
+
+def read_meta(root: Path) -> dict[str, Any]:
+    """``dataset.json``.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read or is not a JSON object.
+    """
     meta = _json(root / META, _bytes(root / META))
     if not isinstance(meta, dict):
-        raise DataError(f"{path}: {META} must hold an object")
-    return Dataset(root, questions, meta, digest)
+        raise DataError(f"{root}: {META} must hold an object")
+    return meta
 
 
 def _parquet(root: Path) -> tuple[Sequence[Question], str]:
@@ -250,7 +262,7 @@ def _bytes(path: Path) -> bytes:
 
 def _json(path: Path, content: bytes) -> Any:
     try:
-        return orjson.loads(content)
+        return jsons.loads(content)
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: must be JSON: {error}") from None
 

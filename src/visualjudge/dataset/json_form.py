@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from visualjudge import jsons
 from visualjudge.data.scan import spans
 from visualjudge.dataset.question_wire import question_from_wire
 from visualjudge.dataset.stored import Stored
@@ -106,7 +107,7 @@ def _lines(path: Path) -> Iterator[Located]:
 
 def _object(content: bytes) -> dict[str, Any]:
     try:
-        raw = orjson.loads(content)
+        raw = jsons.loads(content)
     except orjson.JSONDecodeError:
         raise _OtherLayout from None
     if not isinstance(raw, dict):
@@ -126,7 +127,7 @@ def _braces(path: Path) -> Iterator[Located]:
 def _strict(path: Path, content: bytes) -> Any:
     """A value as JSON has it: no NaN, which a scan lets through."""
     try:
-        return orjson.loads(content)
+        return jsons.loads(content)
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: must be JSON: {error}") from None
 

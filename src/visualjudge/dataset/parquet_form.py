@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from visualjudge import jsons
 from visualjudge.confine import confined_path
 from visualjudge.dataset.json_form import BETWEEN, FIRST
 from visualjudge.dataset.question_wire import TUPLES, question_from_wire, question_to_wire
@@ -144,7 +145,7 @@ def json_digest(stored: ParquetQuestions) -> str:
 def _index(root: Path) -> dict[str, Any]:
     path = confined_path(root, INDEX)
     try:
-        index = orjson.loads(path.read_bytes())
+        index = jsons.loads(path.read_bytes())
         kinds = {"questions_sha256": str, "after": str, "shards": dict, "plain": bool}
         if index["version"] != VERSION or not all(isinstance(index[name], kind) for name, kind in kinds.items()):
             raise ValueError("not an index of this version")
@@ -175,7 +176,7 @@ def _opened(path: Path) -> pq.ParquetFile:
 def question_of(row: dict[str, Any], position: int = 0) -> Question:
     """The question of a row."""
     if row["json"] is not None:
-        return question_from_wire(orjson.loads(row["json"]), position)
+        return question_from_wire(jsons.loads(row["json"]), position)
     return question_from_wire({**row, "answer": _value(row, "answer")}, position)
 
 

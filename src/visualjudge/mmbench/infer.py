@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge import __version__, atomic
+from visualjudge import __version__, atomic, jsons
 from visualjudge.clients.base import Client, ImagePart, Reply, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.errors import ClientError, DataError, UsageError
@@ -203,7 +203,7 @@ def _check_same(path: Path, manifest: Mapping[str, Any]) -> None:
     if not path.is_file():
         return
     try:
-        before = orjson.loads(path.read_bytes())
+        before = jsons.loads(path.read_bytes())
     except orjson.JSONDecodeError:
         raise DataError(f"{path}: not JSON; delete it together with the .jsonl to start anew") from None
     for name in ("client", "template", "questions"):

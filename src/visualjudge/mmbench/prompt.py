@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
-from visualjudge.errors import PromptError, UsageError
+from visualjudge.errors import DataError, PromptError, UsageError
 from visualjudge.mmbench.records import Row
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
+from visualjudge.yamls import read_yaml
 
 TEMPLATES = ("reference", "vlmevalkit")
 _PARTS: Mapping[str, frozenset[str]] = {
@@ -57,9 +56,9 @@ def options_text(row: Row, template: PromptTemplate) -> str:
 
 def _from_file(path: Path) -> PromptTemplate:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-        raise PromptError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+        content = read_yaml(path)
+    except DataError as error:
+        raise PromptError(str(error)) from None
     parts = content.get("parts", content) if isinstance(content, dict) else {}
     for name, allowed in _PARTS.items():
         if not isinstance(parts.get(name), str):

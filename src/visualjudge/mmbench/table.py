@@ -20,6 +20,10 @@ from visualjudge.mmbench.records import Row
 
 REFERENCE_CELL = 64
 """An image cell of at most this many characters is another row's index, as VLMEvalKit reads published files."""
+LONGEST_LINE = 96 * 2**20
+"""Bytes of a line: an image of 64 MiB in base64, and texts."""
+LARGEST_QUOTED = 48 * 2**20
+"""Characters of a record with a quote in it, which the csv module holds in four bytes each."""
 _INDEX = re.compile(r"\d{1,18}")
 _BOM = b"\xef\xbb\xbf"
 
@@ -216,30 +220,45 @@ def _records(stream: BinaryIO, path: Path, offset: int = 0, line: int = 1) -> It
 
     A line without a quote is cut at its tabs, nine times as fast as the csv module, which reads the others.
     """
-    lines = _Lines(stream, path, offset, line)
+    lines = _Lines(stream, offset, line)
     while (raw := lines.next()) is not None:
         begin, first = lines.begin, lines.number
         text = lines.text(raw)
-        if not text.strip("\r\n"):
+        if not text.strip("\r\n") and lines.flaw is None:
             continue
-        cells = _quoted(text, lines, path, first) if '"' in text else text.rstrip("\r\n").split("\t")
+        cells = _quoted(text, lines) if '"' in text else text.rstrip("\r\n").split("\t")
         yield Record(begin, first, cells, lines.taken_flaw())
 
 
 class _Lines:
     """Lines of bytes with the place and number of the one last handed out."""
 
-    def __init__(self, stream: BinaryIO, path: Path, offset: int, line: int) -> None:
-        self.stream, self.path = stream, path
+    def __init__(self, stream: BinaryIO, offset: int, line: int) -> None:
+        self.stream = stream
         self.begin = self.end = offset
         self.number = line - 1
         self.flaw: str | None = None
+        self.alone = False
+        """Each line is a record: in a file with a quote that is never closed, no record goes on in the next line."""
 
     def next(self) -> bytes | None:
-        raw = self.stream.readline()
-        self.begin, self.end = self.end, self.end + len(raw)
+        raw = self.stream.readline(LONGEST_LINE + 1)
+        length = len(raw)
+        if length > LONGEST_LINE:
+            self.flaw = f"a line must have at most {LONGEST_LINE >> 20} MiB"
+            while raw and not raw.endswith(b"\n"):
+                raw = self.stream.readline(2**20)
+                length += len(raw)
+            raw = b"\n"
+        self.begin, self.end = self.end, self.end + length
         self.number += 1
         return raw or None
+
+    def back_to(self, end: int, number: int) -> None:
+        """Go on behind the line ``number``, which ends at byte ``end``."""
+        self.stream.seek(end)
+        self.begin = self.end = end
+        self.number = number
 
     def text(self, raw: bytes) -> str:
         if self.begin == 0:
@@ -256,23 +275,32 @@ class _Lines:
         return flaw
 
 
-def _quoted(text: str, lines: _Lines, path: Path, first: int) -> list[str]:
-    """The cells of the record that begins with ``text``, by the rules of csv with double quotes."""
-    ended = False
+def _quoted(text: str, lines: _Lines) -> list[str]:
+    """The cells of the record that begins with ``text``, by the rules of csv with double quotes.
+
+    Where a quote is never closed, the record is its first line, and has a flaw.
+    """
+    end, number, ended = lines.end, lines.number, False
 
     def feed() -> Iterator[str]:
         nonlocal ended
-        yield text
-        while (raw := lines.next()) is not None:
+        size = len(text)
+        if size <= LARGEST_QUOTED:
+            yield text
+        while not lines.alone and size <= LARGEST_QUOTED and (raw := lines.next()) is not None:
+            size += len(raw)
             yield lines.text(raw)
         ended = True
 
     csv.field_size_limit(sys.maxsize)
     try:
-        cells = next(csv.reader(feed(), delimiter="\t"))
+        cells = next(csv.reader(feed(), delimiter="\t"), [text])
     except csv.Error as error:
         lines.flaw = f"malformed quoted cell: {error}"
         return [text]
     if ended:
-        raise DataError(f"{path}:{first}: a quoted cell that begins in this record is never closed")
+        lines.back_to(end, number)
+        lines.alone = True
+        lines.flaw = f"a quoted cell that begins here is never closed, or not within {LARGEST_QUOTED >> 20} MiB"
+        return [text]
     return cells

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from visualjudge.mmbench.records import Row
 
 CELL = 32_767
 """Most characters that a cell of a workbook holds, counted in UTF-16 units, as spreadsheet programs do."""
+LARGEST_WORKBOOK = 256 * 2**20
+"""Bytes of a workbook that is read, unpacked."""
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 256
+"""Of a sheet: as many rows as spreadsheet programs have."""
 CUT = "… [cut here: {length} characters, whole in {whole}]"
 _CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -97,31 +102,47 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
     InvalidRecord
         If an index is no whole number or stands twice, or a prediction is a date.
     """
-    import openpyxl
-    from openpyxl.utils.exceptions import InvalidFileException
-
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
     try:
-        book = openpyxl.load_workbook(file, read_only=True, data_only=False)
-    except (zipfile.BadZipFile, InvalidFileException, KeyError, ValueError, OSError):
+        with _opened(file) as book:
+            return _lines(file, book.worksheets[0])
+    except DataError:
+        raise
+    except Exception as error:  # a foreign archive goes through zlib, an XML parser and openpyxl's own readers
+        said = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(
-            f"{file}: not an xlsx workbook; give the .xlsx or the .jsonl that `mmbench infer` wrote"
+            f"{file}: not an xlsx workbook ({said}); give the .xlsx or the .jsonl that `mmbench infer` wrote"
         ) from None
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """The workbook, whose parts are of bounded size unpacked (an archive reads no more of a part than it states)."""
+    import openpyxl
+
+    with zipfile.ZipFile(file) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    if size > LARGEST_WORKBOOK:
+        raise DataError(f"{file}: must be at most {LARGEST_WORKBOOK >> 20} MiB unpacked, got {size >> 20} MiB")
+    book = openpyxl.load_workbook(file, read_only=True, data_only=False)
     try:
-        return _lines(file, book.worksheets[0].iter_rows(values_only=True))
+        yield book
     finally:
         book.close()
 
 
-def _lines(file: Path, rows: Iterable[tuple[Any, ...]]) -> dict[int, Mapping[str, str]]:
-    lines = iter(rows)
-    names = [str(name or "").strip() for name in next(lines, ())]
+def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
+    header = next(sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ())
+    names = [str(name or "").strip() for name in header]
+    while names and not names[-1]:
+        names.pop()
     for due in ("index", "prediction"):
         if due not in names:
             raise DataError(f"{file}: no column {due!r} (columns: {', '.join(names)[:300]})")
     found: dict[int, Mapping[str, str]] = {}
+    lines = sheet.iter_rows(values_only=True, min_row=2, max_row=MOST_ROWS, max_col=len(names))
     for number, values in enumerate(lines, 2):
         if all(value is None for value in values):
             continue
@@ -136,7 +157,7 @@ def _lines(file: Path, rows: Iterable[tuple[Any, ...]]) -> dict[int, Mapping[str
 def _index(file: Path, number: int, value: Any) -> int:
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         return int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value) and value >= 0:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**63 and value == int(value):
         return int(value)
     raise _invalid(file, number, "index", f"{value!r} is not a whole number")
 
@@ -150,7 +171,7 @@ def _text(file: Path, number: int, name: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int | float):
-        return str(int(value)) if value == int(value) else repr(value)
+        return str(int(value)) if abs(value) < 1e300 and value == int(value) else repr(value)
     if name == "prediction":
         raise _invalid(file, number, name, f"must be text, got {type(value).__name__}")
     return str(value)

@@ -19,6 +19,7 @@ A configuration names metrics; each is a judge module with a prompt and a client
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.pipe import ClientPipe
 from visualjudge.judges.registry import PIPE_REGISTRY
 from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.yamls import yaml_reason, yaml_text
 
 
 class PromptInfo(BaseModel):
@@ -80,15 +82,13 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     """
     file = Path(path)
     try:
-        loaded = OmegaConf.load(file)
+        loaded = OmegaConf.load(io.StringIO(yaml_text(file)))
         metrics = OmegaConf.select(loaded, "metric_configs")
         plain = OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
-    except FileNotFoundError:
-        raise DataError(f"{file}: no such file") from None
-    except (YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
-        raise DataError(f"{file}: cannot be read as YAML: {' '.join(str(error).split())}") from None
     except OmegaConfBaseException as error:
         raise UsageError(f"{file}: {_first_line(error)}") from None
+    except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
+        raise DataError(f"{file}: must be YAML: {yaml_reason(error)}") from None
     if not isinstance(plain, dict) or not plain:
         raise UsageError(f"{file}: metric_configs: names no metric")
     return {str(name): _metric(file, str(name), config) for name, config in plain.items()}

@@ -9,7 +9,11 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
+from visualjudge import jsons
 from visualjudge.errors import DataError, Problem
+
+MOST_IMAGES = 100
+"""Edited images of one row."""
 
 
 class RowFile(BaseModel):
@@ -20,7 +24,7 @@ class RowFile(BaseModel):
     key: StrictStr | int
     instruction: StrictStr
     input_image: StrictStr = Field(min_length=1)
-    edited_images: list[StrictStr] = Field(min_length=1)
+    edited_images: list[StrictStr] = Field(min_length=1, max_length=MOST_IMAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
 def _row(line: bytes, file: Path, number: int) -> Row | Problem:
     where = f"line {number}"
     try:
-        value = orjson.loads(line)
+        value = jsons.loads(line)
     except orjson.JSONDecodeError as error:
         return Problem(str(file), where, "row", f"is not JSON: {error}")
     if isinstance(value, dict) and "key" in value:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge import __version__, atomic
+from visualjudge import __version__, atomic, jsons
 from visualjudge.clients.retry import cause_of
 from visualjudge.errors import ClientError, DataError, UsageError, VisualJudgeError
 from visualjudge.judges.pipe import ClientPipe, Judgement
@@ -177,7 +177,7 @@ def _check_same(out: Path, settings: Mapping[str, Any]) -> None:
     if not place.is_file() or not out.is_file():
         return
     try:
-        before = orjson.loads(place.read_bytes())["metrics"]
+        before = jsons.loads(place.read_bytes())["metrics"]
     except (ValueError, KeyError, TypeError):
         return
     now = orjson.loads(orjson.dumps(settings, default=str))

@@ -8,11 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from visualjudge.errors import PromptError, UnknownPrompt
+from visualjudge.errors import DataError, PromptError, UnknownPrompt
 from visualjudge.prompts.template import PromptTemplate
 from visualjudge.registry import Registry
+from visualjudge.yamls import read_yaml
 
 ASSETS = Path(__file__).parent / "assets"
 FOLDERS: Registry[str, str] = Registry("prompt folder", {})
@@ -108,9 +107,9 @@ class PromptAssetStore:
 
 def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-        raise PromptError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+        content = read_yaml(path)
+    except DataError as error:
+        raise PromptError(str(error)) from None
     if not isinstance(content, dict):
         raise PromptError(f"{path}: a prompt asset is a mapping")
     _check_identity(content, path, prompt_id, version)

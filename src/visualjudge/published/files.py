@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from visualjudge import jsons
 from visualjudge.errors import DataError
 
 LARGEST = 1 << 30
@@ -59,7 +60,7 @@ def _bytes(path: Path) -> bytes:
 
 def _parsed(path: Path, content: bytes, where: str) -> Any:
     try:
-        return orjson.loads(content)
+        return jsons.loads(content)
     except orjson.JSONDecodeError as error:
         raise DataError(f"{path}: {where}must be JSON: {error}") from None
 

@@ -7,6 +7,7 @@ to. Here a header must claim a map of numbers of bounded size, and exactly its b
 from __future__ import annotations
 
 import math
+import warnings
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +23,7 @@ _LONGEST_HEADER = 10_000
 _NUMBERS = "biuf"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 MOST_AXES = 4
+warnings.filterwarnings("ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning)
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -70,7 +72,8 @@ def read_pfm(path: Path) -> NDArray[Any]:
         order = "<f4" if float(file.readline(64)) < 0 else ">f4"
         check_pixels("a PFM", (height, width))
         values = np.frombuffer(_exactly(file, width * height * 4), dtype=order)
-    return np.asarray(values.reshape(height, width)[::-1], dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        return np.asarray(values.reshape(height, width)[::-1], dtype=np.float64)
 
 
 def _array(file: IO[bytes]) -> NDArray[Any]:

@@ -52,7 +52,7 @@ def rgb_of(image: Image.Image) -> Pixels:
     check_pixels("an image", image.size[::-1])
     if image.mode == "F":
         raise DataError("an image must have integer samples, got floating point; convert it to 8 or 16 bits")
-    upright = ImageOps.exif_transpose(image) if _ORIENTED.get() else image
+    upright = _upright(image) if _ORIENTED.get() else image
     if upright.mode in _SIXTEEN_BIT_MODES:
         deep = np.clip(np.asarray(upright), 0, 65535).astype(np.uint32)
         gray = ((deep + 128) // 257).astype(np.uint8)  # rounds to nearest: 257 is odd, so there are no ties
@@ -61,7 +61,13 @@ def rgb_of(image: Image.Image) -> Pixels:
         rgba = upright.convert("RGBA")
         white = Image.new("RGBA", rgba.size, (255, 255, 255, 255))
         upright = Image.alpha_composite(white, rgba)
-    return np.array(upright.convert("RGB"), dtype=np.uint8)
+    return np.array(upright if upright.mode == "RGB" else upright.convert("RGB"), dtype=np.uint8)
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """The image turned as its EXIF orientation says; itself where it is upright (Pillow would copy it)."""
+    image.load()  # some formats tell their orientation behind the pixels
+    return image if image.getexif().get(0x0112, 1) == 1 else ImageOps.exif_transpose(image)
 
 
 def rgb_of_array(array: NDArray[Any]) -> Pixels:

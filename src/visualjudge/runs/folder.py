@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge import atomic
+from visualjudge import atomic, jsons
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Key, verdict_of
 from visualjudge.records import Verdict
@@ -56,7 +56,7 @@ class RunFolder:
         if not self.manifest_path.is_file():
             return {}
         try:
-            found = orjson.loads(self.manifest_path.read_bytes())
+            found = jsons.loads(self.manifest_path.read_bytes())
         except orjson.JSONDecodeError as error:
             raise DataError(f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume") from None
         if not isinstance(found, dict):
@@ -106,7 +106,7 @@ class RunFolder:
         """The whole line that begins at byte ``start``; empty where it is not an object."""
         with self.journal_path.open("rb") as journal:
             journal.seek(start)
-            found = orjson.loads(journal.readline())
+            found = jsons.loads(journal.readline())
         return found if isinstance(found, dict) else {}
 
     def open_journal(self, *, resume: bool) -> Journal:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import orjson
 
-from visualjudge import atomic
+from visualjudge import atomic, jsons
 from visualjudge.errors import DataError, RunError, UsageError
 from visualjudge.locks import FileLock
 
@@ -70,7 +70,7 @@ def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
-        value = orjson.loads(line)
+        value = jsons.loads(line)
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) else None

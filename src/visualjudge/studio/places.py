@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from visualjudge import jsons
 from visualjudge.dataset.folder import META, QUESTIONS
 from visualjudge.errors import DataError, UsageError
 from visualjudge.runs.folder import RUN, VERDICTS, RunFolder
@@ -195,7 +196,7 @@ def _stated(info: Mapping[str, Any], field: str) -> str | None:
 
 def _object(path: Path) -> Mapping[str, Any]:
     try:
-        value = orjson.loads(path.read_bytes())
+        value = jsons.loads(path.read_bytes())
     except (orjson.JSONDecodeError, OSError):
         return {}
     return value if isinstance(value, dict) else {}

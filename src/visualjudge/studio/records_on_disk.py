@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from visualjudge import jsons
 from visualjudge.data.scan import Span, spans
 from visualjudge.dataset.folder import QUESTIONS, question_from_wire
 from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
@@ -88,7 +89,7 @@ class QuestionsFile:
         with self.path.open("rb") as file:
             opening, first = file.readline(64), file.readline(2**24)
         try:
-            return opening.strip() == b"[" and isinstance(orjson.loads(first.strip().rstrip(b",")), dict)
+            return opening.strip() == b"[" and isinstance(jsons.loads(first.strip().rstrip(b",")), dict)
         except orjson.JSONDecodeError:
             return False
 
@@ -99,7 +100,7 @@ class QuestionsFile:
                 text = line.strip().strip(b",")
                 if text not in (b"[", b"]", b""):
                     try:
-                        yield place, place + len(line), orjson.loads(text)
+                        yield place, place + len(line), jsons.loads(text)
                     except orjson.JSONDecodeError as error:
                         raise DataError(f"{self.path}: line {number}: not JSON: {error}") from None
                 place += len(line)
@@ -116,6 +117,6 @@ class QuestionsFile:
             file.seek(start)
             text = file.read(stop - start)
         try:
-            return question_from_wire(orjson.loads(text.strip().strip(b",")))
+            return question_from_wire(jsons.loads(text.strip().strip(b",")))
         except orjson.JSONDecodeError:
             return question_from_wire(Span(str(self.path), start, stop).read())

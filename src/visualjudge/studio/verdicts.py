@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from visualjudge import jsons
 from visualjudge.records import LETTERS
 from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.index import DatasetIndex
@@ -274,7 +275,7 @@ def _whole_lines(path: Path, start: int) -> tuple[list[tuple[bytes, int, int]], 
 
 def _parsed(line: bytes, start: int, stop: int) -> tuple[dict[str, Any], int, int] | None:
     try:
-        verdict = orjson.loads(line)
+        verdict = jsons.loads(line)
     except orjson.JSONDecodeError:
         return None
     known = isinstance(verdict, dict) and isinstance(verdict.get("id"), str)

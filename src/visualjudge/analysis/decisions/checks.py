@@ -11,6 +11,7 @@ from typing import Any, Literal
 import yaml
 
 from visualjudge.errors import DataError
+from visualjudge.yamls import read_yaml
 
 Interval = tuple[float, float]
 State = Literal["pass", "fail", "not_shown"]
@@ -119,12 +120,7 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
-    try:
-        found = yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: must be YAML: {' '.join(str(error).split())}") from None
+    found = read_yaml(path)
     if not isinstance(found, Mapping):
         raise DataError(f"{path}: must hold checks, least_images or families")
     return found

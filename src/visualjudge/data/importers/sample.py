@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from visualjudge.confine import confined_path
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.jsons import DEEPEST_JSON, is_deep
 from visualjudge.predictions import Prediction
 from visualjudge.raster.images import orientation
 from visualjudge.records import Size
@@ -117,7 +118,7 @@ def read_json(path: Path) -> Any:
     """
     try:
         content = path.read_bytes()
-        value = json.loads(content)
+        value = _shallow(json.loads(content))
         if b"\\ud" in content.lower():
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -129,6 +130,15 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {error.lineno}: is not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # integers of thousands of digits, thousands of levels
+        raise DataError(f"{path}: is not JSON that can be read: {error}") from None
+
+
+def _shallow(value: Any) -> Any:
+    """``value``, whose depth is within the bound of JSON: messages can show it."""
+    if is_deep(value):
+        raise ValueError(f"must be at most {DEEPEST_JSON} levels deep")
+    return value
 
 
 class _DataOnly(pickle.Unpickler):
@@ -150,7 +160,7 @@ def read_pickle(path: Path) -> Any:
         if path.stat().st_size > LARGEST_PICKLE:
             raise DataError(f"{path}: must be at most {LARGEST_PICKLE} bytes, got {path.stat().st_size}")
         with path.open("rb") as file:
-            return _DataOnly(file, encoding="latin1").load()
+            return _shallow(_DataOnly(file, encoding="latin1").load())
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (
@@ -164,6 +174,7 @@ def read_pickle(path: Path) -> Any:
         TypeError,
         MemoryError,
         OverflowError,
+        RecursionError,
     ) as error:
         raise DataError(f"{path}: must be a pickle of plain data: {error}") from None
 
@@ -296,9 +307,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _object(line: str, path: Path, number: int) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = _shallow(json.loads(line))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {number}: is not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: line {number}: is not JSON that can be read: {error}") from None
     if not isinstance(value, dict):
         raise DataError(f"{path}: line {number}: is not a JSON object")
     return value

@@ -20,6 +20,8 @@ from visualjudge.raster.images import image_size
 from visualjudge.records import Size, Xyxy
 
 COLUMNS = 6
+LARGEST_XML = 16 * 2**20
+"""Bytes of the annotation of one image."""
 IMAGES = (".jpg", ".jpeg", ".png")
 
 
@@ -125,11 +127,13 @@ def _xyxy(box: list[float], path: Path, where: str) -> Xyxy:
 
 def _root(path: Path) -> ElementTree.Element:
     try:
+        if path.stat().st_size > LARGEST_XML:
+            raise _invalid(path, "annotation", "xml", f"must be at most {LARGEST_XML >> 20} MiB")
         text = path.read_bytes()
         if b"<!ENTITY" in text:
             raise _invalid(path, "annotation", "xml", "declares entities, which no VOC file needs")
         return ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise _invalid(path, "annotation", "xml", f"is not XML: {error}") from None
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, read_text
@@ -20,6 +19,7 @@ from visualjudge.predictions import Detection, Detections, Instance, Masks, Pred
 from visualjudge.raster.images import image_size
 from visualjudge.raster.masks import mask_from_polygons
 from visualjudge.records import Size
+from visualjudge.yamls import read_yaml
 
 BOX = 4
 Wrong = Callable[[str, str], InvalidRecord]
@@ -62,13 +62,10 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
 
 def class_names(path: Path) -> dict[int, str]:
     """Names by number: ``names`` of a data.yaml (list or mapping), or a text with a name a line."""
-    text = read_text(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
-        return dict(enumerate(line.strip() for line in text.splitlines() if line.strip()))
-    try:
-        names = (yaml.safe_load(text) or {}).get("names")
-    except (yaml.YAMLError, AttributeError):
-        names = None
+        return dict(enumerate(line.strip() for line in read_text(path).splitlines() if line.strip()))
+    content = read_yaml(path)
+    names = content.get("names") if isinstance(content, dict) else None
     if isinstance(names, list):
         return {k: str(name) for k, name in enumerate(names)}
     if isinstance(names, dict) and all(isinstance(k, int) for k in names):

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from visualjudge import jsons
 from visualjudge.errors import DataError
 from visualjudge.records import Question
 from visualjudge.studio.compare import outcome
@@ -209,7 +210,7 @@ class PeoplePages:
 
 def _body(content: bytes) -> Mapping[str, Any]:
     try:
-        value = orjson.loads(content)
+        value = jsons.loads(content)
     except orjson.JSONDecodeError:
         raise DataError("the body must be JSON") from None
     if not isinstance(value, dict):
