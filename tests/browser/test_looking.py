@@ -76,6 +76,20 @@ def test_what_is_on_the_canvas_is_the_image_to_the_pixel(browser: Any, studio: A
         assert tuple(color) == Image.open(folder / f"ds/media/{name}.png").getpixel((80, 60))
 
 
+def test_the_ground_truth_goes_on_and_off(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}/q/q0")
+    browser.until("return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'")
+    browser.keys("t")
+    browser.until(f"{SHOWN} === 'truth'")
+    captions = "return [...document.querySelectorAll('vj-stage figcaption')].map((c) => c.textContent).join()"
+    assert browser.js(captions) == "Ground truth,Ground truth"
+    browser.keys("t")
+    browser.until(f"{SHOWN} === 'A,B'")
+    browser.open(f"{studio.address}/d/{slug}/q/q1")
+    browser.until("return document.querySelector('vj-stage.ready')")
+    assert browser.js("return document.querySelector('[aria-keyshortcuts=T]').hidden")
+
+
 def test_slider_and_difference_show(browser: Any, studio: Any, slug: str) -> None:
     browser.open(f"{studio.address}/d/{slug}/q/q0")
     browser.until("return document.querySelector('vj-stage.ready')")
