@@ -17,6 +17,7 @@ from visualjudge.errors import ApiError, DataError, UsageError
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
+from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import (
     RunReport,
@@ -59,6 +60,19 @@ def test_swap_asks_pairwise_questions_in_both_orders_and_turns_the_answers_back(
     orders = Counter((line["order"], line["value"]) for line in lines(tmp_path / "run") if line["status"] == "ok")
     assert orders == {("AB", "A"): 8, ("BA", "B"): 8}
     assert total_asks(dataset.questions, RunSettings(swap=True)) == 21
+
+
+def test_the_stated_prices_stand_in_run_json_from_the_start(dataset: Dataset, tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def reply(_request: Any, _attempt: int) -> str:
+        seen.append(RunFolder(tmp_path / "run").manifest().get("prices"))
+        return "A"
+
+    budget = Budget(prices=Prices(2.5, 10.0))
+    judge = QuestionJudge(ScriptedClient(reply), dataset.root)
+    asyncio.run(run_judge(dataset, judge, tmp_path / "run", RunSettings(limit=1), budget=budget))
+    assert seen == [{"per_million_in": 2.5, "per_million_out": 10.0}]
 
 
 def test_repeats_are_told_apart(dataset: Dataset, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,16 @@ def test_a_parquet_dataset_is_shown_as_its_json_is(tmp_path: Path) -> None:
         assert "zebra hword" in client.get(f"{base}/q/q7").text
     assert pages[0] == pages[1]
     assert pages[0][0]["total"] == 1
+
+
+def test_the_cost_so_far_is_that_of_the_tokens_at_the_stated_prices(tmp_path: Path) -> None:
+    questions = [pair(i, (2.0, 1.0)) for i in range(3)]
+    root = write_dataset(tmp_path / "ds", questions)
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10}
+    verdicts = [replace(said(q, "A"), usage=usage) for q in questions]
+    write_run(tmp_path / "runs/priced", root, verdicts, prices={"per_million_in": 2.0, "per_million_out": 50.0})
+    write_run(tmp_path / "runs/unpriced", root, verdicts)
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    site.shelf(site.places.datasets[0].slug)
+    costs = {run.name: site.state(run).cost for run in site.places.runs}
+    assert costs == {"priced": pytest.approx(3 * (1000 * 2 + 10 * 50) / 1e6), "unpriced": None}

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from visualjudge.dataset.stored import columns
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, plan, verdict_line
 from visualjudge.records import Question
-from visualjudge.runs.budget import Budget
+from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder, key_of
 from visualjudge.runs.journal import Journal, Record
 from visualjudge.runs.resuming import changes, check_changes, recorded
@@ -143,7 +143,7 @@ async def run_judge(
     """
     folder = RunFolder(out)
     questions = dataset.questions
-    manifest = _manifest(dataset, judge, options)
+    manifest = {**_manifest(dataset, judge, options), **_prices(budget)}
     with folder.open_journal(resume=options.resume) as journal:
         if options.resume:
             manifest = _continued(folder, manifest, journal, options)
@@ -234,6 +234,12 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str,
         "started": _now(),
         "finished": None,
     }
+
+
+def _prices(budget: Budget | None) -> dict[str, Any]:
+    """The prices that the user stated, so that whoever watches the run can tell its cost."""
+    prices = budget.prices if budget else Prices()
+    return {} if prices == Prices() else {"prices": asdict(prices)}
 
 
 def checksum_of(dataset: Dataset) -> str:

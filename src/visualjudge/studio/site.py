@@ -21,6 +21,7 @@ from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex
 RATE_WINDOW_S = 30.0
 LONGEST_SHOWN = 2000
 """Characters of a reply on the page of a run."""
+TOKENS = ("tokens_in", "tokens_out")
 STALE_AFTER_S = 60.0
 """A run that says it is not finished and wrote nothing for so long is shown as stopped."""
 
@@ -110,6 +111,7 @@ class Site:
         rows = index.rows if index else None
         done = summary.verdicts if summary else sum(_counts(info.get("statuses")).values())
         asked = info.get("asked") if isinstance(info.get("asked"), int) else None
+        tokens = {name: 0 if rows is None else int(rows[name].sum(dtype="i8")) for name in TOKENS}
         rate = self._rate(run.slug, done)
         running = _state(run, info)
         codes = Counter(rows["status"].tolist()) if rows is not None else Counter()
@@ -129,10 +131,8 @@ class Site:
             failed=summary.failed if summary else 0,
             statuses=tuple(sorted(statuses.items(), key=lambda pair: -pair[1])),
             causes=tuple((index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)),
-            tokens=int(rows["tokens_in"].sum(dtype="i8") + rows["tokens_out"].sum(dtype="i8"))
-            if rows is not None
-            else 0,
-            cost=_cost(info),
+            tokens=sum(tokens.values()),
+            cost=_cost(info, tokens),
             rate=rate,
             seconds_left=(asked - done) / rate if asked and rate > 0 and running == "running" else None,
         )
@@ -168,10 +168,16 @@ def _counts(value: Any) -> dict[str, int]:
     return {str(name): n for name, n in value.items() if isinstance(n, int)} if isinstance(value, dict) else {}
 
 
-def _cost(info: Mapping[str, Any]) -> float | None:
-    last = info.get("last_invocation")
-    cost = last.get("cost") if isinstance(last, dict) else None
-    return float(cost) if isinstance(cost, int | float) and cost > 0 else None
+def _cost(info: Mapping[str, Any], tokens: Mapping[str, int]) -> float | None:
+    """The cost of the tokens so far at the prices that the run states; None where it states none."""
+    stated = info.get("prices")
+    if not isinstance(stated, dict):
+        return None
+    prices = [stated.get(name) for name in ("per_million_in", "per_million_out")]
+    known = [float(price) for price in prices if isinstance(price, int | float)]
+    if len(known) < len(prices):
+        return None
+    return sum(price * tokens[name] for price, name in zip(known, TOKENS, strict=True)) / 1e6
 
 
 def outcome_counts(index: RunIndex) -> list[tuple[str, int]]:

@@ -24,6 +24,7 @@ class Live extends HTMLElement {
     put("rate", run.state === "running" && run.rate ? `${run.rate.toFixed(1)} /s` : "–");
     put("left", run.seconds_left === null ? "–" : duration(run.seconds_left));
     put("tokens", count(run.tokens));
+    put("cost", run.cost === null ? "–" : run.cost.toFixed(2));
     const bar = card.querySelector("progress");
     bar.max = run.asked || run.done || 1;
     bar.value = run.done;
