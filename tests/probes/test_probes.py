@@ -14,6 +14,7 @@ from making import make_folder
 from visualjudge.analysis.analyse import analyse_study
 from visualjudge.analysis.join import study_of
 from visualjudge.analysis.probes import probe_results, tool_trust
+from visualjudge.cli.main import app as visualjudge
 from visualjudge.dataset.folder import Dataset, load_dataset, question_from_wire, question_to_wire
 from visualjudge.dataset.validate import validate
 from visualjudge.errors import UnknownName, UsageError
@@ -62,9 +63,20 @@ def test_a_question_keeps_its_probe_on_disk(made: tuple[Path, Probed, Dataset]) 
 
 def test_the_same_data_and_seed_give_the_same_bytes(made: tuple[Path, Probed, Dataset], tmp_path: Path) -> None:
     data, _, dataset = made
-    build_probes(data, tmp_path / "again", number=N)
+    build_probes(data, tmp_path / "again", number=N, workers=2)
     for name in ("questions.json", "dataset.json"):
         assert (tmp_path / "again" / name).read_bytes() == (dataset.root / name).read_bytes()
+
+
+def test_probes_take_the_tasks_prompts_and_sizes_of_a_build(made: tuple[Path, Probed, Dataset], tmp_path: Path) -> None:
+    words = ["probe", str(made[0]), "--out", str(tmp_path / "out"), "--n", "4", "--workers", "1"]
+    words += ["--task", "depth_estimation", "--prompts", "v2", "--max-side", "40"]
+    assert visualjudge(words, standalone_mode=False) is None
+    dataset = load_dataset(tmp_path / "out")
+    assert {q.task for q in dataset} == {"depth_estimation"}
+    assert "v2" in dataset.meta["prompts"].values() and dataset.meta["options"]["max_side"] == 40
+    assert max(max(pixels(dataset, q, 0).shape) for q in dataset if q.images) <= 40
+    assert validate(tmp_path / "out")[1] == []
 
 
 def test_mirrored_images_are_the_control_images_mirrored(made: tuple[Path, Probed, Dataset]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from visualjudge.cli.options import BuildingOptions, with_groups
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import Built
@@ -24,29 +26,17 @@ EPILOG = (
 
 
 @app.command(epilog=EPILOG)
+@with_groups
 def build(
+    building: BuildingOptions,
     data: Annotated[Path, typer.Argument(help="Data folder: annotations/<task>_annotations.json, images/<task>.json")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the dataset; must not exist yet")],
     subset: Annotated[
         list[str] | None, typer.Option("--subset", help="encoding_analysis or judge_analysis; may be repeated [both]")
     ] = None,
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be repeated [all]")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of every draw")] = 42,
-    workers: Annotated[int | None, typer.Option("--workers", help="Processes [one for each core]")] = None,
-    engine: Annotated[str, typer.Option("--engine", help="local, or ray (needs the extra 'ray')")] = "local",
-    prompts: Annotated[
-        str | None, typer.Option(help="v1, v2 (names the form of the answer), or a folder of your prompts [v1]")
-    ] = None,
-    prompt_version: Annotated[
-        str | None, typer.Option(help="Version of the prompts, such as v2; with a folder, the version in it [v1]")
-    ] = None,
-    max_side: Annotated[
-        int | None, typer.Option(help="Show images with a longer side of at most this, predictions scaled with them")
-    ] = None,
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Exit with 0 although records were left out")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an older dataset at --out")] = False,
     encoding_groups: Annotated[int, typer.Option(help="encoding_analysis: groups a task, at most")] = 10,
     encoding_pairs: Annotated[int, typer.Option(help="encoding_analysis: pairs a task, at most")] = 10,
     judge_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for pairs, at most")] = 20,
@@ -62,11 +52,9 @@ def build(
     (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
     """
     from visualjudge.cli.progress import stages
-    from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
     from visualjudge.errors import summarized
-    from visualjudge.prompts.prompt_set import prompt_set
 
     caps = Caps(
         encoding_groups,
@@ -78,24 +66,9 @@ def build(
         per_group,
         min_margin,
     )
-    options = BuildOptions(
-        seed,
-        tuple(subset or SUBSETS),
-        tuple(task) if task else None,
-        caps,
-        prompt_set(prompts, prompt_version),
-        max_side,
-    )
+    options = replace(building.options, subsets=tuple(subset or SUBSETS), caps=caps)
     with stages() as progress:
-        built = build_dataset(
-            data,
-            out,
-            options,
-            workers=workers if workers is not None else cores(),
-            engine=engine,  # type: ignore[arg-type]
-            force=force,
-            progress=progress,
-        )
+        built = build_dataset(data, out, options, **building.work, force=building.force, progress=progress)
     for line in summarized(built.problems):
         print(line, file=sys.stderr)
     for line in _left_out(built):
@@ -115,8 +88,3 @@ def _left_out(built: Built) -> Iterator[str]:
             told = f"; it does not show: {hidden}" if hidden else ""
             asked = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
             yield f"{task}/{stem}: {asked} questions not asked, their options look the same{told}"
-
-
-def cores() -> int:
-    """Cores that this process may use: fewer than the machine's in a container or under taskset."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

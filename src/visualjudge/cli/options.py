@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_type_hints
 
 import typer
 
@@ -21,12 +21,15 @@ from visualjudge.registry import added
 
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client
+    from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.choosing import Choice
+    from visualjudge.dataset.engines import EngineName
     from visualjudge.runs.budget import Budget, Limits, Prices
 
 BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
 JUDGES = ", ".join(["baseline", *added("question judge")])
 MODEL, CACHE, RUN, BUDGET, QUESTIONS = "Model", "Cache", "Run", "Budget", "Questions"
+BUILDING = "Building"
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -265,3 +268,72 @@ class QuestionOptions:
             sample=self.sample,
             seed=self.sample_seed,
         )
+
+
+class Work(TypedDict):
+    """Who builds: how many processes, and of which engine."""
+
+    workers: int
+    engine: EngineName
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildingOptions:
+    """How a data folder becomes a dataset."""
+
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task; may be repeated; default: all.", rich_help_panel=BUILDING)
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed of every draw.", rich_help_panel=BUILDING)] = 42
+    workers: Annotated[
+        int | None, typer.Option(help="Processes; default: one for each core.", rich_help_panel=BUILDING)
+    ] = None
+    engine: Annotated[str, typer.Option(help="local, or ray (needs the extra 'ray').", rich_help_panel=BUILDING)] = (
+        "local"
+    )
+    prompts: Annotated[
+        str | None,
+        typer.Option(
+            help="v1, v2 (names the form of the answer), or a folder of your prompts; default: v1.",
+            rich_help_panel=BUILDING,
+        ),
+    ] = None
+    prompt_version: Annotated[
+        str | None,
+        typer.Option(
+            help="Version of the prompts, such as v2; with a folder, the version in it; default: v1.",
+            rich_help_panel=BUILDING,
+        ),
+    ] = None
+    max_side: Annotated[
+        int | None,
+        typer.Option(
+            help="Show images with a longer side of at most this, predictions scaled with them.",
+            rich_help_panel=BUILDING,
+        ),
+    ] = None
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an older dataset at --out.", rich_help_panel=BUILDING)
+    ] = False
+
+    @property
+    def work(self) -> Work:
+        """Who does the work."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return {"workers": cores if self.workers is None else self.workers, "engine": self.engine}  # type: ignore[typeddict-item]
+
+    @property
+    def options(self) -> BuildOptions:
+        """What decides the bytes; without subsets and caps.
+
+        Raises
+        ------
+        UsageError
+            If a task is not known, a size is below 1, or the prompts are not found.
+        """
+        from visualjudge.dataset.build import BuildOptions
+        from visualjudge.prompts.prompt_set import prompt_set
+
+        prompts = prompt_set(self.prompts, self.prompt_version)
+        tasks = tuple(self.task) if self.task else None
+        return BuildOptions(self.seed, tasks=tasks, prompts=prompts, max_side=self.max_side)

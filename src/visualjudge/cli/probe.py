@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.options import BuildingOptions, with_groups
+
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 EPILOG = (
@@ -19,7 +21,9 @@ EPILOG = (
 
 
 @app.command(epilog=EPILOG)
+@with_groups
 def probe(
+    building: BuildingOptions,
     data: Annotated[Path, typer.Argument(help="Data folder, as for build")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the dataset; must not exist yet")],
     only: Annotated[
@@ -27,8 +31,6 @@ def probe(
         typer.Option("--only", help="Only this probe; may be repeated; an unknown one lists all [all]"),
     ] = None,
     n: Annotated[int, typer.Option("--n", help="Questions a probe, at most")] = 200,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of every draw")] = 42,
-    force: Annotated[bool, typer.Option("--force", help="Replace an older dataset at --out")] = False,
 ) -> None:
     """Write a dataset that tests what a judge must not care about.
 
@@ -38,7 +40,7 @@ def probe(
     from visualjudge.errors import summarized
     from visualjudge.probes.build import build_probes
 
-    made = build_probes(data, out, only=only, number=n, seed=seed, force=force)
+    made = build_probes(data, out, building.options, only=only, number=n, **building.work, force=building.force)
     for line in summarized(made.problems):
         print(line, file=sys.stderr)
     for name, count in made.asked.items():

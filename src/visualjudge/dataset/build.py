@@ -101,9 +101,8 @@ def build(
     target = Path(out)
     check_target(target, force)
     with DataFolder(data) as folder:
-        tasks = _tasks(folder, chosen)
-        crew = min(workers, max(1, _records(folder, tasks) // CHUNK))
-        with staged(target) as stage, open_engine(engine, crew if engine == "local" else workers) as running:
+        tasks = asked_tasks(folder, chosen)
+        with staged(target) as stage, open_crew(folder, tasks, engine, workers) as running:
             return _fill(stage, folder, tasks, chosen, running, progress)
 
 
@@ -256,20 +255,27 @@ def _meta(options: BuildOptions, items: Sequence[Item], files: dict[str, str], i
             **asdict(options.caps),
         },
         "prompts": options.prompts.used(),
-        **_own_prompts(options.prompts),
+        **own_prompts(options.prompts),
         "invalid_records": invalid,
         "counts": counts(items),
         "files": dict(sorted(files.items())),
     }
 
 
-def _own_prompts(prompts: PromptSet) -> dict[str, Any]:
+def own_prompts(prompts: PromptSet) -> dict[str, Any]:
     """SHA-256 of the assets that are not the project's; nothing where all are."""
     own = prompts.digests()
     return {"own_prompts": own} if own else {}
 
 
-def _tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
+def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
+    """The names of the tasks that are asked.
+
+    Raises
+    ------
+    UsageError
+        If ``folder`` is not a data folder, or has no annotations of a task.
+    """
     if options.tasks is None:
         if not folder.tasks:
             raise UsageError(f"{folder.root} is not a data folder: annotations/<task>_annotations.json not found")
@@ -278,6 +284,12 @@ def _tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
     if missing:
         raise UsageError(f"{folder.root}: has no annotations of {', '.join(missing)}; it has {', '.join(folder.tasks)}")
     return [name for name in folder.tasks if name in options.tasks]
+
+
+def open_crew(folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int) -> Engine:
+    """The engine, with no more processes of this machine than the tasks have work for."""
+    busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
+    return open_engine(engine, busy if engine == "local" else workers)
 
 
 def _records(folder: DataFolder, names: Sequence[str]) -> int:

@@ -11,7 +11,8 @@ import orjson
 
 from visualjudge.atomic import write_bytes
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.build import check_target, staged
+from visualjudge.dataset.build import BuildOptions, asked_tasks, check_target, open_crew, own_prompts, staged
+from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.render import file_name
 from visualjudge.errors import DataError, Problem, UsageError
@@ -19,7 +20,6 @@ from visualjudge.probes.catalogue import PROBES, Base, Pool, ProbeKind
 from visualjudge.probes.sampling import pools
 from visualjudge.probes.shown import Paint
 from visualjudge.probes.writing import write_dataset
-from visualjudge.prompts.prompt_set import V1
 from visualjudge.raster.images import png_bytes, read_rgb
 from visualjudge.records import Probe, Question
 
@@ -47,10 +47,12 @@ class Probed:
 def build_probes(
     data: str | Path,
     out: str | Path,
+    options: BuildOptions | None = None,
     *,
     only: Sequence[str] | None = None,
     number: int = 200,
-    seed: int = 42,
+    workers: int = 1,
+    engine: EngineName = "local",
     force: bool = False,
 ) -> Probed:
     """Write the probe questions of the data folder ``data`` as a dataset at ``out``.
@@ -59,41 +61,48 @@ def build_probes(
     ----------
     data, out
         Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
+    options
+        Seed, tasks, prompts and the longer side of images, as of a build; subsets and caps are without effect.
     only
         Names of probes; None = all.
     number
         Questions a probe, at most. Unchanged questions, with which some probes compare, come on top.
-    seed
-        Of every draw. The same data, seed and options give the same bytes.
+    workers, engine
+        Who does the work. The same data, seed and options give the same bytes for any of them.
 
     Raises
     ------
     UsageError
-        If a probe is not known, ``number`` is below 2, ``data`` is not a data folder or ``out`` is taken.
+        If a probe is not known, ``number`` is below 2, ``data`` is not a data folder, ``out`` is taken, or an option
+        does not fit.
     DataError
         If no question can be asked.
     """
     kinds = {name: PROBES.find(name) for name in dict.fromkeys(only or PROBES)}
     if number < 2:
         raise UsageError(f"--n must be at least 2, got {number}")
-    target = Path(out)
+    target, chosen = Path(out), options or BuildOptions()
     check_target(target, force)
     with DataFolder(data) as folder:
-        if not folder.tasks:
-            raise UsageError(f"{data} is not a data folder: annotations/<task>_annotations.json not found")
-        with staged(target) as stage:
+        tasks = asked_tasks(folder, chosen)
+        with staged(target) as stage, open_crew(folder, tasks, engine, workers) as crew:
             (stage / MEDIA).mkdir()
             media = _Media(stage)
-            found = pools(folder, stage, number, seed)
+            found = pools(folder, stage, tasks, number, chosen, crew)
             made = {name: _questions(kind, found, number, media) for name, kind in kinds.items()}
             compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
             made = {CONTROL: _controls(compared, found["image"]), **made}
             if not any(made.values()):
                 raise DataError(f"{data}: no record fits a probe of: {', '.join(kinds)}")
-            options = {"probes": list(kinds), "questions_a_probe": number}
-            meta = {"seed": seed, "options": options, "prompts": V1.used()}
-            write_dataset(stage, [q for questions in made.values() for q in questions], meta)
+            write_dataset(stage, [q for questions in made.values() for q in questions], _meta(chosen, kinds, number))
             return Probed({name: len(questions) for name, questions in made.items()}, tuple(folder.problems))
+
+
+def _meta(options: BuildOptions, kinds: Mapping[str, ProbeKind], number: int) -> Mapping[str, object]:
+    tasks = None if options.tasks is None else sorted(set(options.tasks))
+    asked = {"probes": list(kinds), "questions_a_probe": number, "tasks": tasks, "max_side": options.max_side}
+    prompts = {"prompts": options.prompts.used(), **own_prompts(options.prompts)}
+    return {"seed": options.seed, "options": asked, **prompts}
 
 
 class _Media:

@@ -15,7 +15,6 @@ from typing import Literal
 
 from visualjudge.probes import painting
 from visualjudge.probes.shown import Edit, Paint, doubled, edited, with_lines, without_original
-from visualjudge.prompts.prompt_set import V1
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.records import Probe, Question
 from visualjudge.registry import Registry
@@ -30,11 +29,12 @@ _SIDES = re.compile(r"left|right", re.IGNORECASE)
 class Base:
     """What a probe starts from: a pair, or the steps of a staircase; ``number`` counts within the probe.
 
-    ``group`` names what the questions made of it have in common.
+    ``group`` names what the questions made of it have in common; ``given`` is how their prompts speak of the original.
     """
 
     questions: tuple[Question, ...]
     group: str
+    given: str
     number: int = 0
 
     @property
@@ -144,7 +144,7 @@ def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
 
 def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
     """The pair, as text, without the original."""
-    question = without_original(base.pair, V1.asset("layout").part("given"))
+    question = without_original(base.pair, base.given)
     if question is None:
         return []
     return [replace(question, probe=Probe("withheld", "withheld", base.group, "the original is not shown", "any"))]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
 
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.engines import InlineEngine
+from visualjudge.dataset.build import BuildOptions
+from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.folder import question_from_wire
 from visualjudge.dataset.plan import read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, render
@@ -54,38 +55,44 @@ def _tagged(row: Encoding) -> bool:
     return bool(getattr(row.style, "tags", False))
 
 
-def pools(folder: DataFolder, stage: Path, wanted: int, seed: int) -> Mapping[Pool, Sequence[Base]]:
-    """Bases for up to ``wanted`` questions a probe, each pool dealt over tasks; their images are written to ``stage``.
+def pools(
+    folder: DataFolder, stage: Path, names: Sequence[str], wanted: int, options: BuildOptions, engine: Engine
+) -> Mapping[Pool, Sequence[Base]]:
+    """Bases for up to ``wanted`` questions a probe, each pool dealt over the tasks ``names``; images go to ``stage``.
 
     Raises
     ------
     DataError
         If no question can be asked.
     """
-    names = folder.tasks
     each = SPARE * -(-wanted // len(names)) + SPARE
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
-    questions = _rendered(folder, stage, names, caps, seed)
+    questions = _rendered(folder, stage, names, replace(options, caps=caps), engine)
     if not questions:
         raise DataError(f"{folder.root}: no question can be asked")
-    pairs = [question for question in questions if question.question_type == "pairwise"]
+    pairs, seed = [question for question in questions if question.question_type == "pairwise"], options.seed
+    given = options.prompts.asset("layout").part("given")
     out: dict[Pool, Sequence[Base]] = {
-        "image": _pairs(pairs, {name: chosen(name).image for name in names}, seed),
-        "other_image": _pairs(pairs, {name: chosen(name).other_image for name in names}, seed),
-        "text": _pairs(pairs, {name: chosen(name).text for name in names}, seed),
-        "steps": _staircases(questions, seed),
+        "image": _pairs(pairs, {name: chosen(name).image for name in names}, given, seed),
+        "other_image": _pairs(pairs, {name: chosen(name).other_image for name in names}, given, seed),
+        "text": _pairs(pairs, {name: chosen(name).text for name in names}, given, seed),
+        "steps": _staircases(questions, given, seed),
     }
     asked_as_image = {base.group for base in out["image"]}
     out["other_image"] = [base for base in out["other_image"] if base.group in asked_as_image]
     return out
 
 
-def _rendered(folder: DataFolder, stage: Path, names: Sequence[str], caps: Caps, seed: int) -> list[Question]:
-    tasks = read_tasks(folder, names, InlineEngine(), lambda count: None)
-    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), caps, seed, lambda name: Stems((), chosen(name).stems))
+def _rendered(
+    folder: DataFolder, stage: Path, names: Sequence[str], options: BuildOptions, engine: Engine
+) -> list[Question]:
+    tasks, seed = read_tasks(folder, names, engine, lambda count: None), options.seed
+    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), options.caps, seed, lambda name: Stems((), chosen(name).stems))
     forms: dict[int, tuple[bytes, bytes | None]] = {}
-    for unit in units_of(items, tasks):
-        piece = render(Job(str(folder.root), str(stage), unit))
+    jobs = (
+        Job(str(folder.root), str(stage), unit, options.prompts, options.max_side) for unit in units_of(items, tasks)
+    )
+    for piece in engine.map(render, jobs):
         forms.update({place: (first, turned) for place, first, turned in piece.questions})
     places = sorted(forms)
     turns = _alike([items[place] for place in places], deal([items[place] for place in places], seed))
@@ -109,12 +116,12 @@ def _pair_key(question: Question) -> str:
     return "|".join((question.task, *sorted(question.annotation_ids)))
 
 
-def _pairs(pairs: Iterable[Question], stems: Mapping[str, str | None], seed: int) -> list[Base]:
-    found = [Base((q,), _pair_key(q)) for q in pairs if stems.get(q.task) == q.encoding]
+def _pairs(pairs: Iterable[Question], stems: Mapping[str, str | None], given: str, seed: int) -> list[Base]:
+    found = [Base((q,), _pair_key(q), given) for q in pairs if stems.get(q.task) == q.encoding]
     return list(_in_turn(found, seed))
 
 
-def _staircases(questions: Iterable[Question], seed: int) -> list[Base]:
+def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Base]:
     """Scoring questions about one image and one type of error, from the best to the worst, each score once."""
     groups: dict[tuple[object, ...], dict[float, Question]] = defaultdict(dict)
     for q in questions:
@@ -124,7 +131,8 @@ def _staircases(questions: Iterable[Question], seed: int) -> list[Base]:
     for steps in groups.values():
         if len(steps) >= FEWEST_STEPS:
             ordered = tuple(steps[score] for score in sorted(steps, reverse=True))
-            found.append(Base(ordered, "|".join((ordered[0].task, *(q.annotation_ids[0] for q in ordered)))))
+            key = "|".join((ordered[0].task, *(q.annotation_ids[0] for q in ordered)))
+            found.append(Base(ordered, key, given))
     return list(_in_turn(found, seed))
 
 
