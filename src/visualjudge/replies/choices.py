@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from visualjudge.replies.lexer import GONE, Scan
+from visualjudge.replies.lexer import GONE, Scan, code_of, steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,81 +28,71 @@ FINAL, DECLARED, BARE, COMPARED = 3.0, 2.0, 1.8, 1.0
 CONCLUDING = 0.5
 """What "so" and "but" before a claim add, and "although" takes away."""
 
-_PARENTHESES = re.compile(r"\(([A-Hx])\)")
-_NOUN = re.compile(r"n+(?=[A-H])")
-_LOWER = re.compile(r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])")
-_LOWER_A = re.compile("x")
-_NUMBERED = re.compile(r"n#")
-_ORDINAL = re.compile(r"on|(?:^|(?<=[vi:]))o(?=$|[.,\n])|(?:^|(?<=[.,\n]))o(?=i)")
-_ARTICLE = re.compile(r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkbuoMLRSmW+Tx])")
-_TO = re.compile(r"(?<![A-H#ubx])a|a(?![A-H#ubx])")
-_FORCED = re.compile(r"f[jfhw]{0,4}v,?(?![A-H])")
-_MORE = re.compile(r"M+[bu]|[My][+T]")
-_THAT = re.compile(r',?"')
-_LESS = re.compile(r"L[+bWu]")
-_BOTH_BETTER = re.compile(r"b(?:[&,]{1,2}[b+]){1,4}")
-_RIVAL = re.compile(r"(^|[^ez&|∨])([A-H])[,(]?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])")
-_NOT_BUT = re.compile(r"z[A-H][,\-]?[yi]?(?=[A-H])")
-_TITLE = re.compile(r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])")
-_OF = re.compile("'")
-_ARROW = re.compile(r">{2,3}")
-_NO_DOUBT = re.compile("zx?z")
-_MOST_LIKELY = re.compile("M(?=[A-H])")
-_ACTUALLY = re.compile("(?<=[A-HijI])c")
-_BULLET = re.compile(r"(?:^|(?<=\n))[-.>]+")
+
+def _numbered(scan: Scan, match: re.Match[str]) -> str:
+    token = scan.token(match.end() - 1)
+    return GONE + "ABCDEFGH"[int(token) - 1] if token.isdigit() and 0 < int(token) <= scan.n_options else "ww"
 
 
-def prepare(scan: Scan, n_options: int) -> None:
-    """Bring the many ways to name an option into one: ``Option A``, ``(a)``, ``image 1``, "the first option" are A."""
-
-    def numbered(match: re.Match[str]) -> str:
-        token = scan.token(match.end() - 1)
-        return GONE + "ABCDEFGH"[int(token) - 1] if token.isdigit() and 0 < int(token) <= n_options else "ww"
-
-    def ordinal(match: re.Match[str]) -> str:
-        place = ORDINALS.get(scan.token(match.start()).lower())
-        return ("A" if place == 1 else "B") + GONE * (len(match[0]) - 1) if place in (1, 2) else match[0]
-
-    def lower(match: re.Match[str]) -> str:
-        return scan.token(match.start()).upper()
-
-    def rival(match: re.Match[str]) -> str:
-        spoken = "z" in match[0][2:] and scan.token(match.start(3) - 1).lower() == "no"
-        return match[0] if spoken else match[1] + match[2] + GONE * (len(match[0]) - len(match[1]) - 1)
-
-    def article(match: re.Match[str]) -> str:
-        return GONE if scan.token(match.end())[0] < "\u0250" else match[0]
-
-    def no_doubt(match: re.Match[str]) -> str:
-        return GONE * len(match[0]) if scan.token(match.end() - 1).lower() == "doubt" else match[0]
-
-    scan.rewrite("'", _OF, GONE)
-    scan.rewrite('"', _THAT, _gone)
-    scan.rewrite(">", _ARROW, lambda match: ">" + GONE * (len(match[0]) - 1))
-    scan.rewrite("z", _NO_DOUBT, no_doubt)
-    scan.rewrite("M", _MOST_LIKELY, GONE)
-    scan.rewrite("c", _ACTUALLY, GONE)
-    scan.rewrite("", _BULLET, _gone)
-    scan.rewrite("(", _PARENTHESES, rf"{GONE}\1{GONE}")
-    scan.rewrite("a", _TO, GONE)
-    scan.rewrite("x", _LOWER, lower)
-    scan.rewrite("x", _LOWER_A, lambda match: GONE if scan.token(match.start()) == "a" else "w")
-    scan.rewrite("n#", _NUMBERED, numbered)
-    if n_options == 2:
-        scan.rewrite("o", _ORDINAL, ordinal)
-    scan.rewrite("A", _ARTICLE, article)
-    scan.rewrite("n", _NOUN, _gone)
-    scan.rewrite("f", _FORCED, _gone)
-    scan.rewrite("", _MORE, lambda match: GONE * (len(match[0]) - 1) + ("u" if match[0][-1] == "u" else "b"))
-    scan.rewrite("L", _LESS, lambda match: GONE + ("u" if match[0][1] in "+b" else "b"))
-    scan.rewrite("b", _BOTH_BETTER, lambda match: "b" + GONE * (len(match[0]) - 1))
-    scan.rewrite("z", _NOT_BUT, _gone)
-    scan.rewrite("", _RIVAL, rival)
-    scan.rewrite("\n", _TITLE, GONE)
+def _ordinal(scan: Scan, match: re.Match[str]) -> str:
+    place = ORDINALS.get(scan.token(match.start()).lower()) if scan.kind == "pairwise" else None
+    return ("A" if place == 1 else "B").ljust(len(match[0]), GONE) if place in (1, 2) else match[0]
 
 
-def _gone(match: re.Match[str]) -> str:
-    return GONE * len(match[0])
+def _rival(scan: Scan, match: re.Match[str]) -> str:
+    spoken = "z" in match[0][2:] and scan.token(match.start(3) - 1).lower() == "no"
+    return match[0] if spoken else (match[1] + match[2]).ljust(len(match[0]), GONE)
+
+
+def _owned(scan: Scan, match: re.Match[str]) -> str:
+    token = scan.token(match.start())
+    held = token[1:] in ("'s", "’s") and "A" <= token[0] <= "H"
+    return token[0].ljust(len(match[0]), GONE) if held else match[0]
+
+
+def _compared(scan: Scan, match: re.Match[str]) -> str:
+    said = match[0]
+    worse = said[1] in "+b" if said[0] == "L" else said[-1] == "u"
+    return ("u" if worse else "b").rjust(len(said), GONE)
+
+
+_SAME_FORM = steps(
+    # Bring the many ways to name an option into one: ``Option A``, ``(a)``, ``image 1``, "the first option" are A.
+    ("'", "'", ""),
+    ('"', ',?"', ""),
+    (">", ">{2,3}", ">"),
+    (">", "[-=]{1,2}>", "~"),
+    ("M", "M(?=[A-H])", ""),  # most likely A
+    ("c", "(?<=[A-HijI])c", ""),  # is actually
+    ("", r"(?:^|(?<=\n))[-.>]+", ""),  # a bullet
+    ("", r"\(([A-Hx])\)|(?<![A-H])<([A-Hx])>", lambda scan, match: GONE + match[0][1] + GONE),
+    ("a", "(?<![A-H#ubx])a|a(?![A-H#ubx])", ""),
+    ("x", r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
+    ("x", "x", lambda scan, match: GONE if scan.token(match.start()) == "a" else "w"),
+    ("w", r"w(?:[nk]|w?n|(?=[.,\nig]|$))", _owned),  # B's result
+    (
+        "A",  # an article at the head of a sentence
+        r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkuoMLRSmW+Tx]|b(?![I.]|$))",
+        lambda scan, match: GONE if scan.token(match.end())[0] < "\u0250" else "A",
+    ),
+    ("n#", "n#", _numbered),
+    ("o", r"on|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
+    ("+k", r"\+(?=k)", lambda scan, match: "b" if scan.token(match.start()).lower() in ("correct", "right") else "+"),
+    ("n", "n+(?=[A-H])", ""),
+    ("f", "f(?:[jfhw]{0,4}v,?(?![A-H])|[jfh]{0,3}[:,])", ""),  # if I had to choose
+    ("", "M+[bu]|[My][+T]|L[+bu]|(?<!I)LW|LW(?=t)", _compared),  # more accurate, less wrong
+    ("b", "b(?:[&,]{1,2}[b+]){1,4}", "b"),
+    ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
+    ("", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
+    ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskw]{1,3},", ""),  # an aside
+    ("", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\)(?=[,.\ni]|$))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
+    ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
+)
+
+
+def prepare(scan: Scan) -> None:
+    """Simplify the codes, so that few forms read them."""
+    scan.rewrite(_SAME_FORM)
 
 
 ORDINALS = {
@@ -110,7 +100,7 @@ ORDINALS = {
     for place, words in enumerate(
         (
             "former first 1st 第一 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
-            "latter second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
+            "latter 次之 second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
             "third 3rd 第三 dritte troisième tercera tercero terza terzo terceira третье третий",
             "fourth 4th 第四",
             "fifth 5th 第五",
@@ -122,40 +112,42 @@ ORDINALS = {
 
 
 _O = "[A-H]"
-_END = rf"(?=»|[)rsyYm]|O(?:[nmT]|»)|[ibM]»|,(?!{_O}(?:»|[,|∨&)])|[&y]?{_O}»|[|∨hzc])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»))"
+_END = rf"(?=»|[)rsyYm]|O(?:[nmT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzwly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
-_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mn])(?!,?[yY&][iI]?[mc]?[uWz])"
+_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mnT])(?!,?[yY&][iI]?[mc]?[uWz])"
 """What may follow "better": nothing that says in what respect only, nothing that turns it round."""
 
 _WORDS = "[jsymwibnkrOTIeM+]{0,40}"
 _LEADS = {
     # What may stand between the beginning of a clause and the form: nothing that denies, supposes or doubts.
-    "clause": f"°{_WORDS}",
+    "clause": f"°{_WORDS}V?",
     "subject": f"°{_WORDS}[vk]?(?<!w)",
-    "I": rf"°(?:{_WORDS}j[jmi]?|[symw]{{0,40}}(?<!w))",
+    "I": r"°(?:[^A-H.?\nzhfqpx]{0,40}j[jmitM]{0,2}|[symwM]{0,40}(?<!w))",
     "conclusion": "°[symY]{0,8}",
     "symbol": "°[jsymkRvi]{0,8}",
-    "sentence": r"\A(?:[rO][wneT&]{0,10},)?(?:[Orsymwjn]{0,8}[smy])?[Orsym]?[:,]?",
-    "it": r"\A[jnsy]{0,3}",
+    "sentence": r"\A(?:[rO][wneT&]{0,10},|r[A-H][iIVzM][^,.?\nhfqA-H]{0,12},)?(?:[Orsymwjn]{0,8}[smy])?[Orsym]?[:,]?|\A(?:[+VNnkmbjsS#TOMyw]{0,7}(?<=[+VNnkmbS]):|#N,?)",
+    "it": r"\A[jnsyI]{0,3}",
     "start": r"\A",
-    "comma": r"[,\-][sy][,:]?",
-    "correction": r"\A(?:z,)?c[,:j]{0,2}",
+    "comma": r"(?:[,\-][sy]|(?:(?<![A-H])|(?<=∨[A-H]))~|∨[A-H](?:\([^()]*\))?:)[,:]?",
+    "correction": r"\A(?:z,?|O?o)?c[,:j]{0,2}",
+    "denial": r"\Az[,\-:]",
 }
 _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
-    ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOT]{1,8}[i:]|[i:=\-,>]{0,3}|O)|v[nk]?[i:]{1,2}|m[nk]{0,4}[i:,]{1,2})[mis:jn]{0,6}(@)¶"),
-    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:]{0,2}|b[nkRIwTj]{1,8}i|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(@)¶"),
+    ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTI]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
+    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTj]{1,8}i|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(@)¶"),
     ("verb", DECLARED, 0, "I", "v[rOtk]?(@)¶"),
-    ("said", DECLARED, 0, "conclusion", "j(@)¶"),
+    ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),
     ("verb last", DECLARED, 0, "clause", "(@)[iw]?v(?=»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
-    ("is better", COMPARED, 0, "subject", "(@)n?(?:[iI]{0,2}[mseP]?b[b+nkmT]{0,8}(?:(?<=k)[nw]{1,6})?i?§|bI|I[nTw]{1,4}b§)"),
+    ("is better", COMPARED, 0, "subject", "(@)n?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=k)[nw]{1,6})?i?§|bI|I[nTw]{1,4}b§|ij»)"),
     ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+]{1,12}&im?b[nk]{0,3}§"),
-    ("making it better", COMPARED, 0, "conclusion", "(@)[wInOTM+&ms]{1,24},?rb[nkm]{1,3}»"),
-    ("is worse", COMPARED, -1, "subject", "(@)[iIV]{0,2}u[nk]{0,4}i?§"),
-    ("the worse is", COMPARED, -1, "clause", "u[nkR]{1,4}i(@)¶"),
+    ("making it better", COMPARED, 0, "conclusion", "(@)[wInOTM+&msbL]{1,24},?rb[nkm]{1,3}»"),
+    ("making it the winner", COMPARED, 0, "clause", "r(@)kn?»"),
+    ("is worse", COMPARED, -1, "subject", "(@)(?:[iIV]{0,2}u[nk]{0,4}i?§|l»)"),
+    ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{1,4}i|[nk]?:)(@)¶"),
     ("not as good", COMPARED, 0, "subject", "@i?zr?[+]r?(@)¶"),
-    ("beats", COMPARED, 0, "subject", "(@)(?:g§|[gJ]@¶)"),
+    ("beats", COMPARED, 0, "subject", "(@)(?:gn?§|[gJ]@¶)"),
     ("is beaten", COMPARED, 0, "subject", "@(?:l[avk]?|iJ[wr]?)(@)¶"),
     ("better than", COMPARED, 0, "clause", "(@)(?:t@[iw]?[b+]|i@Pb)i?§"),
     ("better, postposed", COMPARED, 0, "clause", "@P(@)i?bi?§"),
@@ -164,15 +156,16 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("above", DECLARED, 0, "symbol", r"(@)>@(?=»|[,(r\-])"),
     ("below", DECLARED, 0, "symbol", r"@<(@)(?=»|[,(r\-])"),
     ("it is", BARE, 0, "it", "i(@)¶"),
-    ("list", DECLARED, 0, "start", r"#[.)](@)\n#[.)]@»"),
+    ("list", DECLARED, 0, "start", r"#[.)](@)\n#[.)]@[.\n]*\Z"),
     ("it is", BARE, 0, "conclusion", "(@)i»"),
     ("noun", BARE, 0, "start", "n:(@)¶"),
     ("alone", BARE, 0, "sentence", "(@)[,:]?»"),
     ("first", BARE, 0, "start", "(@)¶"),
-    ("line", BARE, 0, "start", r"(@)(?=,?r|-(?![A-H>]|[zc])|\((?![A-H|∨&=hz]))"),
+    ("line", BARE, 0, "start", r"(@)(?=,?r|-(?![A-H>]|[zc])|\((?![A-H|∨&=hz])(?![^()A-H]{0,20}\)[|∨&,]{1,2}[A-H])(?![^()]{0,40}\)[^.,\n\-r:]))"),
     ("so", BARE, 0, "comma", "(@)¶"),
+    ("no", BARE, 0, "denial", "(@)»"),
     ("corrected", BARE, 0, "correction", "(@)»"),
-    ("heading", 0.5, 0, "start", "(@):(?=[^A-H.?\n]+»)"),
+    ("heading", 0.5, 0, "start", "(@):(?=[^A-H.?\n#z][^A-H.?\n]*»)"),
 )  # fmt: skip
 _SHORT = {"°": r"(?:\A|(?<=[,:;(\-ysYr])|(?<=[^A-H]&))", "»": r"(?![^.?\n])", "@": _O, "¶": _END, "§": _AFTER}
 
@@ -184,7 +177,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 _RULES = tuple(
-    (rule, level, winner, _compiled(_LEADS[lead] + r"\Z"), _compiled(form))
+    (rule, level, winner, _compiled(rf"(?:{_LEADS[lead]})\Z"), _compiled(form))
     for rule, level, winner, lead, form in _FORMS
 )
 _NAMES_OPTION = re.compile(_O)
@@ -195,16 +188,18 @@ _AT_LINE = ("corrected", "line")
 _REST = re.compile(rf"[^.?\n]{{0,{_REACH}}}")
 
 
-def claims(scan: Scan, n_options: int = 2) -> Iterator[Claim]:
+def claims(scan: Scan) -> Iterator[Claim]:
     """What a reply to a pairwise question states."""
     codes = scan.codes
     if not _NAMES_OPTION.search(codes):
         return
+    found = []
     for rule, level, winner, lead, form in _RULES:
         for match in form.finditer(codes):
             claim = _claim(codes, rule, level, winner, lead, match)
-            if claim:
-                yield claim
+            if claim and not (rule == "heading" and scan.led):
+                found.append(claim)
+    yield from _weighed(scan, found)
 
 
 def _claim(
@@ -227,8 +222,34 @@ def _claim(
     supposed = after.find("f")
     if "f" in before or "f" in match[0] or (supposed >= 0 and (level < BARE or "," not in after[:supposed])):
         return None
+    if level < BARE and (_WITHOUT.match(before) or _RESTRICTED.search(after)):
+        return None
+    if before[found.start() :][:1] == "Y" or (match[0][:1] == "Y"):
+        return None
     start -= len(before) - found.start()
     return Claim(option, level + _weight(before, found.start(), before + match[0]), start, end, rule)
+
+
+_WITHOUT = re.compile("[ys]?z[^A-H,]{1,12},$")
+"""Without the blur, …"""
+_RESTRICTED = re.compile(r"[yY][^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))")
+"""… but it fails to, … while B"""
+_SHARPER = re.compile(rf"(?<!Y)({_O})n?[iI]{{1,2}}m?([+b])")
+
+
+def _weighed(scan: Scan, claims: list[Claim]) -> list[Claim]:
+    """Without comparisons in one respect ("B is more natural") where another option leads in another ("A is sharper")."""
+    leads = {m[1] for m in _SHARPER.finditer(scan.codes) if scan.token(m.start(2)).lower().endswith("er")}
+    if not leads:
+        return claims
+    return [
+        claim for claim in claims if claim.level != COMPARED or not (leads - {claim.value}) or _is_overall(scan, claim)
+    ]
+
+
+def _is_overall(scan: Scan, claim: Claim) -> bool:
+    at = scan.codes.find("b", claim.start, claim.end)
+    return at < 0 or code_of(scan.token(at)) == "b"
 
 
 def sentence_before(codes: str, start: int) -> str:
@@ -243,8 +264,6 @@ _HEADED = re.compile("[km][kmn]{0,3}:$")
 
 def _weight(before: str, start: int, said: str) -> float:
     """What the words around a claim add to it."""
-    if said[0] == "Y" and "," not in before[:start]:
-        return -CONCLUDING
     lead = said[max(0, start - 2) :]
     weight = CONCLUDING if "s" in lead or "y" in lead else 0.0
     if _HEADED.search(before[:start]):

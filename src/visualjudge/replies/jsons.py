@@ -137,7 +137,10 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
 def _phrase(value: Any, names: list[str]) -> str:
     """A JSON value as the words that a reader would say."""
     if isinstance(value, dict):
-        return _answer_in(value, names) or "?"
+        inner = ", ".join(f"{key}: {item}" for key, item in value.items())
+        return _answer_in(value, [*names, "value"]) or (inner if "ranking" in names else "?")
     if isinstance(value, list):
+        if len(value) > 1 and all(isinstance(item, dict) for item in value):
+            return _by_rank(value) or "?"
         return ", ".join("?" if isinstance(item, list) else _phrase(item, names) for item in value)
     return "?" if value is None or isinstance(value, bool) else str(value)

@@ -9,8 +9,8 @@ case, ``X`` a string with a letter twice, ``x`` a single letter in lower case, `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, cached_property, partial
 from importlib.resources import files
 
 OPTIONS = frozenset("ABCDEFGH")
@@ -25,8 +25,10 @@ _DIGITS = {
 }
 _DIGITS |= {zero + digit: str(digit) for zero in (0x0660, 0x0966) for digit in range(10)}
 _ELISION = re.compile(r"(?:qu|[ldjcnsmt])['’](.+)", re.I)
-_NUMBER = re.compile(r"\d+(?:\.\d+|,\d{1,2})?")
+_NUMBER = re.compile(r"\d+(?:\.\d+|,\d{1,2})?(?:-ish)?")
 _LONGEST_MEMO = 20_000
+_BY_KIND = {"0": ("w", "#"), "5": ("W", "+")}
+"""Codes that depend on whether numbers count: without and with."""
 
 
 @cache
@@ -44,6 +46,23 @@ def _lexicon() -> dict[str, str]:
 _WORD = rf"[{_LATIN}]+(?:['’][{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
 _NUMERAL = r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*(?:[-–][a-zA-Z]+)?|(?<![\w)\]/.])[-−–]\d+(?:[.,]\d+)*"
 _ASCII = re.compile(rf"[A-Za-z]+(?:'[A-Za-z]+|(?<=[a-z])-(?!to\b)[a-z]+)*|{_NUMERAL}|\n+|[^\s\w*`$\"'{{}}\[\]\\]")
+_SAME_AS = {
+    "so": r"for (?:this|that|these|those|all these|the above) reasons?|in (?:this|that|either) case"
+    r"|all (?:in all|things considered)"
+    r"|in light of (?:this|that|these|those)|with (?:all )?(?:this|that|these|those) in mind"
+    r"|(?:based on|given|considering) (?:all )?(?:this|that|the above|these|those)"
+    r"(?: points| observations| factors| errors| issues)?"
+    r"|putting (?:it|this|these|everything)(?: all)? together"
+    r"|tak(?:ing|en) (?:\w+ ){1,3}into (?:account|consideration)",
+    "sure": r"(?:no|without(?: a| any)?|beyond) (?:doubts?|questions?|contest)|not even close|or so"
+    r"|can (?:be )?(?:said|say|concluded?|seen?)",
+    "in": r"with (?:respect|regards?) to|in terms of|when it comes to|as for",
+    "as": r"by(?= \w+ing\b)",
+    "minus": r"by(?= \d)",
+    "if": r"provided that|as long as",
+}
+_PHRASES = re.compile(rf"\b(?:{'|'.join(f'(?P<{word}>{phrases})' for word, phrases in _SAME_AS.items())})\b", re.I)
+"""Phrases that say no more than one word does."""
 _DOTTED = re.compile(r"\b(?:e\.g\.|vs\.|i\.e\.)", re.I)
 
 
@@ -82,8 +101,8 @@ class _Codes(dict[str, str]):
             if code:
                 return code
         code = _lexicon().get(folded)
-        if code == "0":
-            return "#" if self.numbers else "w"
+        if code in _BY_KIND:
+            return _BY_KIND[code][self.numbers]
         if code is None:
             code = self._elided(folded) if len(token) > 1 else ("w" if token.isalnum() else "")
         return code
@@ -105,29 +124,53 @@ class _Codes(dict[str, str]):
 _CODES = {False: _Codes(False), True: _Codes(True)}
 
 
+By = str | Callable[["Scan", re.Match[str]], str]
+Step = tuple[str, re.Pattern[str], By]
+
+
+def _instead(scan: Scan, by: By, match: re.Match[str]) -> str:
+    return by.ljust(len(match[0]), GONE) if isinstance(by, str) else by(scan, match)
+
+
+def steps(*rows: tuple[str, str, By]) -> tuple[Step, ...]:
+    """Steps with their patterns compiled."""
+    return tuple((needs, re.compile(pattern), by) for needs, pattern, by in rows)
+
+
 class Scan:
     """One reply, scanned: ``codes`` is its string, which :meth:`rewrite` simplifies step by step."""
 
-    def __init__(self, text: str, *, numbers: bool = False) -> None:
+    def __init__(self, text: str, kind: str = "pairwise", n_options: int = 2) -> None:
+        self.kind, self.n_options = kind, n_options
         ascii_only = text.isascii()
         self._text = text if ascii_only else text.translate(_DIGITS)
         if "vs." in text or ".g." in text:
             self._text = _DOTTED.sub(lambda match: match[0].replace(".", "").ljust(len(match[0])), self._text)
+        self._text = _PHRASES.sub(lambda match: str(match.lastgroup).ljust(len(match[0])), self._text)
         self._tokens: list[str] = (_ASCII if ascii_only else _token()).findall(self._text)
-        memo = _CODES[numbers]
+        memo = _CODES[kind == "scoring"]
         self._of_tokens = [memo[token] for token in self._tokens]
         self.codes = "".join(self._of_tokens)
         self._steps: list[str] = []
 
-    def rewrite(self, needs: str, pattern: re.Pattern[str], by: str | Callable[[re.Match[str]], str]) -> None:
-        """Replace what matches by as many codes; those that are ``GONE`` are taken out. ``needs`` is in each match."""
-        if needs not in self.codes:
-            return
-        changed = pattern.sub(by, self.codes)
-        if changed != self.codes:
-            self._steps.append(changed)
-            self.codes = changed.replace(GONE, "")
-            self.__dict__.pop("_places", None)
+    def rewrite(self, steps: Iterable[Step]) -> None:
+        """Replace what each pattern matches by as many codes, and take out those that are ``GONE``.
+
+        A step is a code that each match has ("" for any), the pattern, and what comes instead: a string, which is
+        filled up with ``GONE``, or a function of the scan and the match.
+        """
+        for needs, pattern, by in steps:
+            if needs in self.codes:
+                changed = pattern.sub(partial(_instead, self, by), self.codes)
+                if changed != self.codes:
+                    self._steps.append(changed)
+                    self.codes = changed.replace(GONE, "")
+                    self.__dict__.pop("_places", None)
+
+    @property
+    def led(self) -> bool:
+        """Whether a word stands before the first code that is left."""
+        return self._places[0] > 0
 
     @cached_property
     def _places(self) -> list[int]:
@@ -157,6 +200,11 @@ class Scan:
         for token in reversed(self._tokens[number:]):
             at = self._text.rindex(token, 0, at)
         return at
+
+
+def code_of(token: str) -> str:
+    """The code of a single word, as the lexicon has it."""
+    return _CODES[False][token]
 
 
 def sentences(codes: str) -> Iterator[re.Match[str]]:

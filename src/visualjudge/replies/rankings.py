@@ -7,65 +7,79 @@ from collections.abc import Iterator
 
 from visualjudge.replies import choices
 from visualjudge.replies.choices import CONCLUDING, DECLARED, FINAL, ORDINALS, Claim
-from visualjudge.replies.lexer import GONE, Scan
+from visualjudge.replies.lexer import Scan, steps
 
 COMPARED = 1.0
 
 _O = "[A-H]"
-_LOWER_STRING = re.compile(r"(?:^|(?<=[:i(\n.=>kR]))Q(?=$|[\n.,)])")
-_ARROW = re.compile(r"[-=]{1,2}>|~")
-_SPELT, _SINGLE = re.compile(r"x(?:[,>\-]?x)+[.\n]*"), re.compile("x")
-_SECOND_BEST = re.compile("ob")
-_AGAIN = re.compile(r"([A-H])[,&]{1,2}(?=\1>)")
-_BETTER_THAN = re.compile(rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})")
-_WORSE_THAN = re.compile(rf"(?<={_O}),?[wi]{{0,2}}u[ta](?={_O})")
-_LINK = r"(?:[>,|\-]|,?&|,?&?[dm]{1,2})"
+_LINK = r"(?:[>,|\-]|,?&|,?&?[dmo]{1,2})"
 _CHAIN = re.compile(
-    rf"(?<![A-H=])(?:Z|{_O}(?:\([buo]\))?(?:{_LINK}?{_O}(?:\([buo]\))?)+|{_O}(?:<{_O})+|{_O}(?:\n{_O})+)(?![A-H=])"
+    rf"(?<![A-H])(?<![A-H]=)(?:Z|{_O}(?:\([buo]\))?(?:{_LINK}?{_O}(?:\([buo]\))?)+|{_O}(?:<{_O})+|{_O}(?:\n{_O})+)(?![A-H=])"
 )
 _LEAD = re.compile(r"[^.\n?]{0,60}\Z")
-_UPWARD = re.compile(r"u[na,>\-tO]{0,3}b")
-_DOWNWARD = re.compile(r"b[na,>\-tO]{0,3}u|bo?,uo?")
+_UPWARD = re.compile(r"u[na,>\-tO]{0,3}[b+]")
+_DOWNWARD = re.compile(r"[b+][na,>\-tO]{0,3}u|bo?,uo?")
 _BARRED = frozenset("zhfpqcWeT")
 _HEADED = re.compile(r"[kRmsb][^:]{0,12}:[nj]?\Z|[,)]:\Z")
+_TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?")
+_SO = re.compile("[smy]{1,3}")
 _LABELLED = re.compile(r"(?:[kRvb]|^[jsym]{0,3}i)[wnjaOrT]{0,4}[:i=r]{0,3}[njO:]{0,2}\Z")
-_TAIL = re.compile(r"\Z|[.\n,)rYsyR]|-(?!b|u)|\((?![^)A-H]{0,20}u|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u")
+_TAIL = re.compile(
+    r"\Z|,?i[jmb]{0,2}[kR]|,?O[wm]?[RS]|i(?=[.\n]|\Z)|[tn]?b[na>\-t,Oo]{0,3}u|[.\n)rYsyR]|,(?!h)|-(?!b|u)|\((?![^)A-H]{0,20}u|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u"
+)
+_ENDED = re.compile(r"\Z|[\n.\-)(R]|,?(?:i[jmb]{0,2}[kR]|Ow?[RS])|[tn]?b[na>\-t,Oo]{0,3}u")
 _LISTED = re.compile(
-    rf"(?:(?<=\n)|^|(?<=[,.;:(|A-H]))[nRj]{{0,3}}(?:(#)[.):|\-=]{{0,2}}|(o)[n:,i\-]{{0,2}}|R(#):?)({_O})(?![A-H])"
+    rf"(?:(?<=\n)|^|(?<=[,.;:(|A-H]))[nRj]{{0,3}}(?:(#)[.):|\-=]{{0,2}}|(o)[n:,i.\-]{{0,2}}|R(#):?)({_O})(?![A-H])"
 )
 _HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
 _PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
-_RANKED = re.compile(rf"({_O})[|:i\-(]{{1,2}}R?(#)(?![|/N])")
+_RANKED = re.compile(rf"({_O})[|:i\-(]{{1,2}}R?(#)(?!\|[^\n]|[/N])")
 _BEST_WORST = re.compile(
-    rf"({_O})[:,iI(OR=\-]{{0,3}}([buogK])(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:iO\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=$|[.,&\n)d])"
+    rf"({_O})[:,iI(OR=\-Vr]{{0,3}}([buogKk])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:iO\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
 )
 
 
+_COMPARATIVES = ("better", "stronger", "worse", "weaker", "poorer", "inferior")
 Placed = tuple[int, str, re.Match[str]]
 
 
-def prepare(scan: Scan, n_options: int) -> None:
-    """Name options in one way; a string of letters in lower case counts where it can be nothing else."""
-    letters = "ABCDEFGH"[:n_options]
+def _string(scan: Scan, match: re.Match[str]) -> str:
+    return "Z" if "".join(sorted(scan.token(match.start()).upper())) == "ABCDEFGH"[: scan.n_options] else "w"
 
-    def string(match: re.Match[str]) -> str:
-        return "Z" if "".join(sorted(scan.token(match.start()).upper())) == letters else "w"
 
-    scan.rewrite("Q", _LOWER_STRING, string)
-    scan.rewrite("", _ARROW, lambda match: GONE * (len(match[0]) - 1) + ">")
+_SPELT = re.compile(r"x(?:[,>\-]?x)+[.\n]*")
+_SINGLE = steps(("x", "x", lambda scan, match: scan.token(match.start()).upper()))
+_BEFORE = steps(
+    ("Q", r"(?:^|(?<=[:i(\n.=>kR]))Q(?=$|[\n.,)])", _string),  # lower case counts where it can be nothing else
+    ("", "[-=]{1,2}>|~", ">"),
+    ("Z", "zZ,?y?(?=Z)|(?<=Z),?t{1,2}Z", ""),  # not ABC but BAC, BAC rather than ABC
+)
+_NOTED = steps(("(", rf"(?<={_O})\([^()A-Hbuo#\n]{{0,30}}\)(?=[,.\n]|$)", ""))
+_AFTER = steps(
+    (">", rf"(?<={_O})\([^()A-Hbuo\n]{{0,30}}\)(?=>)|(?<=>{_O})\([^()A-Hbuo\n]{{0,30}}\)", ""),
+    (">", rf"b>(?={_O}>)|(?<=>{_O})>u", ""),  # best → B → A → worst
+    ("o", "ob", "o"),  # second best
+    ("", rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})", ">"),  # A is better than B
+    ("u", rf"(?<={_O}),?[wi]{{0,2}}u[ta](?={_O})", "<"),
+    (">", r"([A-H])[,&]{1,2}(?=\1>)", ""),  # A > B, B > C
+)
+
+
+def prepare(scan: Scan) -> None:
+    """Name options in one way, and order them by one mark."""
+    scan.rewrite(_BEFORE)
     if _SPELT.fullmatch(scan.codes):
-        scan.rewrite("x", _SINGLE, lambda match: scan.token(match.start()).upper())
-    choices.prepare(scan, max(n_options, 3))
-    scan.rewrite("o", _SECOND_BEST, f"o{GONE}")
-    scan.rewrite("", _BETTER_THAN, lambda match: ">" + GONE * (len(match[0]) - 1))
-    scan.rewrite("u", _WORSE_THAN, lambda match: "<" + GONE * (len(match[0]) - 1))
-    scan.rewrite(">", _AGAIN, lambda match: GONE * len(match[0]))
+        scan.rewrite(_SINGLE)
+    choices.prepare(scan)
+    if _DOWNWARD.search(scan.codes):
+        scan.rewrite(_NOTED)
+    scan.rewrite(_AFTER)
 
 
-def claims(scan: Scan, n_options: int) -> Iterator[Claim]:
+def claims(scan: Scan) -> Iterator[Claim]:
     """What a reply to a ranking question states."""
-    letters = sorted("ABCDEFGH"[:n_options])
-    for found in (_chains(scan), _lists(scan, n_options), _places(scan, n_options)):
+    letters = sorted("ABCDEFGH"[: scan.n_options])
+    for found in (_chains(scan), _lists(scan, scan.n_options), _places(scan, scan.n_options)):
         for claim in found:
             if sorted(str(claim.value)) == letters:
                 yield claim
@@ -88,21 +102,26 @@ def _chains(scan: Scan) -> Iterator[Claim]:
             lead[:1] in "zc"
             and lead
             and codes[chain.start() - len(lead) - 1 : chain.start() - len(lead)] not in ("", "\n")
+            and not _TAKEN_BACK.fullmatch(lead)
         ):
             continue
         after = codes[chain.end() : chain.end() + 30]
-        if not _TAIL.match(after) or re.match(r"[^\n.]{0,30}\?", after):
+        if not (_TAIL.match(after) or ((chain[0] == "Z" or "R" in lead) and re.match(":[^\n]", after))) or re.match(
+            r"[^\n.]{0,30}\?", after
+        ):
             continue
         said = chain[0]
         if ">" in said and set(said) & set(",|&-d"):
             continue
         letters = scan.token(chain.start()).upper().replace("-", "") if said == "Z" else "".join(re.findall(_O, said))
-        level = _level(lead, said, whole=re.fullmatch(r"[\n.\-)(R]*", after[:1]) is not None)
+        level = _level(lead, said, whole=_ENDED.match(after) is not None)
+        if said[1:4] == "(u)" and said[-3:] == "(b)" and said.count("(") == 2:
+            letters, said = letters[::-1], letters[0] + "(b)" + letters[1:]
         if "(" in said and (said[1:4] != "(b)" or said.count("(b)") > 1 or "(u)" in said[:-3]):
             continue
         if "(" in said:
             level = level or DECLARED
-        if level is None or ("n:" in lead and letters == "".join(sorted(letters))):
+        if level is None or (("n:" in lead or ("&" in said and not lead)) and letters == "".join(sorted(letters))):
             continue
         upward = bool(_UPWARD.search(lead))
         if upward and ">" in said:
@@ -116,12 +135,13 @@ def _level(lead: str, said: str, *, whole: bool) -> float | None:
     clause = re.split(r"[,;]", lead)[-1] if not directed else lead
     if "q" in lead or "f" in lead:
         return None
-    if (_BARRED.intersection(clause) and not re.fullmatch(r"(?:z,)?c,?", lead)) or ("u" in clause and not directed):
+    if (_BARRED.intersection(clause) and not _TAKEN_BACK.fullmatch(lead)) or ("u" in clause and not directed):
         return None
     weight = CONCLUDING if "s" in lead or "y" in lead or ">" in lead[-1:] else 0.0
     weight += FINAL - DECLARED if "m" in lead else 0.0
     if (
-        re.fullmatch(r"(?:z,)?c,?", lead)
+        _TAKEN_BACK.fullmatch(lead)
+        or _SO.fullmatch(clause)
         or lead.rstrip("j" if said == "Z" else "nj") in ("", "-", "(")
         or lead[-1:] == ">"
     ):
@@ -194,24 +214,31 @@ def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
     if "uo" in codes:  # "worst first"
         return
     places: dict[str, int] = {}
-    start = end = last = 0
+    start = end = last = first = 0
     for match in _BEST_WORST.finditer(codes):
         if match[6]:
             follows = "d" in match[5] or not set(match[5]) & set(".\n:")
-            letter, place = match[6], last + 1 if last and match.start() == end and follows else 0
+            step = -1 if first == n_options else 1
+            letter, place = match[6], last + step if last and match.start() == end and follows else 0
             if not place:
                 continue
         else:
             letter, code = match[1] or match[4], match[2] or match[3]
             at = match.start(2) if match[2] else match.start(3)
-            place = {"b": 1, "g": 1, "u": n_options, "K": 2 if n_options == 3 else 0}.get(code) or _place(
+            if scan.token(at).lower() in _COMPARATIVES:
+                continue
+            place = {"b": 1, "g": 1, "k": 1, "u": n_options, "K": 2 if n_options == 3 else 0}.get(code) or _place(
                 scan, at, n_options
             )
         clause = codes[max(0, match.start() - 8) : match.start()]
         if not place or _BARRED.intersection(re.split(r"[,.\n&]", clause)[-1]) or places.get(letter, place) != place:
             return
         places[letter], last = place, place
+        first = first or place
         start, end = (match.start() if len(places) == 1 else start), match.end()
+    missing = set("ABCDEFGH"[:n_options]) - set(places)
+    if n_options > 2 and len(missing) == 1 and {1, n_options} <= set(places.values()) and "e" not in codes:
+        places[missing.pop()] = (set(range(1, n_options + 1)) - set(places.values())).pop()
     if sorted(places.values()) == list(range(1, n_options + 1)):
         value = "".join(sorted(places, key=lambda letter: places[letter]))
         yield Claim(value, COMPARED, start, end, "places")

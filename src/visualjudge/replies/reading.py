@@ -145,9 +145,9 @@ def _of_mark(mark: Marked, question_type: QuestionType, n_options: int) -> Readi
 
 def _stated(text: str, question_type: QuestionType, n_options: int, offset: int) -> Reading:
     grammar = _GRAMMARS[question_type]
-    scan = Scan(text, numbers=question_type == "scoring")
-    grammar.prepare(scan, n_options)
-    best = decided(list(grammar.claims(scan, n_options)), scan.codes)
+    scan = Scan(text, question_type, n_options)
+    grammar.prepare(scan)
+    best = decided(list(grammar.claims(scan)), scan.codes)
     if isinstance(best, Claim):
         begin, end = scan.span(best.start, best.end)
         return Reading(best.value, "ok", span=(offset + begin, offset + end), rule=best.rule)
@@ -178,7 +178,19 @@ def _prose_tie(said: str) -> Reading | None:
     return Reading(BOTH_BAD if found["bad"] else TIE, "ok", rule="tie") if found else None
 
 
-_RETRACTION = re.compile(r"(?:^|[.\n,(?y\-])[zy]{0,2}c|(?:^|[.\n?])z,")
+_RETRACTION = re.compile(r"(?:^|[.\n,(?y\-])[zy]{0,2},?c|(?:^|[.\n?])z,|[.\n?]∨")
+
+
+_STOP = re.compile(r"[.?\n]")
+_OPTIONS = re.compile("[A-H]")
+
+
+def _concludes(claim: Claim, codes: str) -> bool:
+    """Whether a comparison stands in the first sentence or in the last that names an option: else it is one of many."""
+    if isinstance(claim.value, float) or len(claim.value) > 1 or not _STOP.search(codes, 0, claim.start):
+        return True
+    stop = _STOP.search(codes, claim.end)
+    return stop is None or not _OPTIONS.search(codes, stop.end())
 
 
 def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
@@ -191,6 +203,9 @@ def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
         claims = [claim for claim in claims if claim.end > taken_back + 2]
         if not claims:
             return "several answers"
+    claims = [claim for claim in claims if claim.level > COMPARED or _concludes(claim, codes)]
+    if not claims:
+        return "no answer"
     level = max(claim.level for claim in claims)
     best = [claim for claim in claims if claim.level == level]
     agreed = len({claim.value for claim in best}) == 1

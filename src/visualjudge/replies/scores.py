@@ -5,94 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from visualjudge.replies.choices import _THAT, BARE, CONCLUDING, DECLARED, FINAL, Claim
-from visualjudge.replies.lexer import GONE, Scan, sentences
+from visualjudge.replies.choices import BARE, CONCLUDING, DECLARED, FINAL, Claim
+from visualjudge.replies.lexer import GONE, Scan, sentences, steps
 
 HIGHEST = 10.0
 
-_BULLET = re.compile(r"(?:^|(?<=\n))(?:[\->|]+(?=[^\n#])|-+(?=#))")
-_HEAD = re.compile(r"(?:^|(?<=\n))[^\n]?#[.)](?=[^\n#])")
-_SCALE = re.compile(r"\(?t?(?:O?[Nn]['nOt]{0,2})?[:m]?#(?P<sign>[-a…])#N?\)?|#[=:(]u[,a)&]{0,2}(?P<ends>#)[=:(]b\)?")
-_OF_TEN = re.compile(r"(?<=[Skm])\(?['|]?#(?=\)?[:i])\)?")
-_RIVAL = re.compile(r"(?<=#)t{1,2}#(?=$|[.,\n])|z#,?y(?=#)|z#,(?=#)")
-_OF_WHICH = re.compile(r"#U?@(?=#)")
-_TITLE = re.compile(r"(?<=[:S])\n(?=[#\-])")
-_LETTER = re.compile(r"x|(?:^|(?<=[.\n?]))A(?!:)|Q")
-
-_ASPECT = re.compile(r"(?:z|O|rb)[^,#]{0,12}[wWTbg][^,#]{0,20},")
-"""Sentences on one aspect or on what might be: "for localization, …", "without the blur, …"."""
-_ARROW = re.compile("[-=]>")
-_AND_A_HALF = re.compile("#&½")
-_SAME = re.compile(r"#U?\(#\)|<#>")
-
-_START = r"(?:^|(?<=[,;(\-sy&])|(?<![#U]~)(?<=~))"
-_NUM = r"…?(?P<n>#)(?P<half>½?)(?:U?['|](?P<of>#)n?)?U?"
-_END = r"(?=$|[.):sYym]|,(?!z?#|[|∨hK])|[-](?!#)|r|V$|\((?![p|∨hz#]|[^)]{0,30}p)|[Oa][nmj]|'[nm]|i[jm]?[S+]|[ti|]$)"
-_SURE = r"[jmskbn+]{0,8}"
-_FORMS: tuple[tuple[str, float, str], ...] = (
-    ("label", DECLARED, rf"{_START}{_SURE}(?:[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}[:i=]{{1,2}}\(?|[\-~]|,?)|m[nk]*[:i,\-|]{{0,2}}|V:)[mjikS:']{{0,4}}{_NUM}{_END}"),
-    ("verb", DECLARED, rf"{_START}[jmsnkTwOrvSM%i+b'a]{{0,20}}V[nhSVwOjrm'Tb+aie:]{{0,10}}(?<!w'){_NUM}{_END}"),
-    ("said", DECLARED, rf"{_START}[sym]{{0,3}}j[mnjiO]{{0,3}}(?:v[rO]?)?{_NUM}{_END}"),
-    ("noun", BARE, rf"^(?P<noun>n):{_NUM}{_END}"),
-    ("is", BARE, rf"{_START}[sjmnT]{{0,6}}i[jm+b]{{0,3}}{_NUM}{_END}"),
-    ("is the score", DECLARED, rf"^{_NUM}i[jm]{{0,3}}S(?=$|[.,r])"),
-    ("alone", BARE, rf"^[smjyh+]{{0,3}}[,:(]?[h+K]?{_NUM}{_END}"),
-    ("alone", BARE, rf"(?<=[,\-])s[,:]?{_NUM}{_END}|(?<![#U][,~])(?<=[,~]){_NUM.replace('?P<n>', '?P<n2>').replace('?P<half>', '?P<half2>').replace('?P<of>', '?P<of2>')}$"),
-)  # fmt: skip
-_RULES = tuple((rule, level, re.compile(pattern)) for rule, level, pattern in _FORMS)
-
-
-def prepare(scan: Scan, n_options: int = 0) -> None:
-    """Take out what is no score: the numbers of a list, the scale, a rejected score."""
-
-    def head(match: re.Match[str]) -> str:
-        return GONE * len(match[0]) if listed else match[0]
-
-    def scale(match: re.Match[str]) -> str:
-        first = match.start() + match[0].index("#")
-        second = match.start() + match[0].rindex("#")
-        ends = number(scan, first) in (0, 1) and number(scan, second) == HIGHEST
-        return GONE * len(match[0]) if ends else match[0]
-
-    def of_ten(match: re.Match[str]) -> str:
-        at = match.start() + match[0].index("#")
-        return GONE * len(match[0]) if number(scan, at) == HIGHEST else match[0]
-
-    def same(match: re.Match[str]) -> str:
-        if match[0] == "<#>":
-            return GONE + "#" + GONE
-        alike = number(scan, match.start()) == number(scan, match.end() - 2)
-        return "#" + GONE * (len(match[0]) - 1) if alike else match[0]
-
-    scan.rewrite("", _LETTER, lambda match: GONE if scan.token(match.start()) in "Aa" else "w")
-    scan.rewrite('"', _THAT, _gone)
-    scan.rewrite("", _ARROW, "~" + GONE)
-    scan.rewrite("½", _AND_A_HALF, f"#{GONE}½")
-    scan.rewrite("#", _SAME, same)
-    heads = [number(scan, match.end() - 2) for match in _HEAD.finditer(scan.codes)]
-    listed = heads[:1] == [1]
-    scan.rewrite("#", _HEAD, head)
-    scan.rewrite("", _BULLET, _gone)
-    scan.rewrite("#", _SCALE, scale)
-    scan.rewrite("#", _OF_TEN, of_ten)
-    scan.rewrite("@", _OF_WHICH, _gone)
-    scan.rewrite("#", _RIVAL, _gone)
-    scan.rewrite("\n", _TITLE, GONE)
-
-
-def number(scan: Scan, at: int) -> float:
-    """The value of the number at ``at``: 7.5, 7,5 and seven; -1 for what is too long for a score."""
-    token = scan.token(at).lower().replace(",", ".")
-    try:
-        return float(token)
-    except ValueError:
-        return float(WORDS.get(token, -1))
-
-
-WORDS = {
+WORDS: dict[str, int] = {
     word: value
     for words in (
-        "zero - two three four five six seven eight nine ten",
+        "zero one two three four five six seven eight nine ten",
         "cero - dos tres cuatro cinco seis siete ocho nueve diez",
         "zéro - deux trois quatre cinq six sept huit neuf dix",
         "- - zwei drei vier fünf sechs sieben acht neun zehn",
@@ -101,8 +22,96 @@ WORDS = {
     for value, word in enumerate(words.split())
 }
 
+_HEAD = re.compile(r"(?:^|(?<=\n))[^\n]?#[.)](?=[^\n])|(?<=\n)#[.)]$")
+_ASPECT = re.compile(r"(?:z|O|rb)[^,#]{0,12}[wWTbg][^,#]{0,20},")
+"""Sentences on one aspect or on what might be: "for localization, …", "without the blur, …"."""
 
-def claims(scan: Scan, n_options: int = 0) -> Iterator[Claim]:
+_START = r"(?:^|(?<=[,;(\-sy&])|(?<=~)(?=[mSs]|#U?['|])|(?<![#U]~)(?<=~))"
+_NUM = r"…?(?P<n>#)(?P<half>½?)(?:U?['|](?P<of>#))?U?"
+_END = r"(?=$|[.):sYym]|,(?!z?#|[|∨hK])|[-](?!#)|r(?!b)|V$|\((?![p|∨hz#]|[^)]{0,30}p)|[Oa](?:[nmj]|$)|'[nm]|i[jm]?[S+b]|[ti|S~]$|~[^#]|i[rV]$|\|N|(?<=['|]#)[-(])"
+_SURE = r"[jmskbn+Ki]{0,8}"
+_FORMS: tuple[tuple[str, float, str], ...] = (
+    ("label", DECLARED, rf"{_START}{_SURE}(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjikS:']{{0,4}}{_NUM}{_END}"),
+    ("verb", DECLARED, rf"{_START}(?!aV)[jmsnkwOrvSM%i+b'a]{{0,20}}V[nhSVwOjrm'Tb+aie:k]{{0,10}}(?<!w'){_NUM}{_END}"),
+    ("verb", DECLARED, rf"^(?![^#]*O[^kmsnST,])[^zhfqKlpe#]{{0,40}}j[Vr]n?{_NUM}{_END}"),
+    ("said", DECLARED, rf"{_START}[sym]{{0,3}}(?:j[mnjiO]{{0,3}}(?:v[rOa]{{0,2}})?|v[rOa]{{0,2}}){_NUM}{_END}"),
+    ("score of", BARE, rf"^[^zhfqKlu:O]{{0,40}}O?(?<![wTpN])m?S['aO]{_NUM}{_END}"),
+    ("sum", BARE, rf"^(?!w{{1,3}}[:=])(?=.{{0,60}}[\^K\-])[^zhfq]{{0,80}}#[^zhfq=]{{0,20}}={_NUM}{_END}"),
+    ("after all", BARE, rf"^[^zhfqK:]{{1,30}}(?:\(|[iK][^:zhfq]{{0,12}}:|[iIg+][^:zhfq(]{{0,12}}-){_NUM}{_END}"),
+    ("noun", BARE, rf"^(?P<noun>n):{_NUM}{_END}"),
+    ("is", BARE, rf"{_START}[sjmnTa]{{0,6}}i[jm+baKvO]{{0,3}}{_NUM}{_END}"),
+    ("is the score", DECLARED, rf"^{_NUM}i[jm]{{0,3}}S(?=$|[.,r])"),
+    ("alone", BARE, rf"^(?:r?#N{{1,2}}[:,]?)?(?:as|[smjyh+O=]){{0,4}}[,:(\-]{{0,3}}[h+K]?{_NUM}{_END}"),
+    ("only of ten", 0.4, rf"^(?!w{{1,4}}#)(?![^:#]*w[^:#]*:)(?![^i#]*w[wT']{{0,3}}[iSV])[^zhfqKlu]{{1,60}}{_NUM}{_END}"),
+    ("is fair", BARE, rf"(?<=[,y]){_NUM}i[+b]{{1,2}}$"),
+    ("alone", BARE, rf"(?<=[,\-])(?:s|ri|[sy][bjcmOV]{{0,4}})[,:]?{_NUM}{_END}|(?<![#U][,~])(?<=[,~]){_NUM.replace('?P<n>', '?P<n2>').replace('?P<half>', '?P<half2>').replace('?P<of>', '?P<of2>')}$"),
+)  # fmt: skip
+_RULES = tuple((rule, level, re.compile(pattern)) for rule, level, pattern in _FORMS)
+
+
+def _scale(scan: Scan, match: re.Match[str]) -> str:
+    first, second = match.start() + match[0].index("#"), match.start() + match[0].rindex("#")
+    ends = number(scan, first) in (0, 1) and number(scan, second) == HIGHEST
+    return GONE * len(match[0]) if ends else match[0]
+
+
+def _of_ten(scan: Scan, match: re.Match[str]) -> str:
+    at = match.start() + match[0].index("#")
+    return GONE * len(match[0]) if number(scan, at) == HIGHEST else match[0]
+
+
+def _same(scan: Scan, match: re.Match[str]) -> str:
+    if match[0] == "<#>":
+        return GONE + "#" + GONE
+    alike = number(scan, match.start()) == number(scan, match.end() - 2)
+    return "#".ljust(len(match[0]), GONE) if alike else match[0]
+
+
+_FIRST = steps(
+    ("", r"x|(?:^|(?<=[.\n?]))A(?!:)|Q", lambda scan, match: GONE if scan.token(match.start()) in "Aa" else "w"),
+    (
+        "n",  # one of ten
+        r"(?:^|(?<=[.\n?]))n(?=U?['|]#)",
+        lambda scan, match: "#" if scan.token(match.start()).lower() in WORDS else "n",
+    ),
+    ('"', ',?"', ""),
+    ("", "[-=]>", "~"),
+    ("½", "#&½", lambda scan, match: f"#{GONE}½"),
+    ("#", r"#U?\(#\)|<#>", _same),  # seven (7)
+)
+_LIST = steps(("#", _HEAD.pattern, ""))
+_THEN = steps(
+    ("", r"(?:^|(?<=\n))(?:[\->|]+(?=[^\n#=])|-+(?=#))", ""),  # a bullet
+    ("#", r"\(?t?(?:O?[Nn]['nOt]{0,2})?[:m]?#(?:[-a…])#N?\)?|#[=:(]u[,a)&]{0,2}#[=:(]b\)?", _scale),
+    ("#", r"(?:(?<=[Skm])\(?['|]?|^\(?['|])#(?=\)?[:,i])\)?", _of_ten),  # score out of 10: 7
+    ("I", "I", lambda scan, match: "i" if scan.token(match.start()).lower() in ("makes", "make") else "I"),
+    ("f", "f[jfah]{0,4}[vV][^#,]{0,8},(?=#|j)", ""),  # if I had to give a score
+    ("#:", r"(?:^|(?<=\n))w#:(?=[^\n]*[:=])", ""),  # step 3: score = 7
+    ("@", "#U?@(?=#)", ""),
+    ("#", r"(?<=#),?[tz]{1,2}'?#(?=$|[.,\n])|z#,?[yt](?=#)|z#,(?=#)|#,z,(?=#)", ""),  # 7 rather than 8, not 8 but 7
+    ("\n", r"(?<=[:S])\n(?=[#\-])", ""),
+)
+
+
+def prepare(scan: Scan) -> None:
+    """Take out what is no score: the numbers of a list, the scale, a rejected score."""
+    scan.rewrite(_FIRST)
+    heads = (number(scan, match.end() - 2) for match in _HEAD.finditer(scan.codes))
+    if next(heads, 0) == 1:
+        scan.rewrite(_LIST)
+    scan.rewrite(_THEN)
+
+
+def number(scan: Scan, at: int) -> float:
+    """The value of the number at ``at``: 7.5, 7,5 and seven; -1 for what is too long for a score."""
+    token = scan.token(at).lower().replace(",", ".").removesuffix("-ish")
+    try:
+        return float(token)
+    except ValueError:
+        return float(WORDS.get(token, -1))
+
+
+def claims(scan: Scan) -> Iterator[Claim]:
     """What a reply to a scoring question states, sentence by sentence."""
     for sentence in sentences(scan.codes):
         said = sentence[1]
@@ -122,12 +131,22 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
     value = number(scan, at + start) + (0.5 if names["half" + suffix] else 0)
     if names["of" + suffix] and number(scan, at + match.start("of" + suffix)) != HIGHEST:
         return None
+    if rule == "only of ten" and (not names["of"] or len(_OF_ANY.findall(scan.codes)) > 1):
+        return None
+    if rule == "is" and any(scan.token(at + i).lower() == "are" for i in range(match.start(), start)):
+        return None
     if not 0 <= value <= HIGHEST:
         return None
     bound = said.find("K", match.start(), start)
-    if bound >= 0 and (value != HIGHEST or scan.token(at + bound).lower() != "perfect"):
+    if bound >= 0 and rule != "sum" and (value != HIGHEST or scan.token(at + bound).lower() != "perfect"):
         return None
-    if names.get("noun") and (not names["of"] or scan.token(at + match.start()).lower() not in _WHOLE):
+    if bound >= 0 and rule != "sum" and "i" in said[bound:start]:
+        return None
+    if (
+        names.get("noun")
+        and scan.token(at + match.start()).lower() not in _SAID
+        and (not names["of"] or scan.token(at + match.start()).lower() not in _WHOLE)
+    ):
         return None
     lead = said[max(0, match.start() - 1) : start]
     weight = FINAL - DECLARED if "m" in lead else 0.0
@@ -135,6 +154,8 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
     return Claim(value, level + weight, at + start, at + match.end(), rule)
 
 
+_OF_ANY = re.compile(r"#U?['|]#")
+_SAID = ("response", "output", "prediction")
 _WHOLE = ("prediction", "image", "result", "output")
 
 
@@ -145,7 +166,3 @@ def cause(codes: str) -> str:
     if "h" in codes and "#" in codes:
         return "hedge"
     return "several answers" if codes.count("#") > 1 else "other scale" if "#" in codes else "no answer"
-
-
-def _gone(match: re.Match[str]) -> str:
-    return GONE * len(match[0])
