@@ -1,6 +1,7 @@
 """Do the intervals cover, are biased judges flagged and fair ones not, is a winner recommended where there is none?
 
-    python benchmarks/coverage.py [--simulations 1000] [--slow 300] [--only flags] [--from FOLDER]
+    python benchmarks/coverage.py [--simulations 1000] [--slow 300] [--only flags]
+    python benchmarks/coverage.py --from FOLDER
 
 Seven designs (simulated.py): simulated judges of known properties answer simulated questions, many to an image. The
 true value of a ratio is that of all its simulations together, of any other figure that of 4,000 images. Prints for each
@@ -8,91 +9,42 @@ design and figure the share of simulations whose 95 % interval holds the truth, 
 interval at all; then flags raised against fair judges, power against leaning ones, rejections under the null,
 and recommendations among six identical encodings.
 
-``--from FOLDER`` reads tables that others simulated instead: FOLDER/DESIGN/truth.json is an object of true values by
-figure (as in the printed table: ``accuracy``, ``swap_consistency``, ``alpha``, …; ``difference`` of the first judge
-less the second; ``flags``: a list of the features that the first judge leans to), and FOLDER/DESIGN/*.parquet or *.csv
-hold one simulation each, one verdict a row, with the columns
+--from FOLDER measures tables that others simulated instead. Their format:
 
-    judge       name; with two judges, α and the difference are measured too
-    id, image   the question's and the image's names
-    pair        the pair of predictions that the question is about (default: id)
-    encoding    default "e0"; order "AB" or "BA" (default "AB"); task (default "task")
-    answer      "A" or "B", in terms of order AB; said: "A", "B" (turned back) or "Failed"
-    score_a, score_b, source_a, source_b    default 1, 0, and none
-    text_chars_a, text_chars_b, count_a, …  features of the options, all optional
+{FORMAT}
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import foreign
 import numpy as np
 import polars as pl
-from simulated import FEATURES, SEVEN, Design, judged, ranked, scored, shift_for, world
+from measured import Figures, Tally, both_judges, flagged, slow, together, told_apart
+from simulated import SEVEN, Design, judged, ranked, scored, shift_for, world
 
-from visualjudge.analysis.analyse import pairwise_figures
-from visualjudge.analysis.bias import both_orders, preferences
+from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.bootstrap import Resampling
-from visualjudge.analysis.cells import estimate_of, macro, margin_bin, share_of
+from visualjudge.analysis.cells import estimate_of, macro, share_of
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import Estimate
-from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.psychometric import Scope, curves
+from visualjudge.analysis.published import net
 from visualjudge.analysis.scores import rank_taus, scoring_figures, within_groups
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.shares import ratio_influence, shares
+from visualjudge.errors import DataError
 
 POPULATION = 4_000
-Figures = dict[str, Estimate]
-
-
-def pairwise(table: pl.DataFrame) -> Figures:
-    """Every interval of one judge's pairwise questions."""
-    p = pairwise_figures(table)
-    published = p.published
-    found = {
-        "accuracy": p.accuracy.share,
-        "accuracy_parsed": p.accuracy.parsed,
-        "swap_consistency": p.swap.consistency,
-        "right_in_both": p.swap.right_in_both,
-        "mmrb2": published.mmrb2,
-        "vl_rewardbench_micro": published.vl_rewardbench_micro,
-        "multimodal_rewardbench": published.multimodal_rewardbench,
-        "judgebench": published.judgebench,
-    }
-    return {name: figure for name, figure in {**found, **slow(table)}.items() if figure.n}
-
-
-def slow(table: pl.DataFrame) -> Figures:
-    """Figures that are more than a ratio of sums."""
-    found: Figures = {"macro": macro(table, "task")}
-    found |= {f"lean {row.feature}": row.estimate for row in preferences(table) if row.estimate.n}
-    return found | {f"strength {row.source}": row.strength for row in leaderboard(table).rows}
-
-
-def together(first: pl.DataFrame, second: pl.DataFrame) -> Figures:
-    """What two judges' verdicts on the same questions show."""
-    keys = ["id", "order"]
-    said = [t.filter(pl.col("parsed")).select(*keys, "cluster", a=(pl.col("text") == "A").cast(pl.Float64))
-            for t in (first, second)]  # fmt: skip
-    units = said[0].join(said[1], on=keys, how="full", coalesce=True)
-    ratings = units.select("a", "a_right").to_numpy().T
-    clusters = units.select(pl.coalesce("cluster", "cluster_right")).to_series().to_numpy()
-    ends = alpha_interval(ratings, "nominal", clusters)
-    both = first.select(*keys, "right", "cluster").join(second.select(*keys, right_b="right"), on=keys)
-    return {
-        "alpha": Estimate(alpha(ratings, "nominal"), ends, ratings.shape[1], 0),
-        "difference": paired(both, ("a", "b"), 0.05).gap,
-    }
 
 
 def one(design: Design, images: int, shift: float, seed: tuple[int, ...]) -> Figures:
@@ -100,8 +52,26 @@ def one(design: Design, images: int, shift: float, seed: tuple[int, ...]) -> Fig
     rng = np.random.default_rng(seed)
     seen = world(design, images, rng)
     first, second = (judged(design, seen, shift, rng) for _ in range(2))
-    s = scoring_figures(scored(design, images, rng))
-    return {**slow(first), **together(first, second), "spearman": s.spearman, "pearson": s.pearson}
+    scores = scored(design, images, rng)
+    s = scoring_figures(scores)
+    compared = paired(both_judges(first, second), ("a", "b"), 0.05)
+    return {
+        **slow(first),
+        "macro": macro(first.with_columns(task=pl.col("pair") % 3), "task"),
+        "macro, a task an image": macro(first.with_columns(task=pl.col("cluster") % 3), "task"),
+        **together(first, second),
+        "images needed": Estimate(compared.images_needed, compared.images_range, 0, images),
+        "alpha of scores": _score_alpha(scores, rng),
+        "spearman": s.spearman,
+        "pearson": s.pearson,
+    }
+
+
+def _score_alpha(scores: pl.DataFrame, rng: np.random.Generator) -> Estimate:
+    """Interval α of a judge's numbers and those of one that is a little off them."""
+    number, clusters = scores["number"].to_numpy(), scores["cluster"].to_numpy()
+    ratings = np.stack([number, np.clip(np.round(number + rng.normal(size=number.size)), 0, 10)])
+    return Estimate(alpha(ratings, "interval"), alpha_interval(ratings, "interval", clusters), number.size, 0)
 
 
 Ratio = tuple[str, pl.DataFrame, pl.Expr, str]
@@ -121,6 +91,7 @@ def ratios(design: Design, images: int, shift: float, rng: np.random.Generator) 
         ("accuracy_parsed", parsed, pl.col("right"), "share"),
         ("swap_consistency", swap, pl.col("consistent"), "share"),
         ("right_in_both", swap, pl.col("both_right"), "share"),
+        ("judgebench", net(table) if design.swap else table.clear(), pl.col("net") > 0, "share"),
         ("one order, failed wrong", one_order, pl.col("right"), "share"),
         ("one order, failed tossed", one_order, tossed, "mean share"),
         ("exact", ranks, pl.col("parsed") & (pl.col("text") == pl.col("answer")), "share"),
@@ -155,35 +126,6 @@ def _of_tau(figure: Estimate) -> Estimate:
     return Estimate(value, ends, figure.n, figure.images)  # type: ignore[arg-type]
 
 
-class Tally:
-    """How often intervals hold the truth, by figure."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, list[tuple[bool, float, float]]] = defaultdict(list)
-        self.tried: dict[str, int] = defaultdict(int)
-
-    def add(self, name: str, figure: Estimate, truth: float | None) -> None:
-        """One interval; open sides are infinite."""
-        self.tried[name] += 1
-        if figure.interval is None or truth is None or figure.value is None:
-            return
-        low, high = figure.interval
-        low, high = -np.inf if low is None else low, np.inf if high is None else high
-        self.rows[name].append((bool(low <= truth <= high), high - low, figure.value - truth))
-
-    def show(self, truth: dict[str, float]) -> None:
-        """A line a figure; * where coverage lies outside 93.5..97 %, by more than its own Monte Carlo error."""
-        for name, rows in self.rows.items():
-            held, width, off = (np.array(column) for column in zip(*rows, strict=True))
-            share, error = held.mean(), np.sqrt(0.95 * 0.05 / held.size)
-            star = "*" if not 0.935 - error <= share <= 0.97 + error else " "
-            print(
-                f"  {name:24s} truth {truth[name]:7.4f}  covers {100 * share:5.1f} %{star} width "
-                f"{np.median(width):7.4f}  off {off.mean():+.4f}  given {len(rows)}/{self.tried[name]}",
-                flush=True,
-            )
-
-
 def coverage(designs: tuple[Design, ...], simulations: int, slow_ones: int) -> None:
     """The table of intervals: ratios over ``simulations``, the other figures over ``slow_ones``."""
     for d, design in enumerate(designs):
@@ -214,8 +156,8 @@ def how_often(simulations: int, trial: Callable[[np.random.Generator], bool]) ->
 def flags(simulations: int) -> None:
     """Flags against fair judges, and against leaning ones."""
     plain = Design("fair", 20, 0.8)
-    cases = [
-        (replace(plain, name=f"fair, {n} images", images=n), None) for n in (10, 20, 50)
+    cases = [(replace(design, name=f"fair: {design.name}"), None) for design in SEVEN] + [
+        (replace(plain, name=f"fair: {n} images, .80", images=n), None) for n in (10, 20, 50)
     ] + [
         (Design(f"fair, right by margin, more boxes where the margin is wide, {n} images", n, 0.97, slope=0.5,
                 confounded=0.6), None) for n in (20, 50)
@@ -226,13 +168,13 @@ def flags(simulations: int) -> None:
     for design, leaning in cases:
         shift = shift_for(design)
 
-        def trial(rng: np.random.Generator, design: Design = design, shift: float = shift) -> tuple[str, ...]:
+        def trial(rng: np.random.Generator, design: Design = design, shift: float = shift) -> set[str]:
             table = judged(design, world(design, design.images, rng), shift, rng)
-            return tuple(row.feature for row in preferences(table) if row.flagged)
+            return flagged(table)
 
         found = [trial(np.random.default_rng((3, s))) for s in range(simulations)]
-        hit = np.mean([leaning in flagged for flagged in found]) if leaning else float("nan")
-        false = np.mean([any(feature != leaning for feature in flagged) for flagged in found])
+        hit = np.mean([leaning in seen for seen in found]) if leaning else float("nan")
+        false = np.mean([any(feature != leaning for feature in seen) for seen in found])
         power = f"  found {100 * hit:5.1f} %" if leaning else ""
         print(f"  {design.name:70s} false flags {100 * false:4.1f} %{power}", flush=True)
 
@@ -245,11 +187,7 @@ def tests(simulations: int) -> None:
         def equal(rng: np.random.Generator, design: Design = design, shift: float = shift) -> bool:
             seen = world(design, design.images, rng)
             a, b = (judged(design, seen, shift, rng) for _ in range(2))
-            both = a.select("id", "order", "right", "cluster").join(
-                b.select("id", "order", right_b="right"), on=["id", "order"]
-            )
-            p = paired(both, ("a", "b"), 0.05).p
-            return p is not None and p < 0.05
+            return told_apart(a, b)
 
         share = 100 * how_often(simulations, equal)
         print(f"  two equal judges, {design.name:50s} p < 0.05 in {share:4.1f} %", flush=True)
@@ -313,92 +251,15 @@ def winners(simulations: int) -> None:
         tally.show({"recommended": truth["e0"]})
 
 
-# ---------------------------------------------------------------- tables of others
-
-
-def read_table(path: Path) -> dict[str, pl.DataFrame]:
-    """One simulation's verdicts by judge, as the analysis joins them."""
-    raw = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
-    defaults = {"judge": "judge", "encoding": "e0", "order": "AB", "task": "task", "score_a": 1.0, "score_b": 0.0}
-    raw = raw.with_columns(pl.lit(value).alias(name) for name, value in defaults.items() if name not in raw.columns)
-    if "pair" not in raw.columns:
-        raw = raw.with_columns(pair=pl.col("id"))
-    for side in "ab":
-        if f"source_{side}" not in raw.columns:
-            raw = raw.with_columns(pl.lit(None, dtype=pl.String).alias(f"source_{side}"))
-    codes = pl.Series("cluster", np.unique(raw["image"].cast(pl.String).to_numpy(), return_inverse=True)[1])
-    told = [name for name in FEATURES if f"{name}_a" in raw.columns]
-    return {
-        str(name[0]): part for name, part in sorted(raw.with_columns(codes).pipe(_as_joined, told).group_by("judge"))
-    }
-
-
-def _as_joined(raw: pl.DataFrame, told: list[str]) -> pl.DataFrame:
-    turned, parsed = pl.col("order") == "BA", pl.col("said").is_in(["A", "B"])
-    lists = {
-        name: pl.concat_list(pl.col(f"{name}_a").cast(pl.Float64), pl.col(f"{name}_b").cast(pl.Float64))
-        for name in told
-    }
-    empty = {name: pl.lit([], dtype=pl.List(pl.Float64)) for name in FEATURES if name not in told}
-    text = pl.col("pair").cast(pl.String)
-    return raw.with_columns(
-        pl.col("id").cast(pl.String),
-        parsed=parsed,
-        text=pl.col("said"),
-        item=text,
-        repeat=pl.lit(0),
-        right=parsed & (pl.col("said") == pl.col("answer")),
-        said_first=pl.when(parsed).then((pl.col("said") == "A") ^ turned),
-        first_right=(pl.col("answer") == "A") ^ turned,
-        cause=pl.when(~parsed).then(pl.lit("unparseable")),
-        status=pl.when(parsed).then(pl.lit("ok")).otherwise(pl.lit("unparseable")),
-        kind=pl.lit("pairwise"),
-        margin=(pl.col("score_a") - pl.col("score_b")).abs(),
-        scores=pl.concat_list(pl.col("score_a").cast(pl.Float64), pl.col("score_b").cast(pl.Float64)),
-        sources=pl.concat_list("source_a", "source_b"),
-        annotations=pl.concat_list(pl.format("{}-a", text), pl.format("{}-b", text)),
-        tokens_in=pl.lit(None, dtype=pl.Int64),
-        **lists,
-        **empty,
-    ).with_columns(margin_bin=margin_bin())
-
-
-def from_folder(folder: Path) -> None:
-    """Coverage, flags and tests on the tables of ``folder``."""
-    for design in sorted(path for path in folder.iterdir() if (path / "truth.json").is_file()):
-        truth = json.loads((design / "truth.json").read_text())
-        leaning, tally = set(truth.pop("flags", [])), Tally()
-        false = hits = rejected = count = 0
-        for table in _tables(design):
-            count += 1
-            names = list(table)
-            found = pairwise(table[names[0]])
-            if len(names) > 1:
-                found |= together(table[names[0]], table[names[1]])
-            for name, figure in found.items():
-                tally.add(name, figure, truth.get(name))
-            flagged = {row.feature for row in preferences(table[names[0]]) if row.flagged}
-            false, hits = false + bool(flagged - leaning), hits + (bool(leaning) and leaning <= flagged)
-            if len(names) > 1:
-                both = [table[name].select("id", "order", "right", "cluster") for name in names[:2]]
-                p = paired(both[0].join(both[1].drop("cluster"), on=["id", "order"], suffix="_b"), ("a", "b"), 0.05).p
-                rejected += p is not None and p < 0.05
-        print(f"{design.name}: {count} tables; false flags {100 * false / count:.1f} %, all leanings found "
-              f"{100 * hits / count:.1f} %, judges told apart {100 * rejected / count:.1f} %")  # fmt: skip
-        tally.show(truth)
-
-
-def _tables(design: Path) -> Iterator[dict[str, pl.DataFrame]]:
-    for path in sorted([*design.glob("*.parquet"), *design.glob("*.csv")]):
-        yield read_table(path)
-
-
 PARTS: dict[str, Callable[[int], None]] = {"flags": flags, "tests": tests, "jnd": jnd, "winners": winners}
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").replace("{FORMAT}", foreign.__doc__ or ""),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--simulations", type=int, default=1000, help="of figures that are ratios of sums")
     parser.add_argument("--slow", type=int, default=300, help="simulations of all other figures, flags and tests")
     parser.add_argument("--only", default="", help="coverage, flags, tests, jnd or winners; or part of a design's name")
@@ -406,7 +267,10 @@ def main() -> None:
     args = parser.parse_args()
     started = time.perf_counter()
     if args.folder:
-        from_folder(args.folder)
+        try:
+            foreign.from_folder(args.folder)
+        except (DataError, OSError, ValueError) as error:
+            sys.exit(f"coverage.py: {error}")
         return
     if args.only not in PARTS:
         wanted = "" if args.only == "coverage" else args.only

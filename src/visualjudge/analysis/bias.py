@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from visualjudge.analysis.cells import estimate_of, image_sums, mean_of, share_of, test_of
+from visualjudge.analysis.cells import image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
-from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.bias import lean
-from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.statistics.bias import Cases, lean
+from visualjudge.analysis.statistics.jackknife import FEW, holm, sums
+from visualjudge.records import FloatArray, IntArray
 
 LEVEL = 0.05
 STRATA = 5
@@ -39,52 +39,62 @@ def binomial_p(hits: int, n: int) -> float | None:
 
 
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
-    """Usable replies where the feature tells the options apart: whether ``more`` of it is right, and was chosen."""
+    """Usable replies where the feature tells the options apart: whether ``more`` of it is right, and the answer was."""
     keep = ("cluster", "item", "task", "margin", "right")
-    parsed = table.lazy().filter(pl.col("parsed"))
     if feature == "position":
-        return parsed.select(*keep, more=pl.col("first_right")).drop_nulls("more").collect()
-    a, b = pl.col(feature).list.get(0, null_on_oob=True), pl.col(feature).list.get(1, null_on_oob=True)
-    return (
-        parsed.select(*keep, "answer", a=a, b=b)
-        .filter((pl.col("a") != pl.col("b")) & pl.col("answer").is_in(["A", "B"]))
-        .select(*keep, more=(pl.col("answer") == "A") == (pl.col("a") > pl.col("b")))
-        .collect()
-    )
+        return table.select(*keep, more=pl.col("first_right")).drop_nulls("more")
+    a, b = (pl.col(feature).list.get(side, null_on_oob=True) for side in (0, 1))
+    told = pl.when((a != b) & pl.col("answer").is_in(["A", "B"])).then((pl.col("answer") == "A") == (a > b))
+    return table.select(*keep, more=told).drop_nulls("more")
 
 
-def _strata(sides: pl.DataFrame) -> pl.DataFrame:
-    """``stratum``: a task's margins in up to 5 parts of at least 24 pairs each, by the order of the margins."""
-    items = sides.select("task", "item", "margin").unique(["task", "item"]).sort("task", "margin", "item")
-    number = pl.int_range(pl.len()).over("task")
-    size = pl.len().over("task")
-    parts = (size // ITEMS_IN_STRATUM).clip(1, STRATA)
-    placed = items.with_columns(part=(number * parts // size))
-    coded = placed.with_columns(stratum=pl.struct("task", "part").rle_id().cast(pl.Int64))
-    return sides.join(coded.select("task", "item", "stratum"), on=["task", "item"], how="left", maintain_order="left")
+def _cases(sides: pl.DataFrame) -> Cases:
+    """The replies counted by pair and kind of question; a stratum is one of up to 5 parts of a task's margins."""
+    _, first, pair = np.unique(sides["item"].to_numpy(), return_index=True, return_inverse=True)
+    pairs = sides[first].select("cluster", "margin", task=pl.col("task").rank("dense").cast(pl.Int64))
+    margin, task = pairs["margin"].to_numpy(), pairs["task"].to_numpy()
+    stratum = _strata(task, margin)
+    kind = 2 * pair + sides["more"].to_numpy()
+    n, right = (sums(kind, values, 2 * first.size) for values in (np.ones(kind.size), sides["right"].to_numpy()))
+    held = np.flatnonzero(n)
+    of = held // 2
+    return Cases(stratum[of], pairs["cluster"].to_numpy()[of], of, held % 2 == 1, margin[of], n[held], right[held])
+
+
+def _strata(task: IntArray, margin: FloatArray) -> IntArray:
+    """A number for each pair: its task's margins in up to 5 parts of at least 24 pairs each, by their order."""
+    order = np.lexsort((margin, task))
+    size = np.bincount(task)[task[order]]
+    starts = np.cumsum(np.bincount(task)) - np.bincount(task)
+    parts = np.clip(size // ITEMS_IN_STRATUM, 1, STRATA)
+    out = np.empty(task.size, dtype=np.int64)
+    out[order] = task[order] * STRATA + (np.arange(task.size) - starts[task[order]]) * parts // size
+    return out
 
 
 def preference(table: pl.DataFrame, feature: str) -> Preference:
-    """How a judge leans to one feature in pairwise questions."""
+    """How a judge leans to one feature in pairwise questions, of the replies that could be used."""
     sides = _sides(table, feature)
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:
         return Preference(feature, PREFERRED[feature], None, Estimate(None, None, sides.height, images), None)
-    placed = _strata(sides).group_by("stratum", "cluster", "more", "margin", maintain_order=True)
-    rows = placed.agg(n=pl.len(), right=pl.col("right").sum())
-    value, found = lean(*(rows[name].to_numpy() for name in ("stratum", "cluster", "more", "margin", "n", "right")))
-    chosen, more, right = ((sides.select(x).to_series()) for x in (pl.col("more") == pl.col("right"), "more", "right"))
-    crude = float(right.filter(more).mean() - right.filter(~more).mean()) / 2  # type: ignore[operator,arg-type]
-    ends = jackknife.mean_ends(value, found)
-    ends = np.maximum(ends[0], -0.5), np.minimum(ends[1], 0.5)
-    figure = replace(estimate_of(value, found, ends, sides.height), images=images)
-    share = float(chosen.mean())  # type: ignore[arg-type]
-    return Preference(feature, PREFERRED[feature], share, figure, test_of(value, found), crude=crude)
+    found = lean(_cases(sides))
+    ends = found.ends()
+    value = found.preference if np.isfinite(found.preference) else None
+    figure = Estimate(value, ends, sides.height, images, None if ends else FEW)
+    more, right = (sides[name].to_numpy() for name in ("more", "right"))
+    crude = float(right[more].mean() - right[~more].mean()) / 2
+    share = float((more == right).mean())
+    return Preference(feature, PREFERRED[feature], share, figure, found.p() if ends else None, crude=crude)
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
     """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below 5 %."""
-    rows = [preference(table, feature) for feature in PREFERRED]
+    features = [pl.col(name) for name in PREFERRED if name != "position"]
+    usable = table.filter(pl.col("parsed")).select(
+        pl.col("item").rank("dense"), "cluster", "task", "margin", "right", "first_right", "answer", *features
+    )
+    rows = [preference(usable, feature) for feature in PREFERRED]
     adjusted = holm([row.p for row in rows])
     return tuple(
         replace(row, p_holm=p, flagged=p is not None and p < LEVEL) for row, p in zip(rows, adjusted, strict=True)

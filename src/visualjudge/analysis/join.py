@@ -124,11 +124,17 @@ class Asked:
     feature: Callable[[Any, str], Any]
 
 
-def _feature(asked: Asked, name: str) -> pl.Series:
+def _features(asked: Asked) -> dict[str, pl.Series]:
     """One value an option; an empty list where a question has no features."""
     rows = [options or () for options in asked.values("features")]
-    values = [asked.feature(option, name) for row in rows for option in row]
-    return _lists([None if v is None else float(v) for v in values], [len(row) for row in rows], pl.Float64)
+    lengths, options = [len(row) for row in rows], [option for row in rows for option in row]
+    feature = asked.feature
+
+    def column(name: str) -> pl.Series:
+        values = [feature(option, name) for option in options]
+        return _lists([None if v is None else float(v) for v in values], lengths, pl.Float64)
+
+    return {name: column(name) for name in FEATURES}
 
 
 def _ties(rows: Sequence[Any]) -> pl.Series:
@@ -143,10 +149,17 @@ def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _of_probe(asked: Asked, name: str) -> pl.Series:
-    """One value a question; null where it belongs to no probe."""
-    values = [None if probe is None else asked.feature(probe, name) for probe in asked.values("probe")]
-    return pl.Series(values, dtype=pl.Float64 if name == "level" else pl.String)
+def _of_probes(asked: Asked) -> dict[str, pl.Series]:
+    """One value a question and field of its probe; null where it belongs to no probe."""
+    probes = asked.values("probe")
+    some = any(probe is not None for probe in probes)
+
+    def column(name: str) -> pl.Series:
+        kind = pl.Float64 if name == "level" else pl.String
+        values = [None if probe is None else asked.feature(probe, name) for probe in probes] if some else []
+        return pl.Series(values, dtype=kind) if some else pl.Series([None], dtype=kind).new_from_index(0, len(probes))
+
+    return {f"probe_{name}": column(name) for name in PROBE}
 
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
@@ -174,8 +187,8 @@ def asked_table(asked: Asked) -> pl.DataFrame:
             "sources": _lists([s for found in values("sources") for s in found], lengths, pl.String),
             "annotations": _lists([name for ids in names for name in ids], lengths, pl.String),
             **_answer_columns(values("answer")),
-            **{name: _feature(asked, name) for name in FEATURES},
-            **{f"probe_{name}": _of_probe(asked, name) for name in PROBE},
+            **_features(asked),
+            **_of_probes(asked),
         },
         schema_overrides={"classes": pl.String},
     )

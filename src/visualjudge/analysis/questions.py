@@ -45,12 +45,11 @@ def paused_collector() -> Iterator[None]:
 
 def _plain(raw: Any) -> bool:
     """Whether the file's records are as the tool writes them; anything else is left to the careful reader."""
-    return (
-        isinstance(raw, list)
-        and all(type(q) is dict for q in raw)
-        and all(type(q.get(name)) is str for q in raw for name in _TEXTS)
-        and all(len(q["sources"]) == len(q["final_scores"]) == len(q["annotation_ids"]) for q in raw)
-    )
+    if not isinstance(raw, list) or not set(map(type, raw)) <= {dict}:
+        return False
+    texts = all(set(map(type, _column(raw, name))) <= {str} for name in _TEXTS)
+    lengths = [list(map(len, _column(raw, name))) for name in _ARRAYS]
+    return texts and lengths[0] == lengths[1] == lengths[2]
 
 
 def _table(path: Path) -> pl.DataFrame | None:

@@ -1,70 +1,160 @@
-"""A lean to one feature, free of differences in difficulty: right answers compared inside strata.
+"""A lean to one feature, free of differences in difficulty: right answers compared inside strata and images.
 
 With y = right and s = ±½ for "the option with more of the feature is (not) the better one", the least-squares slope of
 y on s, with an intercept and a slope on the margin of its own in each stratum, is the difference in accuracy at equal
 difficulty; half of it is the preference. Strata without both kinds of question add nothing. Weights are those of least
-squares, which for shares are Mantel and Haenszel's (1959). The jackknife leaves out one image in all its strata.
+squares, which for shares are Mantel and Haenszel's (1959). The interval holds the preferences that the test by sign
+flips of images does not reject; the flipped scores are those that images would have, had the lines of the strata been
+fitted without them (CR3: Bell & McCaffrey 2002).
+
+Images differ in difficulty too. From each pair's y the shrunken mean of the *other* pairs of its image is taken (the
+best linear prediction of a random effect: Henderson 1975; leaving the pair itself out keeps it an adjustment by what
+was known beforehand), and the same from s where s stands for the slope's denominator, so the slope stays unbiased.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from visualjudge.analysis.statistics.jackknife import Spread, spread, sums
+import numpy as np
+from scipy import optimize
+
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, effective_number, sums
+from visualjudge.analysis.statistics.sign_flips import sign_flip_p
 from visualjudge.records import BoolArray, FloatArray, IntArray
 
 FLAT = 1e-9
+LEVEL = 0.05
 
 
-def _moments(more: BoolArray, margin: FloatArray, n: FloatArray, right: FloatArray) -> FloatArray:
-    """Per row: n, Σm, Σm², Σs, Σsm, Σss, Σy, Σym, Σsy."""
-    s = np.where(more, 0.5, -0.5)
-    parts = (n, n * margin, n * margin**2, n * s, n * s * margin, n * 0.25, right, right * margin, right * s)
-    return np.column_stack(parts)
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Usable replies: one row a stratum, image, pair, kind of question and margin; arrays of shape (rows,).
 
-
-def _parted(moments: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Σ s̃y and Σ s̃² of each row's sums, with intercept and margin taken out of s."""
-    n, m, mm, s, sm, ss, y, ym, sy = moments.T
-    held = n > FLAT
-    n = np.where(held, n, 1.0)
-    spread_m = mm - m * m / n
-    slope_s, slope_y = sm - s * m / n, ym - y * m / n
-    bent = spread_m > FLAT * np.maximum(1.0, mm)
-    safe = np.where(bent, spread_m, 1.0)
-    top = sy - s * y / n - np.where(bent, slope_s * slope_y / safe, 0)
-    bottom = ss - s * s / n - np.where(bent, slope_s**2 / safe, 0)
-    told = held & (bottom > FLAT * np.maximum(1.0, n))
-    return np.where(told, top, 0.0), np.where(told, bottom, 0.0)
-
-
-def lean(
-    stratum: IntArray, image: IntArray, more: BoolArray, margin: FloatArray, n: FloatArray, right: FloatArray
-) -> tuple[FloatArray, Spread]:
-    """The preference (1,), in -½..½ (NaN where no stratum tells), and its spread over images.
-
-    One row a stratum, image, kind of question and margin: ``n`` usable replies, of which ``right`` were right.
+    ``more``: the option with more of the feature is the better one; ``n`` replies, of which ``right`` were right.
     """
-    strata, b = np.unique(stratum, return_inverse=True)
-    centre = sums(b, margin * n, strata.size) / sums(b, n, strata.size)
-    rows = _moments(np.asarray(more, bool), margin - centre[b], np.asarray(n, float), np.asarray(right, float))
-    total = np.stack([sums(b, column, strata.size) for column in rows.T], 1)
-    images, g = np.unique(image, return_inverse=True)
-    entry, which = np.unique(b * images.size + g, return_inverse=True)
-    own = np.stack([sums(which, column, entry.size) for column in rows.T], 1)
-    place, who = entry // images.size, entry % images.size
-    top, bottom = _parted(total)
-    left_top, left_bottom = _parted(total[place] - own)
-    lost_top = sums(who, top[place] - left_top, images.size)
-    lost_bottom = sums(who, bottom[place] - left_bottom, images.size)
-    return _preference(top.sum(), bottom.sum(), lost_top, lost_bottom)
+
+    stratum: IntArray
+    image: IntArray
+    pair: IntArray
+    more: BoolArray
+    margin: FloatArray
+    n: FloatArray
+    right: FloatArray
 
 
-def _preference(top: float, bottom: float, lost_top: FloatArray, lost_bottom: FloatArray) -> tuple[FloatArray, Spread]:
-    nowhere = np.zeros(lost_top.size, dtype=np.int64)
-    if bottom <= FLAT:
-        return np.array([np.nan]), spread(np.zeros(lost_top.size), np.maximum(lost_bottom, FLAT), nowhere, 1)
-    value, rest = top / bottom / 2, bottom - lost_bottom
-    without = np.divide(top - lost_top, 2 * rest, out=np.full(rest.size, value), where=rest > FLAT)
-    telling = lost_bottom > FLAT
-    return np.array([value]), spread((value - without)[telling], lost_bottom[telling], nowhere[telling], 1)
+@dataclass(frozen=True, eq=False)
+class _Grouping:
+    """The same rows with strata, images and pairs numbered from 0, and the margin less its mean in the stratum."""
+
+    stratum: IntArray
+    image: IntArray
+    pair: IntArray
+    margin: FloatArray
+    n: FloatArray
+
+    def by(self, place: IntArray, values: FloatArray) -> FloatArray:
+        """Totals of ``values`` at each place of the rows, (rows,)."""
+        return sums(place, values, int(place.max()) + 1)[place]
+
+    def straightened(self, values: FloatArray) -> FloatArray:
+        """``values`` (a row's mean) less the stratum's line on the margin."""
+        total = self.by(self.stratum, self.n)
+        centred = values - self.by(self.stratum, self.n * values) / total
+        squares = self.by(self.stratum, self.n * self.margin**2)
+        slope = self.by(self.stratum, self.n * self.margin * centred) / np.where(squares > FLAT, squares, 1.0)
+        return np.asarray(centred - np.where(squares > FLAT, slope, 0.0) * self.margin)
+
+    def others(self, values: FloatArray) -> FloatArray:
+        """Σ of the other pairs of the same image."""
+        weighted = self.n * values
+        return np.asarray(self.by(self.image, weighted) - self.by(self.pair, weighted))
+
+
+def _grouping(cases: Cases) -> _Grouping:
+    stratum, image, pair = (
+        np.unique(column, return_inverse=True)[1] for column in (cases.stratum, cases.image, cases.pair)
+    )
+    n = np.asarray(cases.n, float)
+    centre = sums(stratum, cases.margin * n, int(stratum.max()) + 1) / sums(stratum, n, int(stratum.max()) + 1)
+    return _Grouping(stratum, image, pair, cases.margin - centre[stratum], n)
+
+
+def _shrinkage(groups: _Grouping, rest: FloatArray) -> FloatArray | None:
+    """What the sum over the other pairs is multiplied by; None where images are not seen to differ."""
+    weighted, ones = groups.n * rest, np.ones(rest.size)
+    both = float((weighted * groups.others(rest)).sum())
+    pairs = float((groups.n * groups.others(ones)).sum())
+    own = float((weighted * groups.by(groups.pair, weighted)).sum())
+    squares = float((groups.n * groups.by(groups.pair, groups.n)).sum())
+    if pairs <= 0 or both <= 0 or own <= 0:
+        return None
+    shared = min(both / pairs, own / squares)
+    usual = squares / float(groups.n.sum())
+    return np.asarray(1 / (groups.others(ones) + usual * (own / squares - shared) / shared + FLAT))
+
+
+@dataclass(frozen=True, eq=False)
+class Lean:
+    """What each image adds to the slope of right on s: Σ s̃y and Σ s̃s, arrays of shape (images,)."""
+
+    top: FloatArray
+    bottom: FloatArray
+    taken: FloatArray
+    """The part of an image's variance that the lines of its strata took out, 0..1."""
+
+    @property
+    def preference(self) -> float:
+        """Half the slope, -½..½; NaN where no stratum tells."""
+        return float(self.top.sum() / self.bottom.sum() / 2) if self.bottom.sum() > FLAT else float("nan")
+
+    def p(self, preference: float = 0.0) -> float:
+        """Two-sided p that the preference is ``preference``."""
+        scores = self.top - 2 * preference * self.bottom
+        return sign_flip_p(scores, scores / (1 - self.taken))
+
+    def ends(self) -> tuple[float, float] | None:
+        """The preferences that are not rejected at 5 %; None with too few images."""
+        kept = np.abs(self.bottom) > FLAT
+        weights = np.abs(self.bottom[kept])
+        effective = effective_number(weights, np.zeros(weights.size, dtype=np.int64), 1)[0]
+        if weights.size < LEAST_IMAGES or effective < 2 or not np.isfinite(self.preference):
+            return None
+        return self._end(-1), self._end(1)
+
+    def _end(self, side: int) -> float:
+        rest = self.top - 2 * self.preference * self.bottom
+        step = max(1e-4, float(np.sqrt((rest**2).sum()) / self.bottom.sum()))
+        reach = step
+        while self.p(self.preference + side * reach) > LEVEL:
+            reach += step
+            if abs(self.preference + side * reach) >= 0.5:
+                return side * 0.5
+        at = optimize.brentq(lambda x: self.p(self.preference + side * x) - LEVEL, reach - step, reach, xtol=1e-12)
+        return float(np.clip(self.preference + side * float(at), -0.5, 0.5))
+
+
+def lean(cases: Cases) -> Lean:
+    """What each image adds to the preference."""
+    groups = _grouping(cases)
+    s, y = np.where(cases.more, 0.5, -0.5), np.asarray(cases.right, float) / groups.n
+    rest, apart = groups.straightened(y), groups.straightened(s)
+    shrunk = _shrinkage(groups, rest)
+    top, bottom = (
+        groups.n * apart * (found if shrunk is None else groups.straightened(found - shrunk * groups.others(found)))
+        for found in (rest, apart)
+    )
+    images = int(groups.image.max()) + 1
+    return Lean(sums(groups.image, top, images), sums(groups.image, bottom, images), _taken(groups, apart))
+
+
+def _taken(groups: _Grouping, apart: FloatArray) -> FloatArray:
+    """s̃'Hs̃ / s̃'s̃ of each image, with H the projection on the lines of its strata (Bell & McCaffrey 2002)."""
+    images = int(groups.image.max()) + 1
+    entry, which = np.unique(groups.stratum * images + groups.image, return_inverse=True)
+    stratum = entry // images
+    squares = np.bincount(groups.stratum, groups.n * groups.margin**2)[stratum]
+    level = np.bincount(which, groups.n * apart) ** 2 / np.bincount(groups.stratum, groups.n)[stratum]
+    slope = np.bincount(which, groups.n * apart * groups.margin) ** 2 / np.where(squares > FLAT, squares, np.inf)
+    own = np.maximum(np.bincount(groups.image, groups.n * apart**2), FLAT)
+    return np.clip(np.bincount(entry % images, level + slope) / own, 0.0, 0.9)
