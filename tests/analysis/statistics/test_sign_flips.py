@@ -1,0 +1,67 @@
+"""The test by sign flips against its definition, and what a leaning's interval and p say."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from visualjudge.analysis.statistics.bias import Cases, lean
+from visualjudge.analysis.statistics.sign_flips import sign_flip_p
+
+
+def _enumerated(scores: np.ndarray) -> float:
+    """p over all signs; one that is exactly as large counts half."""
+    sums = np.abs(np.array(list(product((-1, 1), repeat=scores.size))) @ scores)
+    seen = abs(scores.sum())
+    return float(((sums > seen + 1e-9).mean() + (sums > seen - 1e-9).mean()) / 2)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.4, 0.8, 1.1])
+def test_tail_is_that_of_all_signs(shift: float) -> None:
+    scores = np.random.default_rng(3).normal(size=14) + shift
+    assert sign_flip_p(scores) == pytest.approx(_enumerated(scores), rel=0.06, abs=0.002)
+
+
+def test_p_is_never_below_what_so_many_images_can_show() -> None:
+    assert sign_flip_p(np.ones(8)) == 2.0**-7
+    assert sign_flip_p(np.zeros(8)) == 1.0
+
+
+def _cases(seed: int, lean_by: float, images: int = 20, pairs: int = 8, by_image: float = 0.25) -> Cases:
+    """Replies to ``pairs`` pairs an image, twelve each; images differ in difficulty by ``by_image``."""
+    rng = np.random.default_rng(seed)
+    image = np.repeat(np.arange(images), pairs)
+    more = rng.random(image.size) < 0.5
+    easy = 0.7 + by_image * rng.choice([-1.0, 1.0], size=images)[image]
+    n = np.full(image.size, 12)
+    right = rng.binomial(n, np.clip(easy + np.where(more, lean_by, -lean_by), 0, 1))
+    pair, nowhere = np.arange(image.size), np.zeros(image.size, dtype=np.int64)
+    return Cases(nowhere, image, pair, more, rng.uniform(0, 5, image.size), n.astype(float), right.astype(float))
+
+
+def test_differences_between_images_do_not_blur_a_leaning() -> None:
+    """Without the image's other pairs as a baseline a lean of 5 points is found in half of these."""
+    found = [lean(_cases(seed, 0.05)).p() < 0.01 for seed in range(40)]
+    assert np.mean(found) > 0.9
+
+
+def test_interval_holds_what_is_not_rejected() -> None:
+    found = lean(_cases(1, 0.05))
+    ends = found.ends()
+    assert ends is not None and ends[0] < found.preference < ends[1]
+    assert [found.p(end) for end in ends] == pytest.approx([0.05, 0.05], abs=1e-6)
+
+
+def test_feature_that_never_changes_inside_an_image_still_tells() -> None:
+    """The baseline takes the same from the feature as from the answers, so the figure does not shrink."""
+    cases = _cases(5, 0.0, images=200, by_image=0.0)
+    more = cases.image % 2 == 0
+    right = cases.n * np.where(more, 0.8, 0.6)
+    rows = Cases(cases.stratum, cases.image, cases.pair, more, cases.margin, cases.n, right)
+    assert lean(rows).preference == pytest.approx(0.1, abs=0.005)
+
+
+def test_few_images_have_no_interval() -> None:
+    assert lean(_cases(2, 0.1, images=4)).ends() is None
