@@ -69,11 +69,13 @@ def _as_joined(raw: pl.DataFrame, told: list[str]) -> pl.DataFrame:
     }
     empty = {name: pl.lit([], dtype=pl.List(pl.Float64)) for name in FEATURES if name not in told}
     text = pl.col("pair").cast(pl.String)
+    raw = raw.with_columns(pl.col("id").cast(pl.String), text.alias("pair"))
     return raw.with_columns(
-        pl.col("id").cast(pl.String),
         parsed=parsed,
         text=pl.col("said"),
         item=text,
+        pair=text.rank("dense").cast(pl.Int64),
+        question=pl.col("id").rank("dense").cast(pl.Int64),
         repeat=pl.lit(0),
         right=parsed & (pl.col("said") == pl.col("answer")),
         said_first=pl.when(parsed).then((pl.col("said") == "A") ^ turned),

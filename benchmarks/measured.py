@@ -62,7 +62,7 @@ def together(first: pl.DataFrame, second: pl.DataFrame) -> Figures:
 
 def both_judges(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """The verdicts that both gave: ``right``, ``right_b`` and ``cluster``."""
-    keys = ["id", "order"]
+    keys = ["question", "order"]
     return first.select(*keys, "right", "cluster").join(second.select(*keys, right_b="right"), on=keys)
 
 

@@ -139,6 +139,7 @@ def _rows(
         "cluster",
         "parsed",
         id=pl.format("q{}-{}", "pair", pl.lit(encoding)),
+        question=pl.col("pair") * 100 + encoding,
         item=pl.format("pair{}", "pair"),
         encoding=pl.lit(f"e{encoding}"),
         order=pl.lit(order),

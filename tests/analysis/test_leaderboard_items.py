@@ -60,7 +60,7 @@ def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
         {
             "encoding": [row[0] for row in rows],
             "cluster": [row[1] for row in rows],
-            "item": [f"{row[1]}-{row[2]}" for row in rows],
+            "pair": [f"{row[1]}-{row[2]}" for row in rows],
             "right": [row[3] for row in rows],
             "parsed": [True] * len(rows),
             "tokens_in": [None] * len(rows),

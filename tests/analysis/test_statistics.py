@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from visualjudge.analysis.bootstrap import percentile_interval, share_interval, t_test
-from visualjudge.analysis.cells import accuracy_cells
+from visualjudge.analysis.cells import accuracy_cells, counted
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
@@ -148,8 +148,8 @@ def test_interval_is_as_wide_as_the_images_make_it_not_the_verdicts() -> None:
     images = np.repeat(np.arange(20), 10)
     table = pl.DataFrame({"cluster": images, "right": images % 2 == 0, "parsed": True, "said_first": True})
     table = table.with_columns(cause=pl.lit(None, dtype=pl.String))
-    (clustered,) = accuracy_cells(table, [])
-    (single,) = accuracy_cells(table.with_columns(cluster=pl.int_range(200)), [])
+    (clustered,) = accuracy_cells(counted(table, ()), [])
+    (single,) = accuracy_cells(counted(table.with_columns(cluster=pl.int_range(200)), ()), [])
     ends = [row.accuracy.share.interval or (0.0, 0.0) for row in (clustered, single)]
     width = [(high or 0) - (low or 0) for low, high in ends]
     assert width[0] > 2.5 * width[1]
@@ -186,7 +186,7 @@ def test_variance_components_are_recovered() -> None:
                 o = rng.normal(0, 0.4)
                 for r in range(repeats):
                     rows.append((f"i{i}", f"e{e}", order, r, a[i] + b[e] + both + o + rng.normal(0, 0.3)))
-    table = pl.DataFrame(rows, schema=["item", "encoding", "order", "repeat", "right"], orient="row")
+    table = pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row")
     found = variance_components(table)
     want = {"item": a.var(), "encoding": b.var(ddof=1), "item_x_encoding": 0.49, "order": 0.16, "repeat": 0.09}
     for name, value in want.items():
@@ -197,7 +197,7 @@ def test_variance_without_swap_or_repeat_stays_in_the_coarser_part() -> None:
     rng = rng_for(1, "variance")
     rows = [(f"i{i}", f"e{e}", "AB", 0, bool(rng.random() < 0.7)) for i in range(50) for e in range(3)]
     found = variance_components(
-        pl.DataFrame(rows, schema=["item", "encoding", "order", "repeat", "right"], orient="row")
+        pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row")
     )
     assert found["order"] is None
     assert found["repeat"] is None

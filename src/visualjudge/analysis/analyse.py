@@ -13,7 +13,7 @@ import polars as pl
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
 from visualjudge.analysis.bootstrap import Resampling
-from visualjudge.analysis.cells import NO_ACCURACY, accuracy, accuracy_cells, macro, margin_bin
+from visualjudge.analysis.cells import CELL, NO_ACCURACY, Counted, accuracy, accuracy_cells, counted, macro, margin_bin
 from visualjudge.analysis.comparisons import asked_like, comparisons, judge_agreement, strangers
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import (
@@ -144,9 +144,10 @@ def _prompts(meta: Mapping[str, Any]) -> tuple[str, ...]:
 
 def judge_result(study: Study, index: int, resampling: Resampling, alike: int = 0) -> JudgeResult:
     """Everything about one judge."""
-    run, table = study.runs[index], study.joined[index]
+    run = study.runs[index]
     pairs = study.kind(index, "pairwise").with_columns(margin_bin=margin_bin())
-    kinds = {kind: table.filter(pl.col("kind") == kind) for kind in ("ranking", "scoring")}
+    cells = counted(pairs)
+    kinds = {kind: study.kind(index, kind) for kind in ("ranking", "scoring")}
     answered = study.answered[index]
     told = answered.select(*(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median())
     tokens_in, tokens_out, latency = told.row(0)
@@ -169,12 +170,12 @@ def judge_result(study: Study, index: int, resampling: Resampling, alike: int = 
         pairwise=pairwise_figures(pairs),
         ranking=ranking_figures(kinds["ranking"]),
         scoring=scoring_figures(kinds["scoring"]),
-        by_task=_by(pairs, kinds, ["task"]),
-        by_encoding=_by(pairs, kinds, ["task", "encoding"]),
-        by_error_type=_by(pairs, kinds, ["error_type"]),
-        by_margin=accuracy_cells(pairs, ["margin_bin"]),
-        by_task_error_type=accuracy_cells(pairs, ["task", "error_type"]),
-        cells=accuracy_cells(pairs, ["task", "encoding", "error_type", "margin_bin"]),
+        by_task=_by(cells, kinds, ["task"]),
+        by_encoding=_by(cells, kinds, ["task", "encoding"]),
+        by_error_type=_by(cells, kinds, ["error_type"]),
+        by_margin=accuracy_cells(cells, ["margin_bin"]),
+        by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
+        cells=accuracy_cells(cells, CELL),
         bias=preferences(pairs),
         sensitivity=_sensitivity(pairs, resampling),
         encodings=_encodings(pairs, study.seed),
@@ -197,7 +198,7 @@ def pairwise_figures(pairs: pl.DataFrame) -> Pairwise:
     parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
     return Pairwise(
         accuracy=accuracy(pairs),
-        questions=pairs["id"].n_unique(),
+        questions=pairs["question"].n_unique(),
         macro=macro(pairs, "task"),
         position_p=binomial_p(int(parsed["said_first"].sum() or 0), parsed["said_first"].count()),
         swap=swap_figures(both_orders(pairs)),
@@ -210,9 +211,9 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
     return sorted(("/".join(map(str, key)), part) for key, part in found.items())
 
 
-def _by(pairs: pl.DataFrame, kinds: Mapping[str, pl.DataFrame], keys: list[str]) -> tuple[Cell, ...]:
+def _by(verdicts: Counted, kinds: Mapping[str, pl.DataFrame], keys: list[str]) -> tuple[Cell, ...]:
     """Every cell that any question falls into, with what its questions of each type show."""
-    found = {cell.name: cell for cell in accuracy_cells(pairs, keys)}
+    found = {cell.name: cell for cell in accuracy_cells(verdicts, keys)}
     ranking = {name: ranking_figures(part) for name, part in _parts(kinds["ranking"], *keys)}
     scoring = {name: scoring_figures(part) for name, part in _parts(kinds["scoring"], *keys)}
     out = []
@@ -243,10 +244,10 @@ def _sensitivity(pairs: pl.DataFrame, resampling: Resampling) -> tuple[Sensitivi
 
 
 def _variance(pairs: pl.DataFrame) -> tuple[Variance, ...]:
-    needed = pairs.select("task", "item", "encoding", "order", "right")
+    needed = pairs.select("task", "pair", "encoding", "order", "right")
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 
 def _encodings(pairs: pl.DataFrame, seed: int) -> tuple[EncodingChoice, ...]:
-    needed = pairs.select("task", "item", "encoding", "cluster", "right", "tokens_in")
+    needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
     return tuple(recommend(part, task, seed) for task, part in _parts(needed, "task"))

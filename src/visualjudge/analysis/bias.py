@@ -40,7 +40,7 @@ def binomial_p(hits: int, n: int) -> float | None:
 
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
     """Usable replies where the feature tells the options apart: whether ``more`` of it is right, and the answer was."""
-    keep = ("cluster", "item", "task", "margin", "right")
+    keep = ("cluster", "pair", "task", "margin", "right")
     if feature == "position":
         return table.select(*keep, more=pl.col("first_right")).drop_nulls("more")
     a, b = (pl.col(feature).list.get(side, null_on_oob=True) for side in (0, 1))
@@ -50,7 +50,7 @@ def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
 
 def _cases(sides: pl.DataFrame) -> Cases:
     """The replies counted by pair and kind of question; a stratum is one of up to 5 parts of a task's margins."""
-    _, first, pair = np.unique(sides["item"].to_numpy(), return_index=True, return_inverse=True)
+    _, first, pair = np.unique(sides["pair"].to_numpy(), return_index=True, return_inverse=True)
     pairs = sides[first].select("cluster", "margin", task=pl.col("task").rank("dense").cast(pl.Int64))
     margin, task = pairs["margin"].to_numpy(), pairs["task"].to_numpy()
     stratum = _strata(task, margin)
@@ -92,7 +92,7 @@ def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
     """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below 5 %."""
     features = [pl.col(name) for name in PREFERRED if name != "position"]
     usable = table.filter(pl.col("parsed")).select(
-        pl.col("item").rank("dense"), "cluster", "task", "margin", "right", "first_right", "answer", *features
+        "pair", "cluster", "task", "margin", "right", "first_right", "answer", *features
     )
     rows = [preference(usable, feature) for feature in PREFERRED]
     adjusted = holm([row.p for row in rows])
@@ -103,10 +103,10 @@ def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
 
 def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question (and repeat) asked in both orders, with what was said and whether it was right in each."""
-    keep = ["id", "repeat", "cluster", "task", "parsed", "text", "right"]
+    keep = ["question", "repeat", "cluster", "task", "parsed", "text", "right"]
     rows = table.select(*keep, "order")
     ab, ba = (rows.filter(pl.col("order") == order).drop("order") for order in ("AB", "BA"))
-    joined = ab.join(ba.drop("cluster", "task"), on=["id", "repeat"], suffix="_ba", maintain_order="left")
+    joined = ab.join(ba.drop("cluster", "task"), on=["question", "repeat"], suffix="_ba", maintain_order="left")
     both = pl.col("parsed") & pl.col("parsed_ba")
     return joined.with_columns(
         usable=both,

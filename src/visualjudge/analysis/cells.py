@@ -93,30 +93,42 @@ def margin_bin() -> pl.Expr:
     return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
-_PAIRWISE = {
-    "n": pl.col("parsed").is_not_null(),
-    "right": pl.col("right"),
-    "parsed": pl.col("parsed"),
-    "said_first": pl.col("said_first"),
-}
+_COUNTS = ("n", "right", "parsed", "said_first")
+CELL = ("task", "encoding", "error_type", "margin_bin")
+"""What verdicts are counted by."""
 
 
-def causes(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Verdicts counted once by cell and image, and the failed ones: what all tables of accuracies are made of."""
+
+    sums: pl.DataFrame
+    failed: pl.DataFrame
+
+
+def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
+    """Pairwise verdicts counted by ``by`` and image."""
+    values = [pl.col("parsed").is_not_null().alias("n"), *map(pl.col, _COUNTS[1:])]
+    sums = table.group_by(*by, "cluster").agg(value.cast(pl.Float64).sum() for value in values)
+    return Counted(sums, table.filter(~pl.col("parsed")).select(*by, "cause"))
+
+
+def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
     """Failed replies by cause, in each cell of ``by``."""
-    failed = table.filter(~pl.col("parsed")).group_by([*by, "cause"]).len().sort([*by, "cause"])
+    failed = failed.group_by([*by, "cause"]).len().sort([*by, "cause"])
     out: dict[tuple[str, ...], dict[str, int]] = {}
     for row in failed.iter_rows():
         out.setdefault(tuple(map(str, row[: len(by)])), {})[str(row[-2])] = int(row[-1])
     return out
 
 
-def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
+def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
     """Accuracy of each cell of ``by``: a failed verdict is wrong; and what it would be had the failed been right."""
-    if table.is_empty():
+    if verdicts.sums.is_empty():
         return ()
-    sums = image_sums(table, by, _PAIRWISE)
+    sums = image_sums(verdicts.sums, by, {name: pl.col(name) for name in _COUNTS})
     all_of_them, read = sums.shares("right", "n"), sums.shares("right", "parsed")
-    totals, failed = {name: sums.total(name) for name in _PAIRWISE}, causes(table, by)
+    totals, failed = {name: sums.total(name) for name in _COUNTS}, causes(verdicts.failed, by)
     rows = []
     for k in range(sums.cells):
         keys = tuple((name, str(sums.keys[name][k])) for name in by)
@@ -135,7 +147,7 @@ def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
 
 def accuracy(table: pl.DataFrame) -> Accuracy:
     """Accuracy of all of ``table``."""
-    rows = accuracy_cells(table, [])
+    rows = accuracy_cells(counted(table, ()), [])
     return rows[0].accuracy if rows else NO_ACCURACY
 
 

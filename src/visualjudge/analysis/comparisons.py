@@ -26,17 +26,23 @@ from visualjudge.records import FloatArray, IntArray
 LEAST_UNITS = 5
 ALIKE = 0.95
 """Judges whose questions overlap this far (of all that either was asked) count as asked the same."""
-KEYS = ["id", "order", "repeat"]
+KEYS = ["question", "order", "repeat"]
 
 
 def asked_like(study: Study) -> tuple[int, ...]:
     """A number for each run; runs with the same number were asked the same questions."""
-    asked = [set(run.verdicts["id"].unique().to_list()) for run in study.runs]
+    asked = study.asked
     out: list[int] = []
     for i, ids in enumerate(asked):
-        same = (out[j] for j in range(i) if len(ids & asked[j]) >= ALIKE * max(1, len(ids | asked[j])))
+        same = (out[j] for j in range(i) if _overlap(ids, asked[j]) >= ALIKE)
         out.append(next(same, max(out, default=-1) + 1))
     return tuple(out)
+
+
+def _overlap(a: IntArray, b: IntArray) -> float:
+    """Questions in common, of all that either holds."""
+    common = np.intersect1d(a, b, assume_unique=True).size
+    return common / max(1, a.size + b.size - common)
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
@@ -72,7 +78,7 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
     wanted, reach = images_needed(found, asked_gap)
     return Comparison(
         *names,
-        questions=both["id"].n_unique(),
+        questions=both["question"].n_unique(),
         verdicts=n,
         accuracy_a=float(both["right"].mean()),  # type: ignore[arg-type]
         accuracy_b=float(both["right_b"].mean()),  # type: ignore[arg-type]
@@ -97,15 +103,15 @@ def _design_effect(variance: float, only_a: int, only_b: int, n: int) -> float:
 
 def strangers(study: Study) -> tuple[str, ...]:
     """One line where the runs fall into groups that answered no question in common; else none."""
-    groups: list[tuple[set[str], list[str]]] = []
-    for run in study.runs:
-        ids, names = set(run.verdicts["id"].to_list()), [run.name]
-        if not ids:
+    groups: list[tuple[IntArray, list[str]]] = []
+    for run, ids in zip(study.runs, study.asked, strict=True):
+        names = [run.name]
+        if not ids.size:
             continue
-        joined = [group for group in groups if not ids.isdisjoint(group[0])]
-        groups = [group for group in groups if ids.isdisjoint(group[0])]
+        joined = [group for group in groups if np.intersect1d(ids, group[0]).size]
+        groups = [group for group in groups if not np.intersect1d(ids, group[0]).size]
         for group in joined:
-            ids, names = ids | group[0], [*group[1], *names]
+            ids, names = np.union1d(ids, group[0]), [*group[1], *names]
         groups.append((ids, names))
     if len(groups) < 2:
         return ()

@@ -47,14 +47,14 @@ class _Lead:
 
 def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
     """One row a pair of annotations and encoding: mean of right over orders and repeats."""
-    return table.group_by("item", "encoding", maintain_order=True).agg(
+    return table.group_by("pair", "encoding", maintain_order=True).agg(
         pl.col("cluster").first(), right=pl.col("right").mean()
     )
 
 
 def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, IntArray]:
     """Pairs × encodings of right (NaN = not asked), and the pairs' images."""
-    wide = pairs.pivot("encoding", index=["item", "cluster"], values="right", aggregate_function="first")
+    wide = pairs.pivot("encoding", index=["pair", "cluster"], values="right", aggregate_function="first")
     return wide.select(encodings).to_numpy().astype(float), wide["cluster"].to_numpy()
 
 

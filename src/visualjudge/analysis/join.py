@@ -197,8 +197,9 @@ def asked_table(asked: Asked) -> pl.DataFrame:
 
 
 def numbered(table: pl.DataFrame) -> pl.DataFrame:
-    """The questions with ``cluster``: a number for each image, by the order of their names."""
-    return table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64) - 1)
+    """The questions with numbers, by the order of names: ``cluster`` of the image, ``pair`` of what is compared."""
+    numbers = {"cluster": "image", "pair": "item", "question": "id"}
+    return table.with_columns((pl.col(of).rank("dense").cast(pl.Int64) - 1).alias(to) for to, of in numbers.items())
 
 
 def _usable() -> pl.Expr:
@@ -249,6 +250,10 @@ def unchanged() -> pl.Expr:
     return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
 
 
+def _by_kind(table: pl.DataFrame) -> Iterable[tuple[tuple[Any, ...], pl.DataFrame]]:
+    return table.partition_by("kind", as_dict=True, maintain_order=True).items()
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """The questions, the runs on them, and each run's joined table."""
@@ -271,14 +276,24 @@ class Study:
         """As ``answered``, without the questions that a probe has changed: their answers say nothing of accuracy."""
         return tuple(table.filter(unchanged()) for table in self.answered)
 
+    @cached_property
+    def asked(self) -> tuple[NDArray[np.int64], ...]:
+        """The numbers of the questions that each run answered, sorted."""
+        return tuple(np.asarray(table["question"].unique().sort().to_numpy()) for table in self.answered)
+
     @property
     def clusters(self) -> int:
         """Number of different images."""
         return int(self.questions["cluster"].n_unique())
 
+    @cached_property
+    def _kinds(self) -> tuple[dict[str, pl.DataFrame], ...]:
+        return tuple({str(name): part for (name,), part in _by_kind(table)} for table in self.joined)
+
     def kind(self, run: int, kind: str) -> pl.DataFrame:
         """The verdicts of one run on one kind of question."""
-        return self.joined[run].filter(pl.col("kind") == kind)
+        found = self._kinds[run].get(kind)
+        return self.joined[run].clear() if found is None else found
 
 
 def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0) -> Study:

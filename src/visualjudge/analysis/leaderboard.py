@@ -54,13 +54,13 @@ def _points(answer: str) -> pl.Expr:
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question (and repeat) between two named sources: a, b, and the judge's outcome for a (1, ½, 0)."""
-    needed = table.select("id", "repeat", "parsed", "cluster", "answer", "text", "sources")
+    needed = table.select("question", "repeat", "parsed", "cluster", "answer", "text", "sources")
     known = needed.filter(pl.col("parsed")).with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
         b=pl.col("sources").list.get(1, null_on_oob=True),
     )
     named = known.filter(pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b")))
-    return named.group_by("id", "repeat", maintain_order=True).agg(
+    return named.group_by("question", "repeat", maintain_order=True).agg(
         pl.col("a", "b", "cluster", "answer").first(),
         outcome=_points("text").mean(),
     )

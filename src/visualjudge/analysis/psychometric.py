@@ -167,11 +167,12 @@ def curves(parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling) 
     A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered by image, with Holm
     over the parts. It needs a curve that fits, and data below it.
     """
-    asked = [_asked(_apart(scope, rows), scope.column, resampling) for scope, rows in parts]
+    apart = [_apart(scope, rows) for scope, rows in parts]
+    asked = [_asked(rows, scope.column, resampling) for (scope, _), rows in zip(parts, apart, strict=True)]
     slopes = [None if data is None else slope_p(data.distance, data.right, data.clusters) for data in asked]
     out = []
-    for (scope, rows), data, p in zip(parts, asked, holm(slopes), strict=True):
-        out.append(_sensitivity(scope, _apart(scope, rows), data, p, resampling))
+    for (scope, _), rows, data, p in zip(parts, apart, asked, holm(slopes), strict=True):
+        out.append(_sensitivity(scope, rows, data, p, resampling))
     return tuple(out)
 
 

@@ -30,13 +30,13 @@ def net(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question: ``net`` of its orders and repeats, right as +1, wrong as -1, a tie or a failed reply as 0."""
     chosen = pl.col("parsed") & pl.col("text").is_in(["A", "B"])
     point = pl.when(~chosen).then(0).when(pl.col("right")).then(1).otherwise(-1)
-    return table.group_by("id", maintain_order=True).agg(pl.col("cluster").first(), net=point.sum())
+    return table.group_by("question", maintain_order=True).agg(pl.col("cluster").first(), net=point.sum())
 
 
 def as_published(pairs: pl.DataFrame) -> Published:
     """All of them; the one-order figures are from the order that was stored ("AB")."""
-    pairs = pairs.select("id", "order", "cluster", "task", "parsed", "right", "text")
-    swapped = pairs.filter(pl.col("order").n_unique().over("id") > 1) if pairs.height else pairs
+    pairs = pairs.select("question", "order", "cluster", "task", "parsed", "right", "text")
+    swapped = pairs.filter(pl.col("order").n_unique().over("question") > 1) if pairs.height else pairs
     one = pairs.filter(pl.col("order") == "AB")
     tossed = pl.when(pl.col("parsed")).then(pl.col("right").cast(pl.Float64)).otherwise(0.5)
     return Published(

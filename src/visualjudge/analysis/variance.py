@@ -49,10 +49,10 @@ def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
     A component that cannot be told apart stays inside the finest one that can: without repeats, ``order`` holds the
     rest; without the other order too, ``item_x_encoding`` does.
     """
-    y = table.select("item", "encoding", "order", y=pl.col("right").cast(pl.Float64))
-    everything, item = _ordered_pairs(y, []), _ordered_pairs(y, ["item"])
-    encoding, cell = _ordered_pairs(y, ["encoding"]), _ordered_pairs(y, ["item", "encoding"])
-    order = _ordered_pairs(y, ["item", "encoding", "order"])
+    y = table.select("pair", "encoding", "order", y=pl.col("right").cast(pl.Float64))
+    everything, item = _ordered_pairs(y, []), _ordered_pairs(y, ["pair"])
+    encoding, cell = _ordered_pairs(y, ["encoding"]), _ordered_pairs(y, ["pair", "encoding"])
+    order = _ordered_pairs(y, ["pair", "encoding", "order"])
     itself: Pairs = (float(y.select((pl.col("y") ** 2).sum()).item() or 0), float(y.height))
     apart = _mean((1, everything), (-1, item), (-1, encoding), (1, cell))
     found = {

@@ -199,7 +199,7 @@ def _measured(
     codes = {name: k for k, name in enumerate(dict.fromkeys(image))}
     frame = pl.DataFrame(
         {
-            "id": [" ".join(pair) for pair in held],
+            "question": [" ".join(pair) for pair in held],
             "cluster": [codes[name] for name in image],
             "right": [table.right[chosen, pair] for pair in held],
             "right_b": [table.right[baseline, pair] for pair in held],

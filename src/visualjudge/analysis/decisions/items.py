@@ -117,7 +117,8 @@ def _long(verdicts: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame(schema={**texts, "option": pl.Int64, **numbers})
     kind = str(verdicts["kind"][0])
     rows = _SAID[kind](verdicts).drop_nulls("source")
-    return rows.group_by("item", "annotation", "option", "source", "image").agg(
+    return rows.group_by("item", "option").agg(
+        pl.col("annotation", "source", "image").first(),
         said=pl.col("said").mean(),
         truth=pl.col("truth").mean(),
         level=pl.col("level").mean(),
@@ -140,8 +141,13 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _of_two_sources(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Only questions that compare different sources say anything of sources."""
+    return verdicts.filter(pl.col("sources").list.n_unique() > 1)
+
+
 def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
-    parts = []
+    verdicts, parts = _of_two_sources(verdicts), []
     for side, letter in enumerate("AB"):
         probability = pl.col("probability_a") if side == 0 else 1 - pl.col("probability_a")
         parts.append(
@@ -157,13 +163,13 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
                 doubt=(probability * (1 - probability)).sqrt(),
             )
         )
-    return _of_two_sources(pl.concat(parts))
+    return pl.concat(parts)
 
 
 def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
     others = (pl.col("options") - 1).cast(pl.Float64)
-    parts = []
-    for side in range(max(verdicts["options"].to_list())):
+    verdicts, parts = _of_two_sources(verdicts), [_pairwise(verdicts.clear())]
+    for side in range(max(verdicts["options"].to_list(), default=0)):
         letter = LETTERS[side]
 
         def beaten(text: pl.Expr, letter: str = letter) -> pl.Expr:
@@ -182,7 +188,7 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
                 doubt=pl.lit(None, dtype=pl.Float64),
             )
         )
-    return _of_two_sources(pl.concat(parts))
+    return pl.concat(parts)
 
 
 def _above_others(side: int) -> pl.Expr:
@@ -190,11 +196,6 @@ def _above_others(side: int) -> pl.Expr:
     scores = pl.col("scores")
     own = scores.list.get(side, null_on_oob=True)
     return own - (scores.list.sum() - own) / (scores.list.len() - 1)
-
-
-def _of_two_sources(rows: pl.DataFrame) -> pl.DataFrame:
-    """Only questions that compare different sources say anything of sources."""
-    return rows.filter(pl.col("source").n_unique().over("item") > 1)
 
 
 _SAID = {"scoring": _scoring, "pairwise": _pairwise, "ranking": _ranking}

@@ -74,8 +74,8 @@ def _wrong(table: pl.DataFrame, kind: str) -> pl.DataFrame:
 def _flipped(table: pl.DataFrame) -> pl.DataFrame:
     """Questions whose answer changed with the order, the widest margin first."""
     pairs = both_orders(table.filter(pl.col("kind") == "pairwise"))
-    ids = pairs.filter(pl.col("usable") & ~pl.col("consistent")).select("id", "repeat")
-    found = table.filter(pl.col("order") == "BA").join(ids, on=["id", "repeat"], how="semi")
+    ids = pairs.filter(pl.col("usable") & ~pl.col("consistent")).select("question", "repeat")
+    found = table.filter(pl.col("order") == "BA").join(ids, on=["question", "repeat"], how="semi")
     return found.with_columns(distance=pl.col("margin"), why=pl.lit("the other answer when swapped"))
 
 
@@ -86,8 +86,10 @@ def _unread(table: pl.DataFrame) -> pl.DataFrame:
 
 def _firsts(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
     """The furthest, each on another pair, ranking or annotation, whatever its encoding and order."""
-    ordered = table.sort(["distance", "id"], descending=[True, False])
-    return list(ordered.unique(["item", "image"], keep="first", maintain_order=True).head(count).iter_rows(named=True))
+    narrow = table.select("distance", "question", "pair", "cluster").with_row_index("row")
+    ordered = narrow.sort(["distance", "question"], descending=[True, False], maintain_order=True)
+    rows = ordered.unique(["pair", "cluster"], keep="first", maintain_order=True).head(count)["row"]
+    return list(table[rows.to_list()].iter_rows(named=True))
 
 
 def chosen(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from visualjudge.records import FloatArray, IntArray
 
 KENDALL_MOST = 3000
-GROUPS = 400
+GROUPS = 200
 WEIGHT_CELLS = 4_000_000
 Weighted = Callable[[FloatArray, FloatArray, Any], FloatArray]
 
