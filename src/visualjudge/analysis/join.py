@@ -274,7 +274,9 @@ class Study:
     @cached_property
     def joined(self) -> tuple[pl.DataFrame, ...]:
         """As ``answered``, without the questions that a probe has changed: their answers say nothing of accuracy."""
-        return tuple(table.filter(unchanged()) for table in self.answered)
+        return tuple(
+            table if table["probe_design"].is_null().all() else table.filter(unchanged()) for table in self.answered
+        )
 
     @cached_property
     def asked(self) -> tuple[NDArray[np.int64], ...]:
