@@ -26,7 +26,7 @@ _TEXTS = ("id", "task", "encoding", "question_type", "image_id")
 _ARRAYS = ("annotation_ids", "final_scores", "sources")
 
 
-PIECE = 16_000_000
+PIECE = 2_000_000
 LONGEST_RECORD = 2_000_000
 _BETWEEN = re.compile(rb'\}\s*,\s*(\{\s*"id"\s*:)')
 

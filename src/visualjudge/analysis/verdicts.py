@@ -20,7 +20,7 @@ from visualjudge.records import IntArray, Status
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.tokens import token_columns, token_counts
 
-PIECE = 8_000_000
+PIECE = 1_000_000
 STATUSES = frozenset(get_args(Status))
 NUMBERS = frozenset({type(None), int, float})
 NEWLINE = 10
