@@ -20,6 +20,7 @@ from visualjudge.dataset.validate import validate
 from visualjudge.errors import UnknownName, UsageError
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.baseline import baseline_judge
+from visualjudge.judges.local.judge import local_judge
 from visualjudge.probes.build import Probed, build_probes
 from visualjudge.probes.painting import banner, mirrored
 from visualjudge.probes.shown import option_images, option_text
@@ -208,6 +209,15 @@ def test_a_fair_judge_passes_all_and_trusts_its_eyes(made: tuple[Path, Probed, D
     )
     for row in tool_trust(answered):
         assert row.wrong_tool.value is not None and row.wrong_tool.value < 0.35
+
+
+def test_the_local_judge_answers_probes_and_declines_where_its_data_do_not_match_the_images(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
+    judge = local_judge("default", made[2].root)
+    for name, status in (("control", "ok"), ("confidence", "ok"), ("recoloured", "refusal")):
+        asked = [q for q in of(made[2], name) if q.task == "object_detection"]
+        assert asked and {asyncio.run(judge(Ask(q))).verdict.status for q in asked} == {status}
 
 
 def test_the_oracle_knows_nothing_where_nothing_can_be_known(made: tuple[Path, Probed, Dataset]) -> None:

@@ -17,6 +17,8 @@ app = typer.Typer(add_completion=False)
 SAMPLE = 500
 """Questions that the judge that looks is asked; the simulated ones are asked all."""
 
+PROBED, PROBED_TASKS = 24, ("object_detection", "instance_segmentation", "depth_estimation", "generation_editing")
+"""Questions a probe, and the tasks that they are about."""
 JUDGES = (
     ("local", ("--backend", "local", "--model", "default", "--name", "local", "--swap", "--sample", SAMPLE)),
     ("oracle", ("--backend", "baseline", "--model", "oracle:0.8", "--swap")),
@@ -45,8 +47,21 @@ def demo(
         _visualjudge("judge", out / "dataset", *options, "--out", run)
     print("4  The report")
     _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
+    print("5  What must not matter: a small set of probes, put to two of the simulated judges")
+    _probe(out, seed)
     print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
+    print(f"What must not matter to a judge: {(out / 'probes.html').resolve()}")
     print(f"To browse the questions: visualjudge studio {out / 'dataset'}")
+
+
+def _probe(out: Path, seed: int) -> None:
+    probes, judges = out / "probes", dict(JUDGES)
+    tasks = [word for task in PROBED_TASKS for word in ("--task", task)]
+    _visualjudge("probe", out / "data", "--out", probes, "--n", PROBED, "--seed", seed, *tasks)
+    runs = [out / "runs" / f"probes-{name}" for name in ("oracle", "first")]
+    for run in runs:
+        _visualjudge("judge", probes, *judges[run.name.removeprefix("probes-")], "--out", run)
+    _visualjudge("report", *runs, "--out", out / "probes.html")
 
 
 def _clear(out: Path, force: bool) -> None:

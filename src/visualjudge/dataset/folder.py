@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 VERSION = "2.1"
 META = "dataset.json"
 MEDIA = "media"
+CHANGED = "probe_"
+"""How the names of images begin that a probe has changed."""
 HELD_BYTES, HELD_ROWS = 32 << 20, 10_000
 """A dataset of no more bytes of JSON, or rows of Parquet, is held in memory; a larger one is read as it is used."""
 

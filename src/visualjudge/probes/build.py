@@ -13,7 +13,7 @@ from visualjudge.atomic import write_bytes
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions, asked_tasks, check_target, open_crew, own_prompts, staged
 from visualjudge.dataset.engines import EngineName
-from visualjudge.dataset.folder import MEDIA
+from visualjudge.dataset.folder import CHANGED, MEDIA
 from visualjudge.dataset.render import file_name
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.probes.catalogue import PROBES, Base, Pool, ProbeKind
@@ -113,7 +113,7 @@ class _Media:
 
     def __call__(self, path: str, name: str, paint: Paint) -> str:
         """The path of the image at ``path`` changed by ``paint``."""
-        relative = f"{MEDIA}/{file_name('probe_' + name, Path(path).stem)}.png"
+        relative = f"{MEDIA}/{file_name(CHANGED + name, Path(path).stem)}.png"
         if not (self._stage / relative).exists():
             write_bytes(self._stage / relative, png_bytes(paint(read_rgb(self._stage / path))))
         return relative

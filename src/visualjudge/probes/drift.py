@@ -23,6 +23,7 @@ from visualjudge.analysis.statistics.shares import ratio_influence
 from visualjudge.dataset.build import check_target, staged
 from visualjudge.dataset.choosing import margin
 from visualjudge.dataset.folder import MEDIA, load_dataset
+from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.errors import DataError, UsageError
 from visualjudge.probes.writing import write_dataset
 from visualjudge.records import Question
@@ -96,7 +97,8 @@ def build_canary(dataset: str | Path, out: str | Path, *, number: int = 60, seed
         raise DataError(f"{dataset}: must hold pairwise questions")
     with staged(target) as stage:
         (stage / MEDIA).mkdir()
-        for path in {path for question in chosen for path in question.images}:
+        shown = [PREDICTIONS] if (whole.root / PREDICTIONS).exists() else []
+        for path in {*shown, *(path for question in chosen for path in question.images)}:
             shutil.copyfile(whole.image_path(path), stage / path)
         kept = {name: whole.meta[name] for name in ("prompts", "own_prompts") if name in whole.meta}
         write_dataset(stage, chosen, {"seed": seed, "options": {"canary": number}, **kept})

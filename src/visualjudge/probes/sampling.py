@@ -16,6 +16,7 @@ from visualjudge.dataset.folder import question_from_wire
 from visualjudge.dataset.plan import read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
+from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.encoding import Encoding, encodings
 from visualjudge.errors import DataError
 from visualjudge.predictions import type_of
@@ -92,8 +93,11 @@ def _rendered(
     jobs = (
         Job(str(folder.root), str(stage), unit, options.prompts, options.max_side) for unit in units_of(items, tasks)
     )
+    shown: dict[bytes, None] = {}
     for piece in engine.map(render, jobs):
         forms.update({place: (first, turned) for place, first, turned in piece.questions})
+        shown.update(dict.fromkeys(piece.predictions))
+    (stage / PREDICTIONS).write_bytes(b"".join(shown))
     places = sorted(forms)
     turns = _alike([items[place] for place in places], deal([items[place] for place in places], seed))
     return [

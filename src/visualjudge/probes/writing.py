@@ -13,6 +13,7 @@ from visualjudge import __version__
 from visualjudge.atomic import write_json
 from visualjudge.dataset.build import counts
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, question_to_wire
+from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.records import Question
 
 
@@ -25,7 +26,8 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
         if f"{MEDIA}/{path.name}" not in used:
             path.unlink()
     head = {"version": VERSION, "tool": {"name": "visualjudge", "version": __version__}}
-    files = {name: _digest(stage / name) for name in sorted({QUESTIONS, *used})}
+    data = {QUESTIONS, PREDICTIONS} if (stage / PREDICTIONS).exists() else {QUESTIONS}
+    files = {name: _digest(stage / name) for name in sorted({*data, *used})}
     write_json(stage / META, {**head, **meta, "counts": counts(questions), "files": files})
 
 

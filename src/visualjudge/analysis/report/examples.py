@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,13 +114,26 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
 
 
 def probe_examples(study: Study, run: int) -> list[Example]:
-    """One verdict of each probe that a run was asked, with what the probe changed."""
-    table = study.answered[run].filter(~unchanged()).unique("probe_name", keep="first", maintain_order=True)
+    """One verdict of each probe that a run was asked, with what the probe changed and what the images were before."""
+    answered = study.answered[run]
+    table = answered.filter(~unchanged()).unique("probe_name", keep="first", maintain_order=True)
+    plain = answered.filter(pl.col("probe_design") == "control").unique("probe_group", keep="first")
+    before = dict(plain.select("probe_group", "id").iter_rows())
     rows = list(table.iter_rows(named=True))
-    known = study.find([row["id"] for row in rows])
-    return [
-        _example(study, run, {**row, "why": _changed(row, known.get(row["id"]))}, known.get(row["id"])) for row in rows
-    ]
+    known = study.find([*(row["id"] for row in rows), *before.values()])
+    return [_probe_example(study, run, row, known, before.get(row["probe_group"])) for row in rows]
+
+
+def _probe_example(
+    study: Study, run: int, row: Mapping[str, Any], known: Mapping[str, Question], before: str | None
+) -> Example:
+    """With the last image unchanged and changed, where all images were changed alike; else as it was asked."""
+    question, plain = known.get(row["id"]), known.get(before or "")
+    found = _example(study, run, {**row, "why": _changed(row, question)}, question)
+    if row["probe_design"] != "change" or not question or not plain or not question.images or not plain.images:
+        return found
+    pair = (("unchanged", plain.images[-1]), ("changed", question.images[-1]))
+    return replace(found, images=tuple(replace(thumbnail(study.root, name), name=word) for word, name in pair))
 
 
 def _changed(row: Mapping[str, Any], question: Question | None) -> str:

@@ -262,6 +262,7 @@ def _probes(analysis: Analysis, shown: Sequence[int]) -> Section:
         if any(judge.tool_trust for judge in judges)
         else [],
         examples=[("An example of each probe", probe_examples(analysis.study, first))] if first is not None else [],
+        open=True,
     )
 
 

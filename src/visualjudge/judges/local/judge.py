@@ -6,17 +6,19 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
+from visualjudge.dataset.folder import CHANGED
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.local.features import Features
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.questions import QuestionFeatures
-from visualjudge.records import FAILED, LETTERS, Verdict
+from visualjudge.predictions import type_of
+from visualjudge.records import FAILED, LETTERS, Question, Verdict
 
 
 def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
@@ -63,6 +65,8 @@ class LocalJudge:
         weights = self.model.tasks.get(question.task)
         if weights is None:
             return _declined(ask, f"the model {self.name} knows no {question.task}")
+        if _changed(question):
+            return _declined(ask, "a probe has changed its images, and this judge reads the predictions as data")
         options = self.looks.options(question)
         if not all(options):
             return _declined(ask, "there is nothing but the prompt to hold the image against")
@@ -75,6 +79,12 @@ class LocalJudge:
 
     async def aclose(self) -> None:
         """Nothing to close."""
+
+
+def _changed(question: Question) -> bool:
+    """Whether predictions that are stored as data may no longer match the images."""
+    named = any(PurePosixPath(image).name.startswith(CHANGED) for image in question.images)
+    return named and not type_of(question.task).is_image
 
 
 def _pairwise(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
