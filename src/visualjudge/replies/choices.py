@@ -45,9 +45,7 @@ def _rival(scan: Scan, match: re.Match[str]) -> str:
 
 
 def _owned(scan: Scan, match: re.Match[str]) -> str:
-    token = scan.token(match.start())
-    held = token[1:] in ("'s", "’s") and "A" <= token[0] <= "H"
-    return token[0].ljust(len(match[0]), GONE) if held else match[0]
+    return scan.token(match.start())[0].ljust(len(match[0]), GONE)
 
 
 def _compared(scan: Scan, match: re.Match[str]) -> str:
@@ -69,7 +67,8 @@ _SAME_FORM = steps(
     ("a", "(?<![A-H#ubx])a|a(?![A-H#ubx])", ""),
     ("x", r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
     ("x", "x", lambda scan, match: GONE if scan.token(match.start()) == "a" else "w"),
-    ("w", r"w(?:[nk]|w?n|(?=[.,\nig]|$))", _owned),  # B's result
+    ("1", r"1(?:[nk]|w?n|(?=[.,\nig]|$))", _owned),  # B's result
+    ("1", "1", "w"),
     (
         "A",  # an article at the head of a sentence
         r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkuoMLRSmW+Tx]|b(?![I.]|$))",

@@ -2,7 +2,8 @@
 
 The grammars of ``choices``, ``rankings`` and ``scores`` are regular expressions over such strings: one rule holds for
 every language of the lexicon, and a reply is scanned once. ``lexicon.txt`` names the codes of words and marks. A
-capital from A to H is an option, ``#`` a number, ``Z`` a string of option letters (``BCA``), ``Q`` the same in lower
+capital from A to H is an option, ``1`` what is an option's own (``A's``), ``#`` a number, ``Z`` a string of option
+letters (``BCA``), ``Q`` the same in lower
 case, ``X`` a string with a letter twice, ``x`` a single letter in lower case, ``w`` an unknown word.
 """
 
@@ -10,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from importlib.resources import files
+from itertools import compress, count
 
 OPTIONS = frozenset("ABCDEFGH")
 GONE = "\0"
@@ -46,22 +48,48 @@ def _lexicon() -> dict[str, str]:
 _WORD = rf"[{_LATIN}]+(?:['’][{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
 _NUMERAL = r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*(?:[-–][a-zA-Z]+)?|(?<![\w)\]/.])[-−–]\d+(?:[.,]\d+)*"
 _ASCII = re.compile(rf"[A-Za-z]+(?:'[A-Za-z]+|(?<=[a-z])-(?!to\b)[a-z]+)*|{_NUMERAL}|\n+|[^\s\w*`$\"'{{}}\[\]\\]")
-_SAME_AS = {
-    "so": r"for (?:this|that|these|those|all these|the above) reasons?|in (?:this|that|either) case"
-    r"|all (?:in all|things considered)"
-    r"|in light of (?:this|that|these|those)|with (?:all )?(?:this|that|these|those) in mind"
-    r"|(?:based on|given|considering) (?:all )?(?:this|that|the above|these|those)"
-    r"(?: points| observations| factors| errors| issues)?"
-    r"|putting (?:it|this|these|everything)(?: all)? together"
-    r"|tak(?:ing|en) (?:\w+ ){1,3}into (?:account|consideration)",
-    "sure": r"(?:no|without(?: a| any)?|beyond) (?:doubts?|questions?|contest)|not even close|or so"
-    r"|can (?:be )?(?:said|say|concluded?|seen?)",
-    "in": r"with (?:respect|regards?) to|in terms of|when it comes to|as for",
-    "as": r"by(?= \w+ing\b)",
-    "minus": r"by(?= \d)",
-    "if": r"provided that|as long as",
-}
-_PHRASES = re.compile(rf"\b(?:{'|'.join(f'(?P<{word}>{phrases})' for word, phrases in _SAME_AS.items())})\b", re.I)
+_SAME_AS = (
+    # a word that the phrase has, what it says, the phrase
+    ("reason", "so", "for (?:this|that|these|those|all these|the above) reasons?"),
+    (" case", "so", "in (?:this|that|either) case"),
+    ("all things considered", "so", "all things considered"),
+    ("all in all", "so", "all in all"),
+    ("in light of th", "so", "in light of (?:this|that|these|those)"),
+    (" in mind", "so", "with (?:all )?(?:this|that|these|those) in mind"),
+    (
+        "on th",
+        "so",
+        "based on (?:all )?(?:this|that|the above|these|those)(?: points| observations| factors| errors| issues)?",
+    ),
+    (
+        "given th",
+        "so",
+        "given (?:all )?(?:this|that|the above|these|those)(?: points| observations| factors| errors| issues)?",
+    ),
+    (
+        "considering",
+        "so",
+        "considering (?:all )?(?:this|that|the above|these|those)(?: points| factors)?",
+    ),
+    ("together", "so", "putting (?:it|this|these|everything)(?: all)? together"),
+    (" into ", "so", r"tak(?:ing|en) (?:\w+ ){1,3}into (?:account|consideration)"),
+    ("doubt", "sure", "(?:no|without(?: a| any)?|beyond) doubts?"),
+    ("question", "sure", "(?:no|without|beyond) questions?"),
+    ("no contest", "sure", "no contest"),
+    ("not even close", "sure", "not even close"),
+    ("or so", "sure", "or so"),
+    ("can ", "sure", "can (?:be )?(?:said|say|concluded?|seen?)"),
+    ("respect to", "in", "with respect to"),
+    ("regard", "in", "with regards? to"),
+    ("in terms of", "in", "in terms of"),
+    ("when it comes to", "in", "when it comes to"),
+    ("as for", "in", "as for"),
+    ("by ", "as", r"by(?= \w+ing\b)"),
+    ("by ", "minus", r"by(?= \d)"),
+    ("provided that", "if", "provided that"),
+    ("as long as", "if", "as long as"),
+)
+_PHRASES = tuple((has, word, re.compile(rf"\b{phrase}\b", re.I)) for has, word, phrase in _SAME_AS)
 """Phrases that say no more than one word does."""
 _DOTTED = re.compile(r"\b(?:e\.g\.|vs\.|i\.e\.)", re.I)
 
@@ -103,6 +131,8 @@ class _Codes(dict[str, str]):
         code = _lexicon().get(folded)
         if code in _BY_KIND:
             return _BY_KIND[code][self.numbers]
+        if len(token) == 3 and first in OPTIONS and token[1:] in ("'s", "’s"):
+            return "1"
         if code is None:
             code = self._elided(folded) if len(token) > 1 else ("w" if token.isalnum() else "")
         return code
@@ -137,6 +167,19 @@ def steps(*rows: tuple[str, str, By]) -> tuple[Step, ...]:
     return tuple((needs, re.compile(pattern), by) for needs, pattern, by in rows)
 
 
+def _in_one_word(text: str) -> str:
+    """The text with each phrase as one word, filled up so that it keeps its length."""
+    lowered = text.lower()
+    for has, word, phrase in _PHRASES:
+        if has in lowered:
+            text = phrase.sub(partial(_filled, word), text)
+    return text
+
+
+def _filled(word: str, match: re.Match[str]) -> str:
+    return word.ljust(len(match[0]))
+
+
 class Scan:
     """One reply, scanned: ``codes`` is its string, which :meth:`rewrite` simplifies step by step."""
 
@@ -146,12 +189,13 @@ class Scan:
         self._text = text if ascii_only else text.translate(_DIGITS)
         if "vs." in text or ".g." in text:
             self._text = _DOTTED.sub(lambda match: match[0].replace(".", "").ljust(len(match[0])), self._text)
-        self._text = _PHRASES.sub(lambda match: str(match.lastgroup).ljust(len(match[0])), self._text)
+        self._text = _in_one_word(self._text)
         self._tokens: list[str] = (_ASCII if ascii_only else _token()).findall(self._text)
         memo = _CODES[kind == "scoring"]
         self._of_tokens = [memo[token] for token in self._tokens]
         self.codes = "".join(self._of_tokens)
         self._steps: list[str] = []
+        self._followed = list(compress(count(), self._of_tokens))
 
     def rewrite(self, steps: Iterable[Step]) -> None:
         """Replace what each pattern matches by as many codes, and take out those that are ``GONE``.
@@ -165,20 +209,19 @@ class Scan:
                 if changed != self.codes:
                     self._steps.append(changed)
                     self.codes = changed.replace(GONE, "")
-                    self.__dict__.pop("_places", None)
 
     @property
     def led(self) -> bool:
         """Whether a word stands before the first code that is left."""
         return self._places[0] > 0
 
-    @cached_property
+    @property
     def _places(self) -> list[int]:
         """The token of each code."""
-        places = [place for place, code in enumerate(self._of_tokens) if code]
         for step in self._steps:
-            places = [place for place, code in zip(places, step, strict=True) if code != GONE]
-        return places
+            self._followed = list(compress(self._followed, map(GONE.__ne__, step)))
+        self._steps.clear()
+        return self._followed
 
     def token(self, at: int) -> str:
         """The word or mark of the code at ``at``."""

@@ -18,7 +18,7 @@ _THOUGHT = re.compile(
     r"|<\|channel\|>final(?:<\|message\|>)?|assistantfinal|<unused95>"
 )
 """Marks of a model's thinking, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral; gpt-oss; MedGemma."""
-_MAY_THINK = re.compile(r"[<◁\[]|assistantfinal")
+_MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
 _ANSWER = re.compile(
     r"<(answer|final_answer|final|verdict|choice|output|solution|score|rating|ranking|winner|response|result)>"
 )
@@ -41,7 +41,7 @@ _ECHOES = (
     "10 = best possible",
     "for example, bcaed",
 )
-_MAY_ECHO = re.compile("respond with|rank the|please answer|score the quality|possible|bcaed|random")
+_MAY_ECHO = ("respond with", "rank the", "please answer", "score the quality", "possible", "bcaed", "random")
 """Sentences of the prompts. A model that repeats its question has said nothing by that."""
 _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
 _LONGEST_BOX = 400
@@ -65,10 +65,10 @@ def without_thoughts(text: str) -> str:
     Chat templates often put the opening mark into the prompt, so that a reply has the closing one alone: then all
     before it is thought, unless nothing follows.
     """
-    if not _MAY_THINK.search(text):
+    lowered = text.lower()
+    if not any(mark in lowered for mark in _MAY_THINK):
         return text
     pieces, at, depth, begun = [], 0, 0, 0
-    lowered = text.lower()
     for mark in _THOUGHT.finditer(lowered if len(lowered) == len(text) else text):
         if mark["open"]:
             if not depth:
@@ -89,7 +89,7 @@ def without_thoughts(text: str) -> str:
 def without_echo(text: str) -> str:
     """The text with the question's own words, and what stands before them, blanked out."""
     lowered = text.lower()
-    if len(lowered) == len(text) and _MAY_ECHO.search(lowered):
+    if len(lowered) == len(text) and any(words in lowered for words in _MAY_ECHO):
         ends = [at + len(echo) for echo in _ECHOES if (at := lowered.rfind(echo)) >= 0]
         if ends:
             stop = max(ends)

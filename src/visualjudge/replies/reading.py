@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from visualjudge.replies import choices, rankings, scores
-from visualjudge.replies.choices import BARE, COMPARED, CONCLUDING, Claim
+from visualjudge.replies.choices import BARE, COMPARED, CONCLUDING, DECLARED, Claim
 from visualjudge.replies.jsons import answers
-from visualjudge.replies.lexer import Scan
+from visualjudge.replies.lexer import OPTIONS, Scan
 from visualjudge.replies.markup import Marked, marked, plain, without_echo, without_thoughts
 from visualjudge.replies.refusals import is_refusal
 
@@ -143,15 +143,40 @@ def _of_mark(mark: Marked, question_type: QuestionType, n_options: int) -> Readi
     return Reading(found.value, "ok", span=found.span if mark.rule != "JSON" else span, rule=mark.rule)
 
 
+_LONG, _END_REACH, _HEAD_REACH = 700, 450, 200
+
+
+def _declared_at_end(text: str, question_type: QuestionType, n_options: int) -> Reading | None:
+    """What the last lines of a long reply declare; None where they declare nothing, or the first line something else.
+
+    Most long replies end so, and reading their end costs a quarter of reading all of it.
+    """
+    cut = text.find("\n", len(text) - _END_REACH, len(text) - 20) + 1
+    if not cut:
+        return None
+    found, level = _read(text[cut:], question_type, n_options, cut)
+    if level < DECLARED:
+        return None
+    first, sure = _read(text[:_HEAD_REACH].lstrip().split("\n")[0], question_type, n_options, 0)
+    return found if sure < BARE or first.value == found.value else None
+
+
 def _stated(text: str, question_type: QuestionType, n_options: int, offset: int) -> Reading:
+    if len(text) > _LONG and not offset and (found := _declared_at_end(text, question_type, n_options)):
+        return found
+    return _read(text, question_type, n_options, offset)[0]
+
+
+def _read(text: str, question_type: QuestionType, n_options: int, offset: int) -> tuple[Reading, float]:
+    """What a text states, and how surely."""
     grammar = _GRAMMARS[question_type]
     scan = Scan(text, question_type, n_options)
     grammar.prepare(scan)
     best = decided(list(grammar.claims(scan)), scan.codes)
     if isinstance(best, Claim):
         begin, end = scan.span(best.start, best.end)
-        return Reading(best.value, "ok", span=(offset + begin, offset + end), rule=best.rule)
-    return Reading(FAILED, "unparseable", grammar.cause(scan.codes) if best == "no answer" else best)
+        return Reading(best.value, "ok", span=(offset + begin, offset + end), rule=best.rule), best.level
+    return Reading(FAILED, "unparseable", grammar.cause(scan.codes) if best == "no answer" else best), 0.0
 
 
 _TIE = re.compile(
@@ -182,15 +207,16 @@ _RETRACTION = re.compile(r"(?:^|[.\n,(?y\-])[zy]{0,2},?c|(?:^|[.\n?])z,|[.\n?]âˆ
 
 
 _STOP = re.compile(r"[.?\n]")
-_OPTIONS = re.compile("[A-H]")
 
 
-def _concludes(claim: Claim, codes: str) -> bool:
-    """Whether a comparison stands in the first sentence or in the last that names an option: else it is one of many."""
-    if isinstance(claim.value, float) or len(claim.value) > 1 or not _STOP.search(codes, 0, claim.start):
-        return True
-    stop = _STOP.search(codes, claim.end)
-    return stop is None or not _OPTIONS.search(codes, stop.end())
+def _concluding(claims: Sequence[Claim], codes: str) -> Sequence[Claim]:
+    """Without the comparisons in between: those neither in the first sentence nor in the last that names an option."""
+    first = _STOP.search(codes)
+    if first is None or not isinstance(claims[0].value, str) or len(claims[0].value) > 1:
+        return claims
+    last = max(codes.rfind(option) for option in OPTIONS)
+    stop = max(codes.rfind(mark, 0, last) for mark in ".?\n")
+    return [claim for claim in claims if claim.level > COMPARED or claim.start <= first.start() or claim.end > stop]
 
 
 def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
@@ -203,7 +229,7 @@ def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
         claims = [claim for claim in claims if claim.end > taken_back + 2]
         if not claims:
             return "several answers"
-    claims = [claim for claim in claims if claim.level > COMPARED or _concludes(claim, codes)]
+    claims = _concluding(claims, codes)
     if not claims:
         return "no answer"
     level = max(claim.level for claim in claims)
