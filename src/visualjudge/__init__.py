@@ -38,6 +38,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from visualjudge.data.importers.catalogue import Importer as Importer
+    from visualjudge.data.importers.in_memory import from_fiftyone as from_fiftyone
+    from visualjudge.data.importers.in_memory import from_supervision as from_supervision
     from visualjudge.data.importers.sample import Sample as Sample
     from visualjudge.dataset.folder import Dataset as Dataset
     from visualjudge.dataset.folder import load_dataset as load_dataset
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from visualjudge.frontdoor.decisions import cascade as cascade
     from visualjudge.frontdoor.decisions import correct as correct
     from visualjudge.frontdoor.decisions import label as label
+    from visualjudge.frontdoor.importing import import_samples as import_samples
     from visualjudge.frontdoor.judging import client as client
     from visualjudge.frontdoor.judging import judge as judge
     from visualjudge.frontdoor.judging import judge_async as judge_async
@@ -102,6 +105,9 @@ _HOMES = {
     "correct": "visualjudge.frontdoor.decisions",
     "encode": "visualjudge.encoding",
     "encodings": "visualjudge.encoding",
+    "from_fiftyone": "visualjudge.data.importers.in_memory",
+    "from_supervision": "visualjudge.data.importers.in_memory",
+    "import_samples": "visualjudge.frontdoor.importing",
     "judge": "visualjudge.frontdoor.judging",
     "judge_async": "visualjudge.frontdoor.judging",
     "label": "visualjudge.frontdoor.decisions",
@@ -144,6 +150,9 @@ __all__ = [
     "client",
     "encode",
     "encodings",
+    "from_fiftyone",
+    "from_supervision",
+    "import_samples",
     "judge",
     "judge_async",
     "load_dataset",

@@ -1,30 +1,32 @@
-"""``visualjudge import``: ground truth and a model's output into a data folder, a sub-command a format."""
+"""``visualjudge import``: ground truth and a model's output into a data folder, a sub-command a format.
+
+A format is one function here: its parameters are the options that no other format has, see
+:func:`~visualjudge.cli.import_command.import_command`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from visualjudge.cli.import_command import import_command
 from visualjudge.cli.import_options import (
     FILES_HELP,
-    ClassesOption,
+    ColumnOption,
+    DataSetOption,
     DetectorOptions,
-    FilesOption,
-    GtOption,
+    FileOption,
+    FolderOption,
     ImagesOption,
+    ImportOptions,
     MaskOptions,
-    OutOption,
-    PredOption,
     ResizeOptions,
-    SourceOption,
-    TaskOption,
-    with_options,
+    columns_of,
 )
-from visualjudge.cli.import_outputs import outputs
 from visualjudge.cli.import_plugins import Formats
-from visualjudge.cli.import_run import run_import
 
 app = typer.Typer(
     cls=Formats,
@@ -35,330 +37,267 @@ app = typer.Typer(
     epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred detr.json "
     "--images val2017 --source detr --out data",
 )
+Reader = Callable[..., Any]
 
 
-@app.command(
-    epilog="Example: visualjudge import coco --task keypoint --gt person_keypoints.json --pred pose.json "
-    "--images val2017 --source vitpose --out data"
+def form(example: str, kind: type[ImportOptions] = ImportOptions, **how: Any) -> Callable[[Reader], Reader]:
+    """The reader below as a command of its name."""
+
+    def add(read: Reader) -> Reader:
+        name = read.__name__.strip("_").replace("_", "-")
+        epilog = f"Example: visualjudge import {name} {example} --out data"
+        app.command(name, epilog=epilog)(import_command(read, kind, **how))
+        return read
+
+    return add
+
+
+def _path(pred: str | None) -> Path | None:
+    return None if pred is None else Path(pred)
+
+
+@form(
+    "--task keypoint --gt person_keypoints.json --pred pose.json --images val2017 --source vitpose",
+    MaskOptions,
+    classed=True,
+    paired=("pred_pngs",),
 )
-@with_options(MaskOptions)
 def coco(
-    task: TaskOption,
-    gt: GtOption,
+    task: str,
+    gt: FileOption,
+    pred: str | None,
     images: ImagesOption,
-    source: SourceOption,
-    out: OutOption,
-    pred: PredOption = None,
+    how: MaskOptions,
     gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the truth's PNGs.")] = None,
     pred_pngs: Annotated[list[Path] | None, typer.Option(help="Panoptic: folder of the predictions' PNGs.")] = None,
-    class_of_interest: ClassesOption = None,
-    *,
-    how: MaskOptions,
-) -> None:
+) -> Any:
     """COCO instances, keypoints or panoptic, and results. Prints COCO's AP where confidences are given."""
-    from visualjudge.data.importers.coco import coco as read
-    from visualjudge.data.importers.coco import is_panoptic
-    from visualjudge.data.importers.coco import panoptic as read_panoptic
+    from visualjudge.data.importers import coco as files
     from visualjudge.errors import UsageError
 
-    if not is_panoptic(gt):
-        run_import(
-            task,
-            out,
-            source,
-            pred,
-            class_of_interest,
-            how,
-            gt.name,
-            lambda p: read(task, gt, None if p is None else Path(p), images, resize=how.resize_pred),
-        )
-        return
-    if gt_pngs is None or (pred and len(pred_pngs or ()) != len(pred)):
+    if not files.is_panoptic(gt):
+        return files.coco(task, gt, _path(pred), images, resize=how.resize_pred)
+    pngs: Any = pred_pngs
+    if gt_pngs is None or (pred is not None and pngs is None):
         raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
-    pngs: dict[str | None, Path] = dict(zip(pred or (), pred_pngs or (), strict=True))
-    run_import(
-        task,
-        out,
-        source,
-        pred,
-        class_of_interest,
-        how,
-        gt.name,
-        lambda p: read_panoptic(task, gt, gt_pngs, Path(p) if p else None, pngs.get(p), images),
-    )
+    return files.panoptic(task, gt, gt_pngs, _path(pred), pngs, images)
 
 
-@app.command(
-    epilog="Example: visualjudge import lvis --task instance_segmentation --gt lvis_v1_val.json "
-    "--pred results.json --images val2017 --source eva --out data"
+@form(
+    "--task instance_segmentation --gt lvis_v1_val.json --pred results.json --images val2017 --source eva",
+    MaskOptions,
+    classed=True,
 )
-@with_options(MaskOptions)
-def lvis(
-    task: TaskOption,
-    gt: GtOption,
-    images: ImagesOption,
-    source: SourceOption,
-    out: OutOption,
-    pred: PredOption = None,
-    class_of_interest: ClassesOption = None,
-    *,
-    how: MaskOptions,
-) -> None:
+def lvis(task: str, gt: FileOption, pred: str | None, images: ImagesOption, how: MaskOptions) -> Any:
     """LVIS: as COCO; classes not looked for exhaustively on an image are not scored there."""
     from visualjudge.data.importers.coco import coco as read
 
-    run_import(
-        task,
-        out,
-        source,
-        pred,
-        class_of_interest,
-        how,
-        gt.name,
-        lambda p: read(task, gt, None if p is None else Path(p), images, resize=how.resize_pred),
-    )
+    return read(task, gt, _path(pred), images, resize=how.resize_pred)
 
 
-@app.command(
-    epilog="Example: visualjudge import voc --gt Annotations --pred results/Main --images JPEGImages "
-    "--source yolo --out data"
+@form(
+    "--gt Annotations --pred results/Main --images JPEGImages --source yolo",
+    DetectorOptions,
+    task="object_detection",
+    classed=True,
 )
-@with_options(DetectorOptions)
-def voc(
-    gt: Annotated[Path, typer.Option(help="Folder of XML files.", show_default=False)],
-    images: ImagesOption,
-    source: SourceOption,
-    out: OutOption,
-    task: TaskOption = "object_detection",
-    pred: PredOption = None,
-    class_of_interest: ClassesOption = None,
-    *,
-    how: DetectorOptions,
-) -> None:
+def voc(task: str, gt: FolderOption, pred: str | None, images: ImagesOption) -> Any:
     """PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. Difficult = crowd."""
     from visualjudge.data.importers.voc import voc as read
 
-    run_import(
-        task,
-        out,
-        source,
-        pred,
-        class_of_interest,
-        how,
-        gt.name,
-        lambda p: read(task, gt, None if p is None else Path(p), images),
-    )
+    return read(task, gt, _path(pred), images)
 
 
-@app.command(
-    epilog="Example: visualjudge import yolo --task object_detection --gt labels/val --pred runs/labels "
-    "--images images/val --classes data.yaml --source yolo11 --out data"
+@form(
+    "--task object_detection --gt labels/val --pred runs/labels --images images/val --classes data.yaml "
+    "--source yolo11",
+    DetectorOptions,
+    classed=True,
 )
-@with_options(DetectorOptions)
 def yolo(
-    task: TaskOption,
-    gt: Annotated[Path, typer.Option(help="Folder of label files.", show_default=False)],
+    task: str,
+    gt: FolderOption,
+    pred: str | None,
     images: ImagesOption,
     classes: Annotated[Path, typer.Option(help="Class names: data.yaml, or a text with a name a line.")],
-    source: SourceOption,
-    out: OutOption,
-    pred: PredOption = None,
-    class_of_interest: ClassesOption = None,
-    *,
-    how: DetectorOptions,
-) -> None:
+) -> Any:
     """YOLO text files of boxes or polygons; predictions may end in a confidence."""
     from visualjudge.data.importers.yolo import yolo as read
 
-    run_import(
-        task,
-        out,
-        source,
-        pred,
-        class_of_interest,
-        how,
-        gt.name,
-        lambda p: read(task, gt, None if p is None else Path(p), images, classes),
-    )
+    return read(task, gt, _path(pred), images, classes)
 
 
-@app.command(
-    epilog="Example: visualjudge import shapes --format labelme --task instance_segmentation --gt labels --pred out "
-    "--images photos --source sam --out data"
+@form(
+    "--format labelme --task instance_segmentation --gt labels --pred out --images photos --source sam",
+    DetectorOptions,
+    classed=True,
 )
-@with_options(DetectorOptions)
 def shapes(
-    task: TaskOption,
-    form: Annotated[
-        str, typer.Option("--format", help="labelme, cartucho, supervisely, label-studio or cvat.", show_default=False)
-    ],
+    task: str,
     gt: Annotated[Path, typer.Option(help="Folder; label-studio and cvat: a file.", show_default=False)],
+    pred: str | None,
     images: ImagesOption,
-    source: SourceOption,
-    out: OutOption,
-    pred: PredOption = None,
-    class_of_interest: ClassesOption = None,
-    *,
-    how: DetectorOptions,
-) -> None:
+    format: Annotated[
+        str, typer.Option(help="labelme, cartucho, supervisely, label-studio or cvat.", show_default=False)
+    ],
+) -> Any:
     """Labelling tools: labelme, Cartucho's text files, Supervisely, Label Studio (JSON), CVAT (Datumaro JSON)."""
     from visualjudge.data.importers.shapes import shapes as read
 
-    run_import(
-        task,
-        out,
-        source,
-        pred,
-        class_of_interest,
-        how,
-        gt.name,
-        lambda p: read(task, form, gt, None if p is None else Path(p), images),
-    )
+    return read(task, format, gt, _path(pred), images)
 
 
-@app.command(
-    "label-map",
-    epilog="Example: visualjudge import label-map --gt 'gtFine/*_gtFine_labelIds.png' "
-    "--pred 'out/*.png' --images 'leftImg8bit/*_leftImg8bit.png' --classes classes.csv "
-    "--source segformer --out data",
+@form(
+    "--gt 'gtFine/*_gtFine_labelIds.png' --pred 'out/*.png' --images 'leftImg8bit/*_leftImg8bit.png' "
+    "--classes classes.csv --source segformer",
+    ResizeOptions,
+    task="semantic_segmentation",
 )
-@with_options(ResizeOptions)
 def label_map(
-    gt: FilesOption,
-    images: FilesOption,
+    task: str,
+    gt: str,
+    pred: str | None,
+    images: str,
+    how: ResizeOptions,
     classes: Annotated[Path, typer.Option(help="Class table: csv, tsv, json or a text with a name a line.")],
-    source: SourceOption,
-    out: OutOption,
-    task: TaskOption = "semantic_segmentation",
-    pred: PredOption = None,
     unlabelled: Annotated[list[int] | None, typer.Option(help="Value without a label, beside 0 and 255.")] = None,
     channel: Annotated[int | None, typer.Option(help="Channel of the label map, from 0, where it has several.")] = None,
-    *,
-    how: ResizeOptions,
-) -> None:
+) -> Any:
     """Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid, and any other."""
     from visualjudge.data.importers.label_maps import label_maps as read
 
-    run_import(
-        task,
-        out,
-        source,
-        pred,
-        None,
-        how,
-        gt,
-        lambda p: read(
-            task, gt, p, images, classes, unlabelled=tuple(unlabelled or ()), channel=channel, resize=how.resize_pred
-        ),
-    )
+    skipped = tuple(unlabelled or ())
+    return read(task, gt, pred, images, classes, unlabelled=skipped, channel=channel, resize=how.resize_pred)
 
 
-@app.command(
-    epilog="Example: visualjudge import referring --gt refs.json --instances instances.json "
-    "--pred masks.json --images train2014 --source lisa --out data"
+@form(
+    "--gt refs.json --instances instances.json --pred masks.json --images train2014 --source lisa",
+    ResizeOptions,
+    task="referring_segmentation",
 )
-@with_options(ResizeOptions)
 def referring(
-    gt: GtOption,
+    task: str,
+    gt: FileOption,
+    pred: str | None,
     images: ImagesOption,
-    source: SourceOption,
-    out: OutOption,
-    task: TaskOption = "referring_segmentation",
-    pred: PredOption = None,
-    instances: Annotated[Path | None, typer.Option(help="COCO instances that the refs' ann_id point to.")] = None,
-    boxes: Annotated[bool, typer.Option(help="Take a box as the region where the truth has no mask.")] = False,
-    *,
     how: ResizeOptions,
-) -> None:
-    """Referring expressions: RefCOCO's refs as JSON, ReferIt-like JSON, or plain rows."""
+    instances: Annotated[Path | None, typer.Option(help="COCO instances that the refs' ann_id point to.")] = None,
+    boxes: Annotated[bool, typer.Option("--boxes", help="Take a box as the region where there is no mask.")] = False,
+) -> Any:
+    """Referring expressions: RefCOCO's refs as JSON or pickle, ReferIt-like JSON, or plain rows."""
     from visualjudge.data.importers.referring import referring as read
 
-    run_import(
-        task,
-        out,
-        source,
-        pred,
-        None,
-        how,
-        gt.name,
-        lambda p: read(
-            task, gt, None if p is None else Path(p), images, instances, boxes=boxes, resize=how.resize_pred
-        ),
-    )
+    return read(task, gt, _path(pred), images, instances, boxes=boxes, resize=how.resize_pred)
 
 
-@app.command(
-    epilog="Example: visualjudge import depth --gt 'gt/*.png' --gt-scale 1/256 --pred 'midas/*.pfm' "
-    "--pred-inverse --align affine --images rgb --source midas --out data"
+@form(
+    "--gt 'gt/*.png' --gt-scale 1/256 --pred 'midas/*.pfm' --pred-inverse --align affine --images rgb --source midas",
+    ResizeOptions,
+    task="depth_estimation",
+    scored=("align",),
 )
-@with_options(ResizeOptions)
 def depth(
-    gt: FilesOption,
-    images: FilesOption,
-    source: SourceOption,
-    out: OutOption,
-    task: TaskOption = "depth_estimation",
-    pred: PredOption = None,
+    task: str,
+    gt: str,
+    pred: str | None,
+    images: str,
+    how: ResizeOptions,
     gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, as 0.001 or 1/256.")] = "1",
     pred_scale: Annotated[str, typer.Option(help="The same for the predictions.")] = "1",
-    gt_inverse: Annotated[bool, typer.Option(help="The truth is a disparity.")] = False,
-    pred_inverse: Annotated[bool, typer.Option(help="The predictions are disparities.")] = False,
+    gt_inverse: Annotated[bool, typer.Option("--gt-inverse", help="The truth is a disparity.")] = False,
+    pred_inverse: Annotated[bool, typer.Option("--pred-inverse", help="The predictions are disparities.")] = False,
     align: Annotated[str, typer.Option(help="none, median or affine.")] = "median",
-    *,
-    how: ResizeOptions,
-) -> None:
+) -> Any:
     """Depth or disparity maps: npy, npz, 16-bit PNG, PFM."""
     from visualjudge.data.importers.depth_maps import DepthForm, depth_maps
 
     truth, found = DepthForm.of(gt_scale, gt_inverse), DepthForm.of(pred_scale, pred_inverse)
-    run_import(
-        task,
-        out,
-        source,
-        pred,
-        None,
-        how,
-        gt,
-        lambda p: depth_maps(task, gt, p, images, truth, truth if p is None else found, resize=how.resize_pred),
-        align=align,
-    )
+    return depth_maps(task, gt, pred, images, truth, truth if pred is None else found, resize=how.resize_pred)
 
 
-@app.command(
-    epilog="Example: visualjudge import pairs --task lowlevel-deblur --images blurred --pred restored "
-    "--gt sharp --source hinet --out data"
+@form(
+    "--task lowlevel-deblur --images blurred --pred restored --gt sharp --source hinet",
+    ResizeOptions,
+    scored=("metric",),
 )
-@with_options(ResizeOptions)
 def pairs(
-    task: TaskOption,
+    task: str,
     images: Annotated[str, typer.Option(help=f"Degraded inputs. {FILES_HELP}", show_default=False)],
-    source: SourceOption,
-    out: OutOption,
+    how: ResizeOptions,
     pred: Annotated[list[str] | None, typer.Option(help=f"Restored. {FILES_HELP}", show_default=False)] = None,
     gt: Annotated[str | None, typer.Option(help=f"Clean. {FILES_HELP}", show_default=False)] = None,
     scores: Annotated[Path | None, typer.Option(help="Without --gt: a table of key and score.")] = None,
     score_range: Annotated[tuple[float, float], typer.Option(help="Range of the table's scores.")] = (0, 10),
     metric: Annotated[str, typer.Option(help="ssim or psnr.")] = "ssim",
-    *,
-    how: ResizeOptions,
-) -> None:
+) -> Any:
     """Restorations: images degraded, restored and clean."""
     from visualjudge.data.importers.image_pairs import image_pairs
 
-    run_import(
+    restored: Any = pred
+    return image_pairs(task, images, restored, gt, scores, score_range, resize=how.resize_pred)
+
+
+@form(
+    "--task object_detection --gt cppe5 --pred detr --source detr",
+    DetectorOptions,
+    classed=True,
+)
+def hugging_face(
+    task: str,
+    gt: DataSetOption,
+    pred: str | None,
+    scratch: Path,
+    classes: Annotated[Path | None, typer.Option(help="Label maps: class table, where the features name none.")] = None,
+    box_format: Annotated[str, typer.Option(help="Of objects.bbox: xywh or xyxy.")] = "xywh",
+    column: ColumnOption = None,
+) -> Any:
+    """Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, with images embedded."""
+    from visualjudge.data.importers.hugging_face import hugging_face as read
+
+    return read(task, gt, pred, scratch, classes, box_format=box_format, columns=columns_of(column))
+
+
+@form("--task generation_t2i --table ratings.csv --root outputs --score-range 1 5 --source sdxl")
+def outputs(
+    task: str,
+    pred: Annotated[
+        list[str], typer.Option("--table", help="Rows with output, score, and more: csv, tsv, jsonl, json, parquet.")
+    ],
+    scratch: Path,
+    root: Annotated[Path, typer.Option(help="Folder that the table's paths start from.")] = Path(),
+    layout: Annotated[str, typer.Option(help="Whose table: rows, editscore, imagenhub, imagereward or tifa.")] = "rows",
+    prompts: Annotated[Path | None, typer.Option(help="JSON of prompts by image_id, where the table has none.")] = None,
+    score_range: Annotated[
+        tuple[float, float] | None, typer.Option(help="Range of the scores [that of the layout; rows: 0 10].")
+    ] = None,
+    score_column: Annotated[
+        list[str] | None, typer.Option(help="Column of the score [score]; repeat it for several raters.")
+    ] = None,
+    mask_white: Annotated[str, typer.Option(help="White of a mask is what to fill, or to keep.")] = "fill",
+    resize_mask: Annotated[bool, typer.Option("--resize-mask", help="Resize masks to their images.")] = False,
+    column: ColumnOption = None,
+) -> Any:
+    """Generated or restored images with scores given by people or a metric.
+
+    Columns: output, score; where there are such: image, image_id, prompt, source, mask, control.
+    """
+    from visualjudge.data.importers.outputs import outputs as read
+    from visualjudge.errors import UsageError
+
+    if mask_white not in ("fill", "keep"):
+        raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
+    table: Any = pred
+    white: Any = mask_white
+    return read(
         task,
-        out,
-        source,
-        pred,
-        None,
-        how,
-        images,
-        lambda p: image_pairs(task, images, p, gt, scores, score_range, resize=how.resize_pred),
-        metric=metric,
+        table,
+        root,
+        score_range,
+        score_column or "score",
+        layout=layout,
+        prompts=prompts,
+        scratch=scratch,
+        mask_white=white,
+        resize_mask=resize_mask,
+        columns=columns_of(column),
     )
-
-
-app.command(
-    epilog="Example: visualjudge import outputs --task generation_t2i --table ratings.csv --root outputs "
-    "--score-range 1 5 --source sdxl --out data"
-)(outputs)

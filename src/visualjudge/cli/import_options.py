@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated
 
 import typer
 
@@ -23,7 +21,14 @@ ClassesOption = Annotated[
     list[str] | None,
     typer.Option("--class-of-interest", help="each (class of an image's truth, the default), all, or labels."),
 ]
-GtOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
+FileOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
+FolderOption = Annotated[Path, typer.Option(help="Folder of ground truth files.", show_default=False)]
+DataSetOption = Annotated[
+    str, typer.Option(help="Folder of save_to_disk, or of Parquet files; a file, or a pattern.", show_default=False)
+]
+ColumnOption = Annotated[
+    list[str] | None, typer.Option(help="OURS=THEIRS: a column under another name, as prompt=text; may be repeated.")
+]
 ImagesOption = Annotated[Path, typer.Option(help="Folder of the images.", show_default=False)]
 FilesOption = Annotated[str, typer.Option(help="Folder, file, or pattern with one *.", show_default=False)]
 FILES_HELP = "Folder, file, or pattern with one * (what it stands for pairs the files)."
@@ -80,31 +85,18 @@ class MaskOptions(DetectorOptions, ResizeOptions):
     """Formats whose predictions have confidences and masks."""
 
 
-def with_options(kind: type[ImportOptions]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options that are the fields of ``kind``; it takes them as ``how``, one value of ``kind``."""
-    names = [item.name for item in fields(kind)]
-    hints = get_type_hints(kind, include_extras=True)
+def columns_of(column: Sequence[str] | None) -> dict[str, str]:
+    """``OURS=THEIRS`` as a mapping.
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def run(**values: Any) -> None:
-            how = kind(**{name: values.pop(name) for name in names})
-            command(**values, how=how)
+    Raises
+    ------
+    UsageError
+        If one is of another form.
+    """
+    from visualjudge.errors import UsageError
 
-        own = get_type_hints(command, include_extras=True)
-        kept = [one for one in inspect.signature(command).parameters.values() if one.name != "how"]
-        keyword_only = inspect.Parameter.KEYWORD_ONLY
-        more = [
-            inspect.Parameter(item.name, keyword_only, default=item.default, annotation=hints[item.name])
-            for item in fields(kind)
-        ]
-        keyword = [one.replace(kind=keyword_only, annotation=own[one.name]) for one in kept]
-        run.__signature__ = inspect.Signature([*keyword, *more])  # type: ignore[attr-defined]
-        run.__annotations__ = {
-            **{name: hint for name, hint in own.items() if name != "how"},
-            **{name: hints[name] for name in names},
-        }
-        del run.__wrapped__
-        return run
-
-    return decorate
+    pairs = [one.partition("=") for one in column or ()]
+    for ours, equals, theirs in pairs:
+        if not (ours and equals and theirs):
+            raise UsageError(f"--column must be OURS=THEIRS, such as prompt=text, got {ours + equals + theirs!r}")
+    return {ours: theirs for ours, _, theirs in pairs}

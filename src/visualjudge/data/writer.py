@@ -6,7 +6,6 @@ a run that is killed leaves a folder that reads. A lock on the folder lets two i
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import re
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import filelock
 import numpy as np
 
 from visualjudge.atomic import atomic_path, write_bytes, write_json
@@ -337,6 +337,5 @@ def _digest(path: Path) -> str:
 @contextmanager
 def _locked(root: Path) -> Iterator[None]:
     root.mkdir(parents=True, exist_ok=True)
-    with (root / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with filelock.FileLock(root / ".lock"):
         yield

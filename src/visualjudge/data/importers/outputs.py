@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from visualjudge.data.importers.sample import Found, Sample, check_type, read_table, stated_file
+from visualjudge.data.importers.rating_layouts import LAYOUTS, files_of, with_prompts
+from visualjudge.data.importers.sample import Found, Sample, check_type, stated_file
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import WholeImage
 from visualjudge.raster.images import read_rgb
@@ -21,11 +22,14 @@ TYPES = ("generation", "restoration")
 
 def outputs(
     task: str,
-    table: Path,
+    table: str | Path,
     root: Path,
-    score_range: tuple[float, float] = (0, 10),
+    score_range: tuple[float, float] | None = None,
     score_column: str | Sequence[str] = "score",
     *,
+    layout: str = "rows",
+    prompts: Path | None = None,
+    scratch: Path | None = None,
     mask_white: Literal["fill", "keep"] = "fill",
     resize_mask: bool = False,
     columns: Mapping[str, str] | None = None,
@@ -35,16 +39,23 @@ def outputs(
     Parameters
     ----------
     table
-        CSV, TSV, JSONL or JSON with ``output`` (path) and a score, and where there are such: ``image`` (source
-        image), ``image_id``, ``prompt``, ``source``, ``mask``, ``control``. Outputs of one image and prompt are
-        compared with each other: without ``image_id`` it is the image's name, else one made of the prompt.
+        CSV, TSV, JSONL, JSON or a Hugging Face data set with ``output`` (path or image) and a score, and where there
+        are such: ``image`` (source image), ``image_id``, ``prompt``, ``source``, ``mask``, ``control``. Outputs of one
+        image and prompt are compared with each other: without ``image_id`` it is the image's name, else one made of
+        the prompt. A pattern with one ``*`` names several files.
     root
         Folder that paths start from.
     score_range
-        Lowest and highest score of the table, which become 0 and 10.
+        Lowest and highest score of the table, which become 0 and 10; by default that of the layout, for rows 0 and 10.
     score_column
         Column of the score, or several of several raters; a cell may be a list. Rows of the same output, several
         columns and lists are ratings of one output: the sample has their mean, and ``metadata.raters`` their number.
+    layout
+        Whose table it is, see :data:`~visualjudge.data.importers.rating_layouts.LAYOUTS`.
+    prompts
+        JSON of prompts by ``image_id``, where the table has none.
+    scratch
+        Folder for images that a data set embeds; must stay until the samples are written.
     mask_white
         Whether the white of a mask is the region to fill or what is kept.
     resize_mask
@@ -58,16 +69,25 @@ def outputs(
         If the task's predictions are not images, or it edits images and the table has no column of them.
     """
     check_type(task, TYPES, "output")
-    if not score_range[0] < score_range[1]:
+    if layout not in LAYOUTS:
+        raise UsageError(f"--layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+    form = LAYOUTS[layout]
+    limits = form.limits if score_range is None else score_range
+    if not limits[0] < limits[1]:
         raise UsageError("--score-range must have the lowest score first")
     scores = (score_column,) if isinstance(score_column, str) else tuple(score_column)
-    rows = [_renamed(row, columns or {}) for row in read_table(table)]
-    if TASKS[task].edits and rows and not any("image" in row for row in rows):
+    read = [_renamed(row, columns or {}) for row in form.rows(files_of(table), root, scratch)]
+    rows = list(with_prompts(iter(read), prompts))
+    if TASKS[task].edits and rows and not any(isinstance(row, dict) and "image" in row for row in rows):
         raise UsageError(f"{table}: must have a column 'image' with the source images: {task} cannot be judged without")
+    table = Path(table)
     rated: dict[tuple[Any, ...], list[_Row]] = {}
     for number, row in enumerate(rows, 1):
+        if isinstance(row, Problem):
+            yield row
+            continue
         try:
-            one = _row(task, row, root, score_range, scores)
+            one = _row(task, row, root, limits, scores)
         except DataError as error:
             field, _, reason = str(error).partition(": ")
             yield Problem(table.name, f"row {number}", field, reason)
@@ -77,7 +97,9 @@ def outputs(
         yield replace(sample, resize_mask=resize_mask) if isinstance(sample, Sample) else sample
 
 
-def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+def _renamed(row: dict[str, Any] | Problem, columns: Mapping[str, str]) -> dict[str, Any] | Problem:
+    if isinstance(row, Problem):
+        return row
     return {**row, **{ours: row[theirs] for ours, theirs in columns.items() if theirs in row}}
 
 
@@ -187,4 +209,4 @@ def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
     stated = row.get(field)
     if stated in (None, ""):
         return None
-    return stated_file(root, stated, field)
+    return stated if isinstance(stated, Path) else stated_file(root, stated, field)

@@ -1,0 +1,81 @@
+"""Put predictions that a script holds into a data folder."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.errors import summarized
+from visualjudge.frontdoor.data import Data
+
+if TYPE_CHECKING:
+    from visualjudge.data.importers.sample import Sample
+    from visualjudge.errors import Problem
+
+
+def import_samples(
+    task: str,
+    samples: Iterable[Sample | Problem],
+    out: str | Path,
+    *,
+    source: str,
+    classes: Sequence[str] = ("each",),
+    min_score: float | None = None,
+    top_k: int | None = None,
+    replace: bool = False,
+    **options: Any,
+) -> Data:
+    """Score samples and add them to a data folder; what the command ``visualjudge import`` does.
+
+    Parameters
+    ----------
+    samples
+        Each an image with a prediction and its ground truth; :func:`from_fiftyone` makes them, and
+        :func:`from_supervision` the predictions.
+    out
+        Data folder to make or to add to.
+    source
+        Name of the model.
+    classes
+        Classes of interest: ``("each",)``, ``("all",)`` or labels.
+    min_score, top_k
+        Which predictions count; by default those at the threshold of best F1, where all have a confidence.
+    replace
+        Whether to replace the source's older records.
+    options
+        Go to :func:`score`.
+
+    Raises
+    ------
+    UsageError
+        If the task is not known, or an option does not fit.
+    DataError
+        If a record contradicts the folder's.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> from visualjudge.predictions import Detection, Detections
+    >>> truth = Detections((Detection("dog", (4, 5, 30, 40)),))
+    >>> found = Detections((Detection("dog", (6, 5, 30, 40), 0.9),))
+    >>> image = example.data / "images" / "photo0.png"
+    >>> sample = vj.Sample("photo0", image, found, truth, labels=truth.labels)
+    >>> vj.import_samples("object_detection", [sample], example.out / "mine", source="detr").tasks
+    ('object_detection',)
+    """
+    from visualjudge.data.writer import FolderWriter
+    from visualjudge.metrics.importing import Imported, Intake
+    from visualjudge.metrics.importing import import_samples as scored
+
+    writer, done = FolderWriter(out, task, replace=replace), Imported()
+    intake = Intake(min_score=min_score, top_k=top_k)
+    for state in scored(writer, samples, source=source, classes=tuple(classes), intake=intake, **options):
+        done = state
+    if len(writer):
+        writer.commit()
+    if done.problems:
+        told = "; ".join(summarized(done.problems))
+        warnings.warn(f"{len(done.problems)} records cannot be used and were left out: {told}", stacklevel=2)
+    return Data(out)
