@@ -18,10 +18,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 EXAMPLES = 3
+MOST_NAMES = 16
+"""Names that a message lists in full."""
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
 RETRYABLE_STATUS = frozenset({408, 409, 429})
 
@@ -57,6 +60,15 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.file}: {self.record}: {self.field}: {self.reason}"
+
+
+def one_of(value: object, known: Collection[object]) -> str:
+    """``one of a, b, c``; of many names those that are close to ``value``, or the first ones."""
+    names = [str(name) for name in known]
+    if len(names) <= MOST_NAMES:
+        return f"one of {', '.join(names)}"
+    close = get_close_matches(str(value), names, n=5, cutoff=0.5)
+    return f"one of {len(names)} names, such as {', '.join(close or names[:EXAMPLES])}"
 
 
 def summarized(problems: Iterable[Problem]) -> list[str]:

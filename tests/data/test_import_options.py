@@ -234,3 +234,20 @@ def test_a_mask_of_another_size_is_resized_where_asked(tmp_path: Path) -> None:
     index = json.loads((tmp_path / "data/images/generation_inpainting_low_level.json").read_text())
     stored = np.asarray(Image.open(tmp_path / "data" / index["source"]["mask"]))[:, :, 0]
     assert stored.shape == (30, 40) and (stored[:, :20] == 255).all() and not stored[:, 20:].any()
+
+
+def test_describe_says_which_predictions_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scored(tmp_path)
+    words = ("import", "coco", "--task", "object_detection", "--gt", "{}/gt.json", "--pred", "{}/pred.json",
+             "--images", "{}/images", "--out", "{}/data")  # fmt: skip
+    run(tmp_path, *words, "--source", "detr")
+    run(tmp_path, *words, "--source", "yolo", "--min-score", "0.25", "--top-k", "7")
+    capsys.readouterr()
+    run(tmp_path, "describe", "{}/data", "--json", "{}/described.json")
+    told = [line for line in capsys.readouterr().out.splitlines() if "shown and scored" in line]
+    assert told == [
+        "object_detection: shown and scored: detr: confidence ≥ 0.8 (best-f1), 2 annotations",
+        "object_detection: shown and scored: yolo: confidence ≥ 0.25, the 7 most confident of an image, 2 annotations",
+    ]
+    (described,) = json.loads((tmp_path / "described.json").read_text())["tasks"]
+    assert [(one["source"], one["min_score"]) for one in described["thresholds"]] == [("detr", 0.8), ("yolo", 0.25)]

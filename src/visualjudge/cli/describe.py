@@ -68,6 +68,9 @@ def _show(found: list[Description]) -> None:
             for part in parts if len(parts) > 1 else []:
                 _row(table, f"  {heading} {part.name}", part)
     Console(width=max(Console().width, WIDTH)).print(table)
+    for one in found:
+        for threshold in one.thresholds:
+            print(f"{one.task}: shown and scored: {threshold}")
 
 
 def _row(table: object, name: str, part: Slice, style: str | None = None) -> None:

@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 from visualjudge.dataset.stored import Positions, View, at, columns
-from visualjudge.errors import UsageError
+from visualjudge.errors import UsageError, one_of
 from visualjudge.records import Question
 from visualjudge.seeding import rng_for
 
@@ -104,7 +104,7 @@ def _check_named(questions: Sequence[Question], option: str, field: str, values:
     known = dict.fromkeys(name for (value,) in columns(questions, field) for name in _as_tuple(value))
     for value in values:
         if value not in known:
-            raise UsageError(f"{option} must be one of {', '.join(map(str, known))}, got {value!r}")
+            raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
 
 
 def balanced_sample(questions: Sequence[Question], number: int, seed: int = 42) -> tuple[Question, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from visualjudge.dataset.groups import group
 from visualjudge.records import Annotation
 
+NONE = "(none)"
 MARGINS_A_GROUP = 500
 """Pairs of one group that are looked at: enough for a median, however large the group."""
 
@@ -44,6 +45,23 @@ class Slice:
         }
 
 
+@dataclass(frozen=True)
+class Threshold:
+    """Which predictions of a source are shown and scored; all of them where every bound is None."""
+
+    source: str
+    min_score: float | None
+    top_k: int | None
+    score_at: str | None
+    annotations: int = 0
+
+    def __str__(self) -> str:
+        point = "" if self.score_at is None else f" ({self.score_at})"
+        least = [] if self.min_score is None else [f"confidence ≥ {self.min_score:.4g}{point}"]
+        most = [] if self.top_k is None else [f"the {self.top_k} most confident of an image"]
+        return f"{self.source}: {', '.join(least + most) or 'all predictions'}, {self.annotations} annotations"
+
+
 @dataclass
 class Description:
     """One task: all of it, and by source and error type."""
@@ -52,6 +70,7 @@ class Description:
     whole: Slice
     by_source: list[Slice]
     by_error_type: list[Slice]
+    thresholds: list[Threshold]
 
     def to_json(self) -> dict[str, Any]:
         """As a record for JSON."""
@@ -60,6 +79,7 @@ class Description:
             **{key: value for key, value in self.whole.row().items() if key != "name"},
             "by_source": [part.row() for part in self.by_source],
             "by_error_type": [part.row() for part in self.by_error_type],
+            "thresholds": [asdict(one) for one in self.thresholds],
         }
 
 
@@ -70,7 +90,22 @@ def describe(task: str, annotations: Sequence[Annotation]) -> Description:
         _slice(task, annotations, "all"),
         _parts(task, annotations, lambda note: note.source),
         _parts(task, annotations, lambda note: note.error_type),
+        _thresholds(annotations),
     )
+
+
+def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
+    """The thresholds in force, by source; none where no record has any."""
+    stated = [_threshold(note) for note in annotations]
+    if all((one.min_score, one.top_k, one.score_at) == (None, None, None) for one in stated):
+        return []
+    times = Counter(stated)
+    return [replace(one, annotations=times[one]) for one in sorted(times, key=str)]
+
+
+def _threshold(note: Annotation) -> Threshold:
+    data = note.metadata
+    return Threshold(note.source or NONE, data.get("min_score"), data.get("top_k"), data.get("score_at"))
 
 
 def plot(descriptions: Sequence[Description], path: Path) -> None:
@@ -101,7 +136,7 @@ def plot(descriptions: Sequence[Description], path: Path) -> None:
 def _parts(task: str, annotations: Sequence[Annotation], name_of: Any) -> list[Slice]:
     parts: dict[str, list[Annotation]] = defaultdict(list)
     for note in annotations:
-        parts[name_of(note) or "(none)"].append(note)
+        parts[name_of(note) or NONE].append(note)
     return [_slice(task, parts[name], name) for name in sorted(parts)]
 
 

@@ -19,7 +19,7 @@ from visualjudge.encoding.styles import (
     Style,
     TextStyle,
 )
-from visualjudge.errors import UsageError
+from visualjudge.errors import UsageError, one_of
 from visualjudge.registry import Registry
 from visualjudge.tasks import TASKS, task_named
 
@@ -157,5 +157,6 @@ def encoding_named(task: str, stem: str) -> Encoding:
     """
     key = task_named(task).type, stem
     if key not in CATALOGUE:
-        raise UsageError(f"{task} has no encoding {stem!r}; one of: {', '.join(row.stem for row in rows(task))}")
+        known = one_of(stem, [row.stem for row in rows(task)])
+        raise UsageError(f"encoding of {task} must be {known}, got {stem!r}")
     return replace(CATALOGUE[key], task=task)

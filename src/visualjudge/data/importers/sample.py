@@ -78,6 +78,8 @@ def folder_at(path: Path) -> Path:
     UsageError
         If there is no such folder: one line, however many files were looked for in it.
     """
+    if "*" in str(path):
+        raise UsageError(f"{path}: must be a folder, got a pattern")
     if not path.is_dir():
         raise UsageError(f"{path}: no such folder")
     return path
@@ -234,7 +236,7 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
     """
     text = str(where)
     if text.count("*") > 1:
-        raise UsageError(f"{text}: a pattern has one *")
+        raise UsageError(f"{text}: a pattern must have one *, got {text.count('*')}")
     if "*" in text:
         return _matching(text)
     path = Path(text)
