@@ -1,13 +1,15 @@
 """Letters of any script, from fonts that installed packages ship, the same on every machine.
 
 DejaVu Sans (with matplotlib) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika (devanagari-fonts, OFL) has
-Devanagari; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0) has Chinese, Japanese and Korean. Packages that only
-hold fonts are looked up, not imported. Scripts whose letters join or are reordered are shaped by HarfBuzz through
+Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0)
+has Chinese, Japanese and Korean. Packages that only hold fonts are looked up, not imported, and a file counts only with
+the content that is known, since the same data must give the same bytes. Scripts whose letters join or are reordered are shaped by HarfBuzz through
 Pillow's Raqm layout; where Pillow has none, letters stand side by side.
 """
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,11 +21,30 @@ import matplotlib
 from PIL import ImageFont, features
 
 _PACKAGED = (
-    ("devanagari_fonts", "fonts/Shobhika-1.05/Shobhika-Regular.otf"),
-    ("paperang_p2_fonts_cjk", "fonts/wqy-microhei.ttc"),
+    (
+        "devanagari_fonts",
+        "fonts/Shobhika-1.05/Shobhika-Regular.otf",
+        "bde48974337ea665b930d956c26d0b3884f1bc0549769bfb7d82caa3e0af181f",
+    ),
+    (
+        "paperang_p2_fonts_cjk",
+        "fonts/wqy-microhei.ttc",
+        "2420e8078af796b19a3f6ef13de527a1a91c1e7171eea115926c614ced1009b3",
+    ),
+    (
+        "fontpkg_noto_sans_thai",
+        "files/NotoSansThai[wdth,wght].ttf",
+        "5a1c559bb539583c8a1fd99d1c5b9491e5e14478c9cd2bd0970d5c3096cc9ef8",
+    ),
+    (
+        "fontpkg_noto_sans_khmer",
+        "files/NotoSansKhmer[wdth,wght].ttf",
+        "f37a8431a0c5d5ed2f81a767417546aca576a81fb7eff9c924d46aecf828f2ca",
+    ),
 )
+"""Package, file and SHA-256 of each further font."""
 _SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
-"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to Burmese, Khmer."""
+"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic and Thai to Burmese, Khmer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +64,15 @@ class TextRun:
 def fonts() -> tuple[Path, ...]:
     """Font files that are there, the first one always."""
     found = [Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"]
-    for package, file in _PACKAGED:
+    for package, file, digest in _PACKAGED:
         spec = find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-            if (Path(place) / file).is_file():
-                found.append(Path(place) / file)
+        places = (spec.submodule_search_locations or ()) if spec is not None else ()
+        found += [path for place in places if _is_known(path := Path(place) / file, digest)]
     return tuple(found)
+
+
+def _is_known(path: Path, digest: str) -> bool:
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
 def runs(text: str) -> list[TextRun]:
