@@ -3,8 +3,8 @@
 DejaVu Sans (with matplotlib) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika (devanagari-fonts, OFL) has
 Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0)
 has Chinese, Japanese and Korean. Packages that only hold fonts are looked up, not imported, and a file counts only with
-the content that is known, since the same data must give the same bytes. Scripts whose letters join or are reordered are shaped by HarfBuzz through
-Pillow's Raqm layout; where Pillow has none, letters stand side by side.
+the content that is known, since the same data must give the same bytes. Scripts whose letters join or are reordered are
+shaped by HarfBuzz through Pillow's Raqm layout; where Pillow has none, letters stand side by side.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PACKAGED = (
 )
 """Package, file and SHA-256 of each further font."""
 _SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
-"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic and Thai to Burmese, Khmer."""
+"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to Burmese, Khmer."""
 
 
 @dataclass(frozen=True, slots=True)
