@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from visualjudge.errors import DataError, UsageError
 
 PIXELS_VARIABLE = "VISUALJUDGE_MAX_PIXELS"
-MOST_PIXELS = 50_000_000
+MOST_PIXELS = 120_000_000
 """Pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` says otherwise."""
 MOST_POINTS = 100_000
 """Points of the polygons of one mask."""
