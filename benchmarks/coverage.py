@@ -4,7 +4,8 @@
     python benchmarks/coverage.py --from FOLDER
 
 Seven designs (simulated.py): simulated judges of known properties answer simulated questions, many to an image. The
-true value of a ratio is that of all its simulations together, of any other figure that of 4,000 images. Prints for each
+true value of a ratio is that of all its simulations together, of any other figure that of 4,000 images; of what a fair
+judge leans to, and of the difference of two equal judges or encodings, 0. Prints for each
 design and figure the share of simulations whose 95 % interval holds the truth, the mean width, and how many had an
 interval at all; then flags raised against fair judges, power against leaning ones, rejections under the null,
 and recommendations among six identical encodings.
@@ -138,6 +139,7 @@ def coverage(designs: tuple[Design, ...], simulations: int, slow_ones: int) -> N
         if slow_ones:
             known = one(design, POPULATION, shift, (0, d))
             truth |= {name: figure.value for name, figure in known.items() if figure.value is not None}
+            truth |= {name: 0.0 for name in truth if name.startswith(("lean ", "e0 - ")) or name == "difference"}
         for s in range(slow_ones):
             for name, figure in one(design, design.images, shift, (2, d, s)).items():
                 tally.add(name, figure, truth.get(name))

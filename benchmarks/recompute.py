@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from recompute_leans import lean, sides
 from scipy import special, stats
 
 Verdict = dict[str, Any]
@@ -268,82 +269,30 @@ def scoring(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Ver
     tau(check, f"{name}.within", stated["within_image_tau"], stated["within_image_ci95"], halves)
 
 
-def strata(rows: list[Verdict]) -> dict[tuple[str, str], int]:
-    """The part of its task's margins that a pair lies in: up to 5, of at least 24 pairs."""
-    by: dict[str, set[tuple[float, str]]] = defaultdict(set)
-    for v in rows:
-        by[v["q"]["task"]].add((width(v["q"]), item(v["q"])))
-    out = {}
-    for task, pairs in by.items():
-        parts = min(5, max(1, len(pairs) // 24))
-        for k, (_, name) in enumerate(sorted(pairs)):
-            out[task, name] = k * parts // len(pairs)
+def leaning(check: Compare, name: str, row: Mapping[str, Any], rows: list[Verdict]) -> None:
+    """A preference, its p, and that its interval ends where the p is 5 %."""
+    cases, (value, images) = sides(rows, row["feature"]), lean(rows, row["feature"])
+    check(name, row["preference"], value)
+    check(f"{name}.n", row["n"], len(cases))
+    if value is None or images is None:
+        return
+    check(f"{name}.chosen", row["chosen"], sum(v["right"] == more for v, more in cases) / len(cases))
+    by_side = [[v["right"] for v, more in cases if more == side] for side in (True, False)]
+    check(f"{name}.crude", row["preference_crude"], float(np.mean(by_side[0]) - np.mean(by_side[1])) / 2)
+    if row["p"] is not None:
+        check(f"{name}.p", row["p"], images.p(0.0))
+    for end in row["ci95"] or ():
+        if abs(end) < 0.5:
+            check(f"{name}.ci95", round(images.p(end), 8), 0.05)
+
+
+def holm(rows: list[Mapping[str, Any]]) -> list[float | None]:
+    """Holm's p of rows with ``p``."""
+    known = sorted((row["p"], k) for k, row in enumerate(rows) if row["p"] is not None)
+    out: list[float | None] = [None] * len(rows)
+    for rank, (_, k) in enumerate(known):
+        out[k] = max(min(1.0, p * (len(known) - r)) for r, (p, _) in enumerate(known[: rank + 1]))
     return out
-
-
-def width(q: Q) -> float:
-    return float(abs(q["final_scores"][0] - q["final_scores"][1]))
-
-
-def item(q: Q) -> str:
-    return "|".join((q["task"], *sorted(q["annotation_ids"])))
-
-
-def sides(rows: list[Verdict], feature: str) -> list[tuple[Verdict, bool]]:
-    """Usable replies where the feature tells the options apart, and whether more of it is right."""
-    out = []
-    for v in (v for v in rows if v["parsed"]):
-        a_right = v["q"]["answer"] == "A"
-        if feature == "position":
-            out.append((v, a_right ^ (v["order"] == "BA")))
-            continue
-        a, b = (option.get(feature) for option in v["q"].get("features") or [{}, {}])
-        if a is not None and b is not None and a != b:
-            out.append((v, a_right == (a > b)))
-    return out
-
-
-def lean(rows: list[Verdict], feature: str) -> tuple[float | None, float | None]:
-    """The preference and its p, by regression in each stratum, every image left out in turn."""
-    cases = sides(rows, feature)
-    if not cases or len({more for _, more in cases}) < 2:
-        return None, None
-    place = strata([v for v, _ in cases])
-    cell = np.array([hash((v["q"]["task"], place[v["q"]["task"], item(v["q"])])) for v, _ in cases])
-    image = np.array([v["image"] for v, _ in cases])
-    m = np.array([width(v["q"]) for v, _ in cases])
-    s = np.array([0.5 if more else -0.5 for _, more in cases])
-    y = np.array([float(v["right"]) for v, _ in cases])
-
-    def parts(kept: np.ndarray) -> dict[int, tuple[float, float]]:
-        out = {}
-        for c in np.unique(cell[kept]):
-            rows_of = kept & (cell == c)
-            x, centre = s[rows_of], m[rows_of] - m[cell == c].mean()
-            design = np.column_stack([np.ones(x.size), centre])
-            if np.ptp(centre) < 1e-6:
-                design = design[:, :1]
-            rest = x - design @ np.linalg.lstsq(design, x, rcond=None)[0]
-            square = float(rest @ rest)
-            out[int(c)] = (float(rest @ y[rows_of]), square) if square > 1e-9 * max(1, x.size) else (0.0, 0.0)
-        return out
-
-    whole = parts(np.ones(y.size, bool))
-    top, bottom = (sum(part[k] for part in whole.values()) for k in (0, 1))
-    if bottom <= 0:
-        return None, None
-    value, influence, weights = top / bottom / 2, [], []
-    for name in np.unique(image):
-        left = parts(image != name)
-        t, b = (sum(part[k] for part in left.values()) for k in (0, 1))
-        if bottom - b > 1e-9:
-            weights.append(bottom - b)
-            influence.append(value - t / b / 2 if b > 1e-9 else 0.0)
-    variance, df, _, g = spread(np.array(influence), np.array(weights))
-    error = math.sqrt(variance)
-    if error <= 1e-12:
-        return value, 1.0 if abs(value) < 1e-12 else min(1.0, 2 * 0.5 ** len(weights))
-    return value, float(2 * stats.t.sf(abs(value) / error, df)) if g > 1.5 else None
 
 
 def comparisons(check: Compare, stated: list[Mapping[str, Any]], judged: Mapping[str, list[Verdict]]) -> None:
@@ -371,9 +320,8 @@ def main() -> None:
         if kinds["pairwise"]:
             pairwise(check, judge["judge"], judge, kinds["pairwise"])
             for row in judge["bias"]:
-                value, p = lean(kinds["pairwise"], row["feature"])
-                check(f"{judge['judge']}.bias.{row['feature']}", row["preference"], value)
-                check(f"{judge['judge']}.bias.{row['feature']}.p", row["p"], p)
+                leaning(check, f"{judge['judge']}.bias.{row['feature']}", row, kinds["pairwise"])
+            check(f"{judge['judge']}.bias p_holm", [row["p_holm"] for row in judge["bias"]], holm(judge["bias"]))
         if kinds["ranking"]:
             ranking(check, f"{judge['judge']}.ranking", judge["ranking"], kinds["ranking"])
         if kinds["scoring"]:
