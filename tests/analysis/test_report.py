@@ -218,3 +218,23 @@ def test_encoding_is_recommended_only_where_the_judge_beats_chance(
     assert (row["recommended"] is not None) is recommended
     assert ("not shown to be better than chance" in page(analysis)) is not recommended
     assert ("not shown to be better than chance" in markdown(analysis)) is not recommended
+
+
+def test_simulated_judge_beside_a_real_one_stands_in_the_appendix_only(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(30)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [said(q, "B" if i % 3 == 0 else "A") for i, q in enumerate(questions)]
+    runs = [
+        write_run(tmp_path / name, dataset, verdicts, judge=name, simulated=name == "oracle")
+        for name in ("real", "oracle")
+    ]
+    analysis = analyse(runs)
+    shown, appendix = page(analysis).split('id="simulated"')
+    opening = shown.split('id="answer"')[1].split("</section>")[0]
+    assert "real" in opening
+    assert "oracle" not in opening
+    assert "oracle" in appendix
+    before, after = markdown(analysis).split("## Appendix: simulated judges")
+    assert "| real |" in before
+    assert "oracle" not in before
+    assert "oracle (simulated)" in after

@@ -32,7 +32,8 @@ def _table(rng: np.random.Generator, lean: float, images: int = 20) -> pl.DataFr
             columns = {"id": [f"q{k}" for k in range(n)], "image": [f"i{k}" for k in image], "answer": answer}
             shown = {"said": said, "score_a": scores[:, 0], "score_b": scores[:, 1]}
             counts = {"count_a": count[:, 0], "count_b": count[:, 1]}
-            parts.append(pl.DataFrame({**columns, **shown, **counts}).with_columns(judge=pl.lit(judge), order=pl.lit(order)))  # fmt: skip
+            table = pl.DataFrame({**columns, **shown, **counts})
+            parts.append(table.with_columns(judge=pl.lit(judge), order=pl.lit(order)))
     return pl.concat(parts)
 
 

@@ -381,3 +381,14 @@ class Results:
     clusters: int
     draws: int
     seed: int
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Which judges a report is about: the real ones, the others stand in its appendix; all where none is real."""
+        every = tuple(range(len(self.judges)))
+        return tuple(i for i in every if not self.judges[i].simulated) or every
+
+    @property
+    def appendix(self) -> tuple[JudgeResult, ...]:
+        """The simulated judges beside real ones."""
+        return tuple(judge for i, judge in enumerate(self.judges) if i not in self.shown)

@@ -108,13 +108,19 @@ def card(
 
 
 def card_of(
-    analysis: Analysis, rules: Thresholds | None = None, *, people: Sequence[str | Path] = (), epsilon: float = 0.2
+    analysis: Analysis,
+    rules: Thresholds | None = None,
+    *,
+    people: Sequence[str | Path] = (),
+    epsilon: float = 0.2,
+    judges: Sequence[int] | None = None,
 ) -> Card:
-    """The card from an analysis that is there already."""
+    """The card from an analysis that is there already, of all judges or of those numbered ``judges``."""
     held = rules or read_thresholds()
     study = analysis.study
-    found = tuple(_judge(study, i, result, held, people, epsilon) for i, result in enumerate(analysis.results.judges))
-    return Card(found, held)
+    results = analysis.results.judges
+    chosen = range(len(results)) if judges is None else judges
+    return Card(tuple(_judge(study, i, results[i], held, people, epsilon) for i in chosen), held)
 
 
 def _judge(

@@ -32,8 +32,8 @@ class Opening:
 
 
 def opening(analysis: Analysis) -> Opening:
-    """The opening of a report on ``analysis``."""
-    return opening_of(card_of(analysis))
+    """The opening of a report on ``analysis``: of the judges that it is about, simulated ones are in its appendix."""
+    return opening_of(card_of(analysis, judges=analysis.results.shown))
 
 
 def opening_of(card: Card) -> Opening:

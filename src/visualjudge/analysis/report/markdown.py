@@ -11,6 +11,7 @@ from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.columns import ACCURACY, Table
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import Cell, JudgeResult
+from visualjudge.analysis.report.methods import methods
 
 Row = TypeVar("Row")
 
@@ -60,6 +61,11 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(columns.SHAPE, judge.unread.shapes)
 
 
+def _headline(judges: Iterable[JudgeResult]) -> str:
+    rows = [[j.name + (" (simulated)" if j.simulated else ""), *columns.JUDGE.cells(j)] for j in judges]
+    return table(["Judge", *columns.JUDGE.titles], rows)
+
+
 def markdown(analysis: Analysis) -> str:
     """The whole report."""
     results = analysis.results
@@ -67,12 +73,17 @@ def markdown(analysis: Analysis) -> str:
     for judge in results.judges:
         left = words.unfinished(judge)
         parts += [f"**{_cell(judge.name)}: {left}**\n"] if left else []
-    rows = [[j.name + (" (simulated)" if j.simulated else ""), *columns.JUDGE.cells(j)] for j in results.judges]
-    parts.append(table(["Judge", *columns.JUDGE.titles], rows))
-    parts.append(of(columns.COMPARISON, results.comparisons))
+    shown = [results.judges[i] for i in results.shown]
+    parts.append(_headline(shown))
+    about = {judge.name for judge in shown}
+    parts.append(of(columns.COMPARISON, [row for row in results.comparisons if {row.a, row.b} <= about]))
     parts.append(of(columns.AGREEMENT, results.agreement))
-    for judge in results.judges:
+    for judge in shown:
         parts += _judge_parts(judge)
+    if results.appendix:
+        others = [row for row in results.comparisons if not {row.a, row.b} <= about]
+        parts += ["## Appendix: simulated judges\n", _headline(results.appendix), of(columns.COMPARISON, others)]
+    parts += ["## Methods\n", _cell(methods(results)) + "\n"]
     dataset = results.dataset
     parts.append(f"\nDataset `{dataset.questions_sha256}`, {dataset.questions} questions, {dataset.images} images.\n")
     return "\n".join(part for part in parts if part.strip()) + "\n"

@@ -12,6 +12,7 @@ SOURCES = (
     "Hall 1992 (skewness)",
     "Clopper & Pearson 1934 (shares of 0 and 1)",
     "Holm 1979 (several tests)",
+    "Hemerik, Goeman & Finos 2020 (sign flips); Henderson 1975 (the other pairs of an image)",
     "Kendall 1945 (τ-b)",
     "Krippendorff 2011 (α)",
     "Bradley & Terry 1952; Davidson 1970 (strengths of sources)",
@@ -24,7 +25,8 @@ TEXT = (
     "Student's t at Satterthwaite's degrees of freedom of the effective number of images, a correction for "
     "skewness, and at least the reach that independent cases have; shares are on the logit scale, correlations on "
     "Fisher's z. With fewer than 5 images no interval is given. Leanings compare questions at equal difficulty "
-    "(task and margin). Tests are two-sided and clustered by image, with Holm's adjustment. Encodings are "
+    "(task, margin and image), by sign flips of images. Tests are two-sided and clustered by image, with Holm's "
+    "adjustment. Encodings are "
     "recommended only where a difference is shown; the figure of the recommended one is from images that it was "
     "not chosen on."
 )

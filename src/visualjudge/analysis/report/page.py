@@ -282,10 +282,8 @@ def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
 def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
     """What the template is given."""
     results = analysis.results
-    real = [i for i, judge in enumerate(results.judges) if not judge.simulated]
-    shown = real or list(range(len(results.judges)))
+    shown, rest = results.shown, results.appendix
     judges = [results.judges[i] for i in shown]
-    rest = [judge for i, judge in enumerate(results.judges) if i not in shown]
     sections = [
         *_where(judges, encoding_images(analysis.study)),
         _compared(results, [judge.name for judge in judges]),
