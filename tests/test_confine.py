@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from visualjudge.confine import confined_path, confined_target
+from visualjudge.confine import confined_path, confined_target, importing
 from visualjudge.errors import DataError
 
 
@@ -85,3 +85,37 @@ def test_nothing_is_written_over_a_link(root: Path, tmp_path: Path) -> None:
         with pytest.raises(DataError):
             confined_target(root, name)
     assert confined_target(root, "media/new.png") == root / "media/new.png"
+
+
+def test_the_blobs_of_a_hub_snapshot_are_at_home(tmp_path: Path) -> None:
+    repo = tmp_path / "datasets--me--data"
+    snapshot = repo / "snapshots/abc123"
+    (repo / "blobs").mkdir(parents=True)
+    (snapshot / "images").mkdir(parents=True)
+    (repo / "blobs/0f3a").write_bytes(b"x")
+    (tmp_path / "secret.png").write_bytes(b"x")
+    (snapshot / "images/a.png").symlink_to("../../../blobs/0f3a")
+    (snapshot / "images/b.png").symlink_to(tmp_path / "secret.png")
+    (snapshot / "c.png").symlink_to("../../blobs/../../secret.png")
+    assert confined_path(snapshot, "images/a.png").read_bytes() == b"x"
+    assert confined_path(snapshot / "images", "a.png").read_bytes() == b"x"
+    for name in ("images/b.png", "c.png"):
+        with pytest.raises(DataError, match="over a link"):
+            confined_path(snapshot, name)
+
+
+def test_an_import_that_is_told_so_reads_files_anywhere_but_no_devices(root: Path, tmp_path: Path) -> None:
+    (root / "media/x.png").symlink_to(tmp_path / "secret.png")
+    names = (str(tmp_path / "secret.png"), "../secret.png", "media/x.png")
+    with importing(outside=True):
+        assert [confined_path(root, name).read_bytes() for name in names] == [b"secret"] * 3
+        for name in ("/dev/zero", "a\0b", "", "/nowhere"):
+            with pytest.raises(DataError):
+                confined_path(root, name)
+    with importing(outside=False):
+        for name in names:
+            with pytest.raises(DataError, match="--allow-outside permits it"):
+                confined_path(root, name)
+    with pytest.raises(DataError) as caught:
+        confined_path(root, names[0])
+    assert "--allow-outside" not in str(caught.value)

@@ -58,9 +58,7 @@ def test_whole_dataset_has_no_problem(dataset: Path) -> None:
         ("pairwise", lambda q: q.update(answer={"A": "B", "B": "A"}[q["answer"]]), "answer"),
         ("ranking", lambda q: q.update(answer=q["answer"][::-1]), "answer"),
         ("scoring", lambda q: q.update(answer=q["answer"] + 0.1), "answer"),
-        ("scoring", lambda q: q.update(answer="7"), "answer"),
         ("pairwise", lambda q: q.update(final_scores=[4.0, 4.0]), "final_scores"),
-        ("pairwise", lambda q: q.update(final_scores=[4.0, "x"]), "final_scores"),
         ("scoring", lambda q: q.update(final_scores=[11.0], answer=11.0), "final_scores"),
         ("pairwise", lambda q: q.update(prompt=q["prompt"] + "<image>"), "prompt"),
         ("pairwise", lambda q: q.update(images=q["images"][::-1]), "images"),
@@ -68,13 +66,28 @@ def test_whole_dataset_has_no_problem(dataset: Path) -> None:
         ("pairwise", lambda q: q.update(subset=[]), "subset"),
         ("pairwise", lambda q: q.update(encoding="pixel_x"), "encoding"),
         ("pairwise", lambda q: q.update(annotation_ids=[q["annotation_ids"][0]] * 2), "annotation_ids"),
-        ("ranking", lambda q: q.update(annotation_ids=q["annotation_ids"][:2]), "annotation_ids"),
         ("pairwise", lambda q: q.update(task="nothing"), "encoding"),
     ],
 )
 def test_broken_rule_is_told(dataset: Path, kind: str, change: Callable[[Json], object], field: str) -> None:
     _edit(dataset, kind, change)
     assert field in _fields(dataset)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "field"),
+    [
+        ("scoring", lambda q: q.update(answer="7"), "answer"),
+        ("pairwise", lambda q: q.update(final_scores=[4.0, "x"]), "final_scores"),
+        ("ranking", lambda q: q.update(annotation_ids=q["annotation_ids"][:2]), "annotation_ids"),
+    ],
+)
+def test_a_question_that_cannot_be_read_ends_the_validation_with_its_field(
+    dataset: Path, kind: str, change: Callable[[Json], object], field: str
+) -> None:
+    _edit(dataset, kind, change)
+    with pytest.raises(DataError, match=field):
+        validate(dataset)
 
 
 def test_changed_missing_and_added_files_are_told(dataset: Path) -> None:

@@ -45,6 +45,10 @@ class ImportOptions:
     exif: Annotated[
         str, typer.Option(help="apply the EXIF orientation of images, or ignore it: annotations of the stored frame.")
     ] = "apply"
+    allow_outside: Annotated[
+        bool,
+        typer.Option("--allow-outside", help="Paths in the input may lead anywhere: for input of your own."),
+    ] = False
     replace: Annotated[bool, typer.Option("--replace", help="Replace the source's older records.")] = False
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Report bad records, leave them out, and exit with 0.")

@@ -29,6 +29,7 @@ def run_import(
     **options: Any,
 ) -> None:
     """Import each source in turn; report every problem in a line; exit 1 where there is any, unless skipped."""
+    from visualjudge.confine import importing
     from visualjudge.data.writer import FolderWriter
     from visualjudge.errors import UsageError
     from visualjudge.raster.images import stored_frames
@@ -41,7 +42,7 @@ def run_import(
         raise UsageError(f"--exif must be apply or ignore, got {how.exif!r}")
     intake = _intake(how)
     wrong = 0
-    with nullcontext() if how.exif == "apply" else stored_frames():
+    with importing(outside=how.allow_outside), nullcontext() if how.exif == "apply" else stored_frames():
         for source, one in zip(sources, [*pred] if pred else [None], strict=True):
             writer = FolderWriter(out, task, replace=how.replace)
             done = _one(writer, read(one), source, tuple(classes or ("each",)), file, intake, options)

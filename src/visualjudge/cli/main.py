@@ -111,6 +111,12 @@ def run() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except MemoryError:
+        print(
+            "visualjudge: out of memory; smaller inputs, fewer --workers or a lower --concurrency need less",
+            file=sys.stderr,
+        )
+        sys.exit(1)
     except OSError as error:
         print(f"visualjudge: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(1)

@@ -15,6 +15,22 @@ TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
 """Fields that are an array in the file and a tuple in the record."""
 
 
+LARGEST_NUMBER = 1e15
+_TEXT = frozenset({str})
+_NUMBER = frozenset({int, float})
+_NAMES: dict[type, str] = {str: "text", int: "a number", float: "a number", type(None): "null"}
+_KINDS = {
+    **dict.fromkeys(("task", "encoding", "question_type", "image_id", "prompt"), _TEXT),
+    "error_type": _TEXT | {type(None)},
+}
+_ITEM_KINDS = {
+    **dict.fromkeys(("subset", "class_of_interest", "annotation_ids", "images"), _TEXT),
+    "final_scores": _NUMBER,
+    "sources": _TEXT | {type(None)},
+}
+_ANSWERS = {"pairwise": _TEXT, "ranking": _TEXT, "scoring": _NUMBER}
+
+
 def question_from_wire(raw: Any, position: int = 0) -> Question:
     """A question as the file has it.
 
@@ -29,13 +45,13 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
     try:
         classes = raw["class_of_interest"]
         features = raw.get("features")
-        return Question(
+        question = Question(
             id=str(raw["id"]),
             task=raw["task"],
             encoding=raw["encoding"],
             question_type=raw["question_type"],
             image_id=raw["image_id"],
-            class_of_interest=None if classes is None else tuple(classes),
+            class_of_interest=None if classes is None else _items("class_of_interest", classes),
             error_type=raw["error_type"],
             prompt=raw["prompt"],
             answer=raw["answer"],
@@ -43,12 +59,52 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
             spans=_spans(raw),
             ties=_ties(raw),
             probe=_probe(raw.get("probe")),
-            **{field: tuple(raw[field]) for field in TUPLES},
+            **{field: _items(field, raw[field]) for field in TUPLES},
         )
+        _check(question)
+        return question
     except KeyError as error:
         raise DataError(f"{QUESTIONS}: {name}: {error.args[0]}: the field is missing") from None
     except (TypeError, ValueError) as error:
         raise DataError(f"{QUESTIONS}: {name}: a field is of the wrong kind: {error}") from None
+
+
+def _items(name: str, value: Any) -> tuple[Any, ...]:
+    """An array; a text would fall into its letters."""
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{name} must be an array, got {str(value)[:40]!r}")
+    return tuple(value)
+
+
+def _check(question: Question) -> None:
+    """Refuse values of a wrong kind here, so that no command meets them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The message names the field.
+    """
+    for name, kinds in _KINDS.items():
+        value = getattr(question, name)
+        if type(value) not in kinds:
+            raise TypeError(f"{name} must be {_named(kinds)}, got {str(value)[:40]!r}")
+    for name, kinds in _ITEM_KINDS.items():
+        for item in getattr(question, name) or ():
+            if type(item) not in kinds:
+                raise TypeError(f"{name} must be an array of {_named(kinds)}, got {str(item)[:40]!r} in it")
+    if question.question_type not in _ANSWERS:
+        raise ValueError(f"question_type must be one of {', '.join(_ANSWERS)}, got {question.question_type[:40]!r}")
+    if type(question.answer) not in _ANSWERS[question.question_type]:
+        raise TypeError(f"answer must be {_named(_ANSWERS[question.question_type])}, got {str(question.answer)[:40]!r}")
+    answer = [] if isinstance(question.answer, str) else [question.answer]
+    if not all(-LARGEST_NUMBER <= number <= LARGEST_NUMBER for number in (*question.final_scores, *answer)):
+        raise ValueError(f"final_scores and answer must be finite and at most {LARGEST_NUMBER:g}")
+    if not len(question.annotation_ids) == len(question.final_scores) == len(question.sources):
+        raise ValueError("annotation_ids, final_scores and sources must have one item for each option")
+
+
+def _named(kinds: frozenset[type]) -> str:
+    return " or ".join(sorted({_NAMES[kind] for kind in kinds}))
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
