@@ -113,7 +113,7 @@ def run() -> None:
         sys.exit(130)
     except MemoryError:
         print(
-            "visualjudge: out of memory; smaller inputs, fewer --workers or a lower --concurrency need less",
+            "visualjudge: out of memory; fewer --workers or a lower --concurrency need less",
             file=sys.stderr,
         )
         sys.exit(1)
