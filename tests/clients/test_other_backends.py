@@ -150,9 +150,16 @@ def test_a_schema_refused_by_an_sdks_server_is_left_out(backend: str) -> None:
     assert any("schema refused" in note for note in reply.notes)
 
 
-def test_what_a_backend_cannot_do_is_noted() -> None:
-    reply, _ = ask("anthropic", [claude("A")], Request((TextPart("x"),), seed=1, top_logprobs=3))
-    assert reply.notes == ("this backend gives no log-probabilities", "this backend takes no seed")
+def test_what_a_backend_cannot_do_is_noted_with_the_reply_and_of_the_client() -> None:
+    async def main() -> None:
+        async with serving(claude("A")) as server:
+            client = build_client("anthropic", model_name="m", base_url=server.url, api_key=KEY)
+            reply = await client.ask(Request((TextPart("x"),), seed=1, top_logprobs=3))
+            assert reply.notes == ("this backend gives no log-probabilities", "this backend takes no seed")
+            assert client.diagnostics.adjustments == reply.notes
+            await client.aclose()
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("backend", SDKS)

@@ -1,6 +1,6 @@
 """Commands killed at random moments: what is there afterwards is whole, and the next start completes it.
 
-Two kills of each command in a test run; ``make soak`` goes on for an hour (``VISUALJUDGE_SOAK`` = seconds), and
+One kill of each command in a test run; ``make soak`` goes on for an hour (``VISUALJUDGE_SOAK`` = seconds), and
 ``VISUALJUDGE_KILLS`` is how often each command is killed.
 """
 
@@ -32,7 +32,7 @@ from visualjudge.runs.journal import read_records
 from visualjudge.seeding import rng_for
 
 SOAK_S = float(os.environ.get("VISUALJUDGE_SOAK", "0"))
-KILLS = int(os.environ.get("VISUALJUDGE_KILLS", "2"))
+KILLS = int(os.environ.get("VISUALJUDGE_KILLS", "1"))
 COMMANDS = 5
 OPTIONS = BuildOptions(tasks=("object_detection",), caps=Caps())
 

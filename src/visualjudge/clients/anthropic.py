@@ -59,7 +59,6 @@ class AnthropicClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "anthropic"
-    style: ClassVar[str] = "anthropic_style"
 
     def __init__(
         self,
@@ -89,7 +88,7 @@ class AnthropicClient(RemoteClient):
     async def _call(self, request: Request, full: Request) -> Reply:
         unknown = ((full.top_logprobs, NO_LOGPROBS), (full.seed, NO_SEED))
         notes = self.quirks.notes(self._parameters(full))
-        notes += tuple(note for wanted, note in unknown if wanted is not None)
+        notes += self.quirks.left_out(tuple(note for wanted, note in unknown if wanted is not None))
         schema = self._schema(full)
         body = await self._post(self._endpoint, self._headers(), self._prepared(request, lambda: self._pieces(full)))
         return reply_of(body, schema, notes)

@@ -52,7 +52,6 @@ class ApiClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "api"
-    style: ClassVar[str] = "openai_style"
     structured_outputs: ClassVar[bool] = False
     """Whether the server takes vLLM's ``structured_outputs`` beside ``response_format``."""
 

@@ -65,7 +65,6 @@ class GoogleClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "google"
-    style: ClassVar[str] = "google_style"
 
     def __init__(
         self,

@@ -96,6 +96,7 @@ class Quirks:
 
     def __init__(self) -> None:
         self.learned: frozenset[str] = frozenset()
+        self._left_out: dict[str, None] = {}
 
     def learn(self, error: ApiError, parameters: Set[str], known: Set[str], model: str) -> bool:
         """Whether asking again makes sense: the error names a parameter that was sent and need not be.
@@ -117,14 +118,19 @@ class Quirks:
                 return True
         return False
 
+    def left_out(self, notes: tuple[str, ...]) -> tuple[str, ...]:
+        """``notes`` on what a request asks for and the backend's protocol does not have."""
+        self._left_out.update(dict.fromkeys(notes))
+        return notes
+
     def notes(self, parameters: Set[str]) -> tuple[str, ...]:
         """The notes of those quirks that changed a request with these parameters."""
         return tuple(q.note for q in QUIRKS if q.name in self.learned and q.parameter in parameters)
 
     @property
     def adjustments(self) -> tuple[str, ...]:
-        """The notes of everything learned."""
-        return tuple(quirk.note for quirk in QUIRKS if quirk.name in self.learned)
+        """The notes of everything learned and left out."""
+        return (*(quirk.note for quirk in QUIRKS if quirk.name in self.learned), *self._left_out)
 
     def __contains__(self, name: str) -> bool:
         return name in self.learned

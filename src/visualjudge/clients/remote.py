@@ -76,7 +76,6 @@ class RemoteClient:
     """One model behind a server; subclasses define :meth:`_call` for their protocol."""
 
     backend: ClassVar[str]
-    style: ClassVar[str]
 
     def __init__(self, model_name: str, server: Server, sampling: Sampling) -> None:
         self.model = model_name

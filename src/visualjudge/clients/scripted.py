@@ -25,7 +25,6 @@ class ScriptedClient:
     """
 
     backend = "scripted"
-    style = "openai_style"
 
     def __init__(self, script: Script, *, model_name: str = "scripted") -> None:
         self.model = model_name

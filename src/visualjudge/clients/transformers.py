@@ -65,7 +65,6 @@ class TransformersClient:
     """
 
     backend: ClassVar[str] = "transformers"
-    style: ClassVar[str] = "openai_style"
 
     def __init__(
         self,

@@ -12,12 +12,11 @@ from pydantic import BaseModel
 
 from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request, TextPart
 from visualjudge.clients.payload import image_part
-from visualjudge.clients.registry import CLIENT_REGISTRY, open_client
+from visualjudge.clients.registry import open_client
 from visualjudge.clients.sync import run_sync
 from visualjudge.errors import PromptError, UsageError
 from visualjudge.judges.bounded import read_or_none
 from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
-from visualjudge.prompts.adapters import ADAPTERS, Adapter
 from visualjudge.prompts.template import PromptTemplate, fill
 from visualjudge.records import IMAGE_MARK
 
@@ -86,7 +85,6 @@ class ClientPipe:
         self._seed = _whole(client_cfg, "seed", None)
         self._top_logprobs = _whole(client_cfg, "top_logprobs", None)
         self.client = client if client is not None else open_client(client_cfg)
-        self.adapter = _adapter(client_cfg.get("backend", "api"), client)
         where = prompt_template.name
         declared = prompt_template.input_schema
         self.input_schema = schema_named(declared, INPUTS, where=where) if declared else self.default_input
@@ -206,11 +204,6 @@ def _whole(config: Mapping[str, Any], name: str, default: int | None) -> int | N
     if number < 0:
         raise UsageError(f"{name} must be an integer of at least 0, got {stated!r}")
     return number
-
-
-def _adapter(backend: Any, client: Client | None) -> Adapter:
-    owner = client if client is not None else CLIENT_REGISTRY.find(backend)
-    return ADAPTERS[getattr(owner, "style", "openai_style")]
 
 
 def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ that nothing is copied or encoded here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 
@@ -30,7 +30,6 @@ class ImageContent(Protocol):
 
 
 Content = Sequence[str | ImageContent]
-Adapter = Callable[[str | None, Content], Mapping[str, Any]]
 
 
 def data_url(media: ImageContent) -> Any:
@@ -92,10 +91,3 @@ def anthropic_style(
     ]
     shaped: dict[str, Any] = {"messages": [{"role": "user", "content": parts}]}
     return shaped | ({"system": system} if system else {})
-
-
-ADAPTERS: dict[str, Adapter] = {
-    "openai_style": openai_style,
-    "google_style": google_style,
-    "anthropic_style": anthropic_style,
-}
