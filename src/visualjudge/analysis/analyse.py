@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from visualjudge.analysis.baselines import above_baseline, baseline_of
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
 from visualjudge.analysis.bootstrap import Resampling
@@ -99,11 +100,11 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
     """Analyse questions and verdicts that are in memory already (see :func:`visualjudge.analysis.join.study_of`)."""
     say = progress or (lambda _: None)
     resampling = Resampling(study.clusters, study.seed)
-    alike = asked_like(study)
+    alike, baseline = asked_like(study), baseline_of(study)
     judges = []
     for i, run in enumerate(study.runs):
         say(f"judge {run.name}")
-        judges.append(judge_result(study, i, resampling, alike[i]))
+        judges.append(judge_result(study, i, resampling, alike[i], baseline))
     say("comparing judges")
     return Analysis(
         study,
@@ -142,8 +143,10 @@ def _prompts(meta: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(stated),) if isinstance(stated, str | int) else ()
 
 
-def judge_result(study: Study, index: int, resampling: Resampling, alike: int = 0) -> JudgeResult:
-    """Everything about one judge."""
+def judge_result(
+    study: Study, index: int, resampling: Resampling, alike: int = 0, baseline: int | None = None
+) -> JudgeResult:
+    """Everything about one judge; ``baseline``: the run that it is held against."""
     run = study.runs[index]
     pairs = study.kind(index, "pairwise").with_columns(margin_bin=margin_bin())
     cells = counted(pairs)
@@ -185,6 +188,7 @@ def judge_result(study: Study, index: int, resampling: Resampling, alike: int = 
         as_published=benchmark_scores(pairs, benchmarks_of(study.meta)),
         probes=probe_results(study.answered[index]),
         tool_trust=tool_trust(study.answered[index]),
+        above_baseline=above_baseline(study, index, baseline),
     )
 
 

@@ -317,7 +317,20 @@ JUDGE: Table[f.JudgeResult] = Table((
     Column("as_published", lambda j: j.as_published),
     Column("probes", lambda j: [PROBE.json(row) for row in j.probes]),
     Column("tool_trust", lambda j: [TRUST.json(row) for row in j.tool_trust]),
+    Column("above_baseline", lambda j: [ABOVE.json(row) for row in j.above_baseline]),
 ))  # fmt: skip
+
+ABOVE: Table[f.Above] = Table((
+    Column("baseline", lambda r: r.baseline),
+    Column("scope", lambda r: r.scope),
+    Column("value", lambda r: r.value, "Questions", text=True),
+    Column("n", lambda r: r.gap.n, "Verdicts", lambda r: number(r.gap.n)),
+    Column("images", lambda r: r.gap.images, "Images", lambda r: number(r.gap.images)),
+    *figure("difference", lambda r: r.gap, "Points above the baseline", points, ends="ci95"),
+    Column("p", lambda r: r.p),
+    Column("declined", lambda r: r.declined, "Declined by it", lambda r: number(r.declined)),
+    Column("standing", lambda r: r.standing, "Standing", text=True),
+), Plot(lambda r: r.gap, -0.5, 0.5, 0))  # fmt: skip
 
 COMPARISON: Table[f.Comparison] = Table((
     Column("a", lambda c: c.a, "First", text=True),

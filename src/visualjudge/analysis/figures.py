@@ -304,6 +304,29 @@ class JudgeResult:
     """On a published benchmark: its own scores by name, to the digits that its authors print."""
     probes: tuple[ProbeResult, ...] = ()
     tool_trust: tuple[ToolTrust, ...] = ()
+    above_baseline: tuple[Above, ...] = ()
+
+
+@dataclass(frozen=True)
+class Above:
+    """How far a judge is above the local baseline on the questions that it did not decline; ``gap`` = judge less it."""
+
+    baseline: str
+    scope: str
+    """``all``, ``task`` or ``error_type``."""
+    value: str
+    gap: Estimate
+    p: float | None
+    declined: int
+    """Verdicts of the judge that have none of the baseline beside them."""
+
+    @property
+    def standing(self) -> str:
+        """What the interval shows."""
+        low, high = self.gap.interval or (None, None)
+        if low is None or high is None:
+            return "cannot be told"
+        return "better" if low > 0 else "worse" if high < 0 else "not shown to be better"
 
 
 @dataclass(frozen=True)

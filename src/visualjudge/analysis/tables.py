@@ -44,7 +44,7 @@ def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
     for name in ("by_task", "by_encoding", "by_error_type", "by_margin", "by_task_error_type"):
         for cell, row in judge[name].items():
             yield name, {**who, "cell": cell, **row}
-    for name in ("cells", "bias", "sensitivity", "variance"):
+    for name in ("cells", "bias", "sensitivity", "variance", "above_baseline"):
         for row in judge[name]:
             yield name, {**who, **row}
     for row in judge["leaderboard"]["rows"]:

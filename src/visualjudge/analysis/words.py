@@ -125,6 +125,20 @@ def answer(judge: JudgeResult) -> str:
     return "; ".join(parts) + "."
 
 
+def above(judge: JudgeResult) -> str | None:
+    """The sentence on the local baseline, where there is one: "7.4 points above local baseline (3.1 to 11.6)"."""
+    row = next(iter(judge.above_baseline), None)
+    if row is None or row.gap.value is None:
+        return None
+    ends = percents(row.gap.interval) if row.gap.interval else row.gap.why
+    size = number(abs(100 * row.gap.value), 1)
+    left_out = f", {number(row.declined)} that it declined left out" if row.declined else ""
+    where = f"on {number(row.gap.n)} verdicts{left_out}"
+    side = "above" if row.gap.value >= 0 else "below"
+    text = f"{size} points {side} the {row.baseline} ({ends}) {where}"
+    return text + ("." if row.standing == "better" else f": {row.standing} than it." if row.gap.interval else ".")
+
+
 def unfinished(judge: JudgeResult) -> str | None:
     """That verdicts of the run are missing, or None."""
     return missing_verdicts(judge.missing, judge.expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,6 +37,10 @@ def report(
     gap: Annotated[
         float, typer.Option(help="The gap between two judges, in points, that the images needed are counted for.")
     ] = 5.0,
+    baseline: Annotated[
+        bool,
+        typer.Option("--baseline", help="Ask the local judge the same pairs; say how far above each judge is."),
+    ] = False,
     questions: Annotated[
         int, typer.Option(help="How many of the most telling questions the page shows; 0: a few of each judge.")
     ] = 0,
@@ -52,13 +57,20 @@ def report(
     _check(gap, questions)
     _refuse_inputs(runs, dataset, {"--out": out, "--json": json, "--csv": csv})
     notes = Console(stderr=True)
-    with notes.status("analysing") as status:
-        analysis = analyse(runs, dataset=dataset, seed=seed, gap=gap / 100, progress=status.update)
+    with notes.status("analysing") as status, TemporaryDirectory() as scratch:
+        more = _baseline(runs, dataset, Path(scratch)) if baseline else []
+        analysis = analyse([*runs, *more], dataset=dataset, seed=seed, gap=gap / 100, progress=status.update)
         status.update("writing the report")
         _write(analysis, out, json, format, csv, questions)
     screen = Console()
     show(analysis.results, screen if screen.is_terminal else Console(width=WIDE))
     _tell(analysis)
+
+
+def _baseline(runs: list[Path], dataset: Path | None, scratch: Path) -> list[Path]:
+    from visualjudge.runs.baseline import run_baselines
+
+    return run_baselines(runs, scratch, dataset=dataset)
 
 
 def _check(gap: float, questions: int) -> None:

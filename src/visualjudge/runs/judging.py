@@ -221,8 +221,8 @@ def _diagnostics(judge: Judge) -> Diagnostics:
 def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str, Any]:
     described = dict(judge.describe())
     return {
-        "judge": options.name or str(described["model"]),
         **described,
+        "judge": options.name or str(described.get("judge", described["model"])),
         "simulated": judge.simulated,
         "swap": options.swap,
         "repeats": options.repeats,

@@ -43,7 +43,7 @@ def _cells(title: str, cells: Iterable[Cell]) -> str:
 def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     left = words.unfinished(judge)
     yield f"## {_cell(judge.name)}\n\n" + (f"**{left}**\n\n" if left else "") + f"{words.headline(judge)}\n"
-    lines = [*filter(None, [words.failures(judge), *words.leanings(judge)]), *judge.problems]
+    lines = [*filter(None, [words.above(judge), words.failures(judge), *words.leanings(judge)]), *judge.problems]
     yield from (f"- {_cell(line)}" for line in [*lines, *words.other_warnings(judge)])
     yield "\n" + of(columns.PUBLISHED, [judge.pairwise.published])
     for cells, title in (
@@ -53,6 +53,7 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
         (judge.by_margin, "Margin"),
     ):
         yield "\n" + _cells(title, cells)
+    yield "\n" + of(columns.ABOVE, judge.above_baseline)
     yield "\n" + of(columns.SENSITIVITY, judge.sensitivity)
     yield "\n" + of(columns.CHOICE, judge.encodings)
     yield "\n" + of(columns.SOURCE, judge.leaderboard.rows)

@@ -106,6 +106,18 @@ def _compared(results: Results, names: Sequence[str]) -> Section:
     )
 
 
+def _baseline(judges: Sequence[JudgeResult]) -> Section:
+    said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
+    return Section(
+        "baseline",
+        "Beyond the local baseline?",
+        "The local baseline is a small model without language that looks at image and prediction. A judge that is not "
+        "shown to be better has shown no more than low-level features tell. Questions that it declined are left out.",
+        _each(judges, lambda j: grid(columns.ABOVE, j.above_baseline, hit=lambda row: row.standing != "better")),
+        notes=said,
+    )
+
+
 def _sensitivity(judges: Sequence[JudgeResult]) -> Section:
     found: dict[str, dict[str, str]] = {}
     for judge in judges:
@@ -286,6 +298,7 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
     judges = [results.judges[i] for i in shown]
     sections = [
         *_where(judges, encoding_images(analysis.study)),
+        _baseline(judges),
         _compared(results, [judge.name for judge in judges]),
         _probes(analysis, shown),
         _sensitivity(judges),

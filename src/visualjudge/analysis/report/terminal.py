@@ -24,7 +24,7 @@ def show(results: Results, console: Console) -> None:
         table.add_row(name, *JUDGE.cells(judge))
     console.print(table)
     for judge in results.judges:
-        for sentence in filter(None, [words.failures(judge), *words.leanings(judge)]):
+        for sentence in filter(None, [words.above(judge), words.failures(judge), *words.leanings(judge)]):
             console.print(f"{judge.name}: {sentence}", markup=False, highlight=False)
     for row in results.comparisons:
         if row.gap.value is not None:

@@ -20,6 +20,9 @@ from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.predictions import type_of
 from visualjudge.records import FAILED, LETTERS, Question, Verdict
 
+BASELINE = "local baseline"
+"""What reports call the model of the package."""
+
 
 def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
     """The judge of ``--backend local``.
@@ -75,7 +78,8 @@ class LocalJudge:
     def describe(self) -> Mapping[str, Any]:
         """Backend and model."""
         card = {"trained_on": self.model.card.get("trained_on")}
-        return {"backend": "local", "base_url": None, "model": self.name, "parameters": card}
+        named = {"judge": BASELINE} if self.name == "default" else {}
+        return {**named, "backend": "local", "base_url": None, "model": self.name, "parameters": card}
 
     async def aclose(self) -> None:
         """Nothing to close."""

@@ -1,0 +1,64 @@
+"""How far a judge is above the local baseline: a small model without language that looks at the same questions.
+
+Only questions that the baseline answered are compared; what it declined says nothing of the judge. Its answer does not
+depend on the order shown, so that one verdict of it stands beside every order and repeat of the judge's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from visualjudge.analysis.cells import estimate_of, image_sums, test_of
+from visualjudge.analysis.figures import Above
+from visualjudge.analysis.join import Run, Study
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.shares import ratio_influence
+
+BACKEND = "local"
+SCOPES = ("task", "error_type")
+
+
+def is_baseline(run: Run) -> bool:
+    """Whether a run is of the local judge."""
+    return run.info.get("backend") == BACKEND
+
+
+def baseline_of(study: Study) -> int | None:
+    """The first run of the local judge; None where there is none."""
+    return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
+
+
+def above_baseline(study: Study, index: int, baseline: int | None) -> tuple[Above, ...]:
+    """The gap of a judge to the baseline, in all and by task and error type; empty for the baseline itself."""
+    if baseline is None or is_baseline(study.runs[index]):
+        return ()
+    kept = ["id", "right", "parsed"]
+    theirs = study.kind(baseline, "pairwise").select(kept).unique("id", keep="first", maintain_order=True)
+    both = study.kind(index, "pairwise").join(theirs, on="id", suffix="_b", maintain_order="left")
+    if both.is_empty():
+        return ()
+    name = study.runs[baseline].name
+    return tuple(row for scope in ("all", *SCOPES) for row in _rows(both, scope, name))
+
+
+def _rows(both: pl.DataFrame, scope: str, name: str) -> Iterator[Above]:
+    by = [] if scope == "all" else [scope]
+    right, other, known = (pl.col(column) for column in ("right", "right_b", "parsed_b"))
+    values = {
+        "n": known,
+        "gap": known * (right.cast(pl.Int8) - other.cast(pl.Int8)),
+        "apart": known & (right != other),
+        "declined": ~known,
+    }
+    sums = image_sums(both, by, values)
+    value, influence = ratio_influence(sums.columns["gap"], sums.columns["n"], sums.cell, sums.cells)
+    found = jackknife.spread(influence, sums.columns["n"], sums.cell, sums.cells)
+    n, apart, declined = (sums.total(column) for column in ("n", "apart", "declined"))
+    ends = gap_ends(value, found, apart, n)
+    for k in range(sums.cells):
+        place = str(sums.keys[scope][k]) if by else "all"
+        gap = estimate_of(value, found, ends, int(n[k]), k)
+        yield Above(name, scope, place, gap, test_of(value, found, k), int(declined[k]))

@@ -1,0 +1,64 @@
+"""The local baseline beside a judge: the same questions, what it declined left out, said where no gain is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from judged_records import pair, said, write_dataset, write_run
+from visualjudge.analysis import analyse
+from visualjudge.analysis.analyse import Analysis
+from visualjudge.analysis.report.markdown import markdown
+from visualjudge.analysis.words import above
+from visualjudge.records import FAILED
+
+QUESTIONS = [pair(i, (3.0, 1.0), task=("object_detection", "keypoint")[i % 2]) for i in range(120)]
+OTHER = {"A": "B", "B": "A"}
+
+
+def analysed(root: Path, judge_right: int, baseline_right: int, *, declined: int = 0) -> Analysis:
+    """A judge and the baseline, right on the first so many of every ten questions."""
+    dataset = write_dataset(root / "dataset", QUESTIONS)
+
+    def says(index: int, right: int) -> str:
+        answer = str(QUESTIONS[index].answer)
+        return answer if (index // 12) % 10 < right else OTHER[answer]
+
+    orders = [said(q, says(i, judge_right), order) for order in ("AB", "BA") for i, q in enumerate(QUESTIONS)]
+    judge = write_run(root / "vlm", dataset, orders)
+    kept = [said(q, says(i, baseline_right)) for i, q in enumerate(QUESTIONS)][declined:]
+    kept += [said(q, FAILED, status="refusal", cause="declined") for q in QUESTIONS[:declined]]
+    baseline = write_run(root / "local", dataset, kept, backend="local", judge="local baseline")
+    return analyse([judge, baseline])
+
+
+def test_a_judge_above_the_baseline_is_said_to_be(tmp_path: Path) -> None:
+    found = analysed(tmp_path, 9, 6)
+    judge, baseline = found.results.judges
+    row = judge.above_baseline[0]
+    assert (row.scope, row.gap.n, row.declined, row.standing) == ("all", 240, 0, "better")
+    assert row.gap.value == pytest.approx(0.3)
+    assert str(above(judge)).startswith("30.0 points above the local baseline (")
+    assert {(r.scope, r.value) for r in judge.above_baseline} >= {("task", "keypoint"), ("error_type", "missed")}
+    assert baseline.above_baseline == ()
+    assert found.metrics["judges"][0]["above_baseline"][0]["difference"] == pytest.approx(0.3)
+    assert "above_baseline" in found.tables
+    assert "Points above the baseline" in markdown(found)
+
+
+@pytest.mark.parametrize(("right", "said_of_it"), [(6, "not shown to be better than it"), (3, "worse than it")])
+def test_a_judge_that_is_not_better_is_said_not_to_be(tmp_path: Path, right: int, said_of_it: str) -> None:
+    assert said_of_it in str(above(analysed(tmp_path, right, 6).results.judges[0]))
+
+
+def test_what_the_baseline_declined_is_left_out_and_counted(tmp_path: Path) -> None:
+    row = analysed(tmp_path, 9, 6, declined=20).results.judges[0].above_baseline[0]
+    assert (row.gap.n, row.declined) == (200, 40)
+
+
+def test_without_a_baseline_nothing_is_said(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "dataset", QUESTIONS)
+    judge = analyse([write_run(tmp_path / "vlm", dataset, [said(q, "A") for q in QUESTIONS])]).results.judges[0]
+    assert judge.above_baseline == ()
+    assert above(judge) is None
