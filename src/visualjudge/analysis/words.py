@@ -48,6 +48,11 @@ def number(value: float | None, digits: int = 2) -> str:
     return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "\u2212")
 
 
+def many(count: int, noun: str) -> str:
+    """1 image, 1,200 images."""
+    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+
+
 def percents(ends: Ends) -> str:
     """An interval in per cent, without the sign."""
     if ends is None:
@@ -88,8 +93,8 @@ def headline(judge: JudgeResult) -> str:
     if not p.share.n:
         return "No pairwise question was answered; see ranking and scoring below."
     known = f"95 % interval {percents(p.share.interval)}" if p.share.interval else f"no interval: {p.share.why}"
-    text = f"Right in {percent(p.share.value)} of {number(p.share.n)} pairwise verdicts on "
-    text += f"{number(p.share.images)} images ({known})."
+    text = f"Right in {percent(p.share.value)} of {many(p.share.n, 'pairwise verdict')} on "
+    text += f"{many(p.share.images, 'image')} ({known})."
     if p.failed:
         text += f" {number(p.failed)} replies failed and count as wrong; of what was read, "
         text += f"{percent(p.parsed.value)} is right."
@@ -113,7 +118,7 @@ def answer(judge: JudgeResult) -> str:
     if not p.share.n:
         return headline(judge)
     parts = [
-        f"right in {with_ends(p.share)} of {number(p.share.n)} pairwise verdicts on {number(p.share.images)} images"
+        f"right in {with_ends(p.share)} of {many(p.share.n, 'pairwise verdict')} on {many(p.share.images, 'image')}"
     ]
     parts.append(verdict(judge))
     if swap.n:

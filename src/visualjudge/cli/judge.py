@@ -38,6 +38,8 @@ visualjudge judge DATASET --backend vllm --model Qwen/Qwen2.5-VL-7B --base-url h
 visualjudge judge DATASET --backend baseline --model oracle:0.8 --type pairwise --sample 60 --out RUN
 
 visualjudge judge DATASET --panel RUN1 --panel RUN2 --panel RUN3 --out MAJORITY
+
+visualjudge judge DATASET --cascade cascade.json --cheap runs/small --backend api --model gpt-4o --out runs/cascade
 """
 
 
@@ -78,12 +80,20 @@ def judge(
         bool, typer.Option("--ties", help="Allow the answers tie and both_bad to pairwise questions.")
     ] = False,
     name: Annotated[str | None, typer.Option(help="The judge's name in reports; default: the model.")] = None,
+    cascade: Annotated[
+        Path | None,
+        typer.Option(help="What `visualjudge cascade --json` wrote: ask the model only where --cheap is not sure."),
+    ] = None,
+    cheap: Annotated[
+        Path | None, typer.Option(help="With --cascade: the cheap judge's finished run on this dataset.")
+    ] = None,
     panel: Annotated[
         list[Path] | None, typer.Option(help="A finished run; give several: the majority's verdicts, no calls.")
     ] = None,
 ) -> None:
     """Put a dataset's questions to a judge. Each verdict is on disk before the next is reported; --resume continues."""
     from visualjudge.dataset.folder import load_dataset
+    from visualjudge.frontdoor.judging import judge_of
     from visualjudge.runs.judging import RunSettings
 
     if out.exists() and not out.is_dir():
@@ -97,6 +107,9 @@ def judge(
         return
     limits = budget.limits
     asked = _panel(panel) if panel else _asked(client, cache, run)
+    if cascade is not None or cheap is not None:
+        expensive = judge_of(asked, chosen.root, mode.value, retries, seed, ties)
+        asked = _cascade(cascade, cheap, expensive)
     options: JudgeOptions = {
         "swap": swap,
         "repeats": repeats,
@@ -133,6 +146,19 @@ def _panel(folders: list[Path]) -> Judge:
     members = {str(folder): RunFolder(folder).verdicts() for folder in folders}
     simulated = any(RunFolder(folder).manifest().get("simulated") for folder in folders)
     return PanelJudge(members, bool(simulated))
+
+
+def _cascade(rule: Path | None, cheap: Path | None, expensive: Judge) -> Judge:
+    from visualjudge.judges.cascade import CascadeJudge, RecordedJudge, read_rule
+    from visualjudge.runs.folder import RunFolder
+
+    if rule is None or cheap is None:
+        raise UsageError("--cascade RULE and --cheap RUN must be given together")
+    told = RunFolder(cheap).manifest()
+    recorded = RecordedJudge(
+        str(told.get("judge") or cheap.name), RunFolder(cheap).verdicts(), bool(told.get("simulated"))
+    )
+    return CascadeJudge(recorded, expensive, read_rule(rule))
 
 
 def _dry_run(dataset: Dataset, out: Path, options: RunSettings, prices: Prices) -> None:

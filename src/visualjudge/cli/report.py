@@ -52,6 +52,7 @@ def report(
     from rich.console import Console
 
     from visualjudge.analysis import analyse
+    from visualjudge.analysis.decisions.opening import opening
     from visualjudge.analysis.report.terminal import show
 
     _check(gap, questions)
@@ -63,7 +64,7 @@ def report(
         status.update("writing the report")
         _write(analysis, out, json, format, csv, questions)
     screen = Console()
-    show(analysis.results, screen if screen.is_terminal else Console(width=WIDE))
+    show(analysis.results, opening(analysis).sentences, screen if screen.is_terminal else Console(width=WIDE))
     _tell(analysis)
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
+import orjson
+
+from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, failed
 from visualjudge.records import Answer, Order, Verdict
 
@@ -24,6 +28,35 @@ class CascadeRule:
     threshold: float
     by: By
     asks: tuple[tuple[Order, int], ...] = (("AB", 0),)
+
+
+def read_rule(path: Path) -> CascadeRule:
+    """The rule in a file that ``visualjudge cascade --json`` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or holds no rule.
+    """
+    try:
+        found = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise DataError(f"{path}: must be the JSON that visualjudge cascade --json wrote: {error}") from None
+    rule = found.get("rule") if isinstance(found, Mapping) else None
+    if not isinstance(rule, Mapping):
+        raise DataError(f"{path}: rule: must be an object, got {rule!r}; write it with visualjudge cascade --json")
+    threshold, by, asks = (rule.get(name) for name in ("threshold", "by", "asks"))
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold >= 0:
+        raise DataError(f"{path}: rule: threshold: must be a number of 0 or more, got {threshold!r}")
+    if by not in ("probability", "agreement"):
+        raise DataError(f"{path}: rule: by: must be one of {', '.join(get_args(By))}, got {by!r}")
+    if not isinstance(asks, list) or not asks or not all(_is_ask(ask) for ask in asks):
+        raise DataError(f'{path}: rule: asks: must list pairs such as ["AB", 0], got {asks!r}')
+    return CascadeRule(float(threshold), by, tuple((ask[0], ask[1]) for ask in asks))
+
+
+def _is_ask(ask: Any) -> bool:
+    return isinstance(ask, list) and len(ask) == 2 and ask[0] in get_args(Order) and type(ask[1]) is int and ask[1] >= 0
 
 
 def decide(values: Sequence[Answer | None], probabilities: Sequence[float | None], by: By) -> tuple[str | None, float]:
@@ -80,12 +113,12 @@ class CascadeJudge:
     cheap: Judge
     expensive: Judge
     rule: CascadeRule
+    simulated: bool = field(init=False)
+    """Whether one of the two is simulated."""
     _decided: dict[str, tuple[str | None, float, int]] = field(default_factory=dict)
 
-    @property
-    def simulated(self) -> bool:
-        """Whether one of the two is simulated."""
-        return self.cheap.simulated or self.expensive.simulated
+    def __post_init__(self) -> None:
+        self.simulated = self.cheap.simulated or self.expensive.simulated
 
     async def __call__(self, ask: Ask) -> Judged:
         """The verdict of the judge that decided; ``extra`` says which, and how sure the cheap one was."""

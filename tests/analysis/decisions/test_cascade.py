@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
 
 from decided import World, choices_of
+from making import make_folder
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.cascade import cascade_study
 from visualjudge.analysis.decisions.shapes import cascade_json
-from visualjudge.errors import DataError
+from visualjudge.cli.main import app
+from visualjudge.dataset.build import build
+from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.asks import Ask
-from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge, decide
+from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge, decide, read_rule
 from visualjudge.records import Question, Verdict
 
 
@@ -28,6 +33,10 @@ def _calibrated(questions: list[Question], seed: int = 0) -> list[Verdict]:
         probability = sure if answer == "A" else 1 - sure
         out.append(Verdict(question.id, "AB", answer, "ok", answer, probability_a=probability))
     return out
+
+
+def call(words: list[str]) -> None:
+    assert app(words, standalone_mode=False) in (None, 0)
 
 
 def _recorded(verdicts: list[Verdict]) -> RecordedJudge:
@@ -85,6 +94,38 @@ def test_the_judge_does_what_the_rule_says(questions: list[Question]) -> None:
     kept = np.mean([v.extra["decided_by"] == "cheap" for v in verdicts])
     right = np.mean([v.value == q.answer for v, q in zip(verdicts, questions, strict=True)])
     assert (kept, right) == pytest.approx((found.saved, found.accuracy.value))
+
+
+def test_a_rule_is_run_from_its_file(tmp_path: Path) -> None:
+    """The cheap judge's run, the rule of ``cascade --json``, and an expensive judge that is asked the rest."""
+    data = make_folder(tmp_path / "data", tasks=("depth_estimation",), images=8, annotations=4)
+    build(data, tmp_path / "dataset")
+    words = ["judge", str(tmp_path / "dataset"), "--type", "pairwise", "--backend", "baseline"]
+    call([*words, "--model", "oracle:0.9", "--swap", "--out", str(tmp_path / "cheap")])
+    call([*words, "--model", "oracle:1", "--swap", "--out", str(tmp_path / "dear")])
+    rule = {"rule": {"threshold": 0.9, "by": "agreement", "asks": [["AB", 0], ["BA", 0]]}}
+    (tmp_path / "rule.json").write_bytes(orjson.dumps(rule))
+    run = ["--cascade", str(tmp_path / "rule.json"), "--cheap", str(tmp_path / "cheap")]
+    call([*words, "--model", "oracle:1", *run, "--out", str(tmp_path / "both")])
+    said = [orjson.loads(line) for line in (tmp_path / "both" / "verdicts.jsonl").read_bytes().splitlines()]
+    assert {line["decided_by"] for line in said} == {"cheap", "expensive"}
+    with pytest.raises(UsageError, match="--cheap RUN must be given together"):
+        call([*words, "--model", "oracle:1", *run[:2], "--out", str(tmp_path / "no")])
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ([], "rule: must be an object"),
+        ({"rule": {"threshold": "high"}}, "threshold: must be a number"),
+        ({"rule": {"threshold": 0.9, "by": "luck"}}, "by: must be one of probability, agreement"),
+        ({"rule": {"threshold": 0.9, "by": "agreement", "asks": [["XY", 0]]}}, "asks: must list pairs"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_refused(tmp_path: Path, rule: object, said: str) -> None:
+    (tmp_path / "rule.json").write_bytes(orjson.dumps(rule))
+    with pytest.raises(DataError, match=said):
+        read_rule(tmp_path / "rule.json")
 
 
 def test_no_majority_is_no_answer() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import words
 from visualjudge.analysis.analyse import Analysis, analyse
 from visualjudge.analysis.decisions.checks import (
     NOT_ASKED,
@@ -243,8 +244,8 @@ def answer(found: JudgeCard) -> str:
     main = found.system.main
     if main is None or line.value is None:
         return f"{found.judge}: not shown whether models may be ranked with it: {line.why}."
-    ends = "" if line.interval is None else f", 95 % {line.interval[0]:.2f} to {line.interval[1]:.2f}"
-    facts = f"τ-b {line.value:.2f}{ends}; {len(main.names)} sources, {line.images} images"
+    ends = "" if line.interval is None else f", 95 % {words.span(line.interval)}"
+    facts = f"τ-b {words.number(line.value)}{ends}; {len(main.names)} sources, {words.many(line.images, 'image')}"
     if line.state == "pass":
         return f"{found.judge}: yes, it puts the sources in the order of the truth ({facts})."
     if line.state == "fail":

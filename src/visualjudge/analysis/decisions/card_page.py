@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.pages import Table, number, ranks, span
+from visualjudge.analysis.words import many
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard
@@ -29,6 +30,11 @@ border-bottom:1px solid #e5e7eb;vertical-align:top}.pass{color:#2e7d32}.fail{col
 h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem}"""
 
 
+def signed(value: float) -> str:
+    """With its sign; a rounded zero has none."""
+    return ("+" if round(value, 3) > 0 else "") + number(value)
+
+
 def checks_table(found: JudgeCard) -> Table:
     """The checks of one judge."""
     rows = tuple(_check_row(line) for line in found.checks)
@@ -48,7 +54,12 @@ def system_table(found: JudgeCard) -> Table:
         tau, order, spa = kind.found.tau_b, kind.found.pair_order, kind.found.spa
         gap = kind.found.smallest_gap
         cells = [kind.measure, number(tau.value), span(tau.interval), number(order.value), span(order.interval)]
-        cells += [number(spa.value), span(spa.interval), "–" if gap is None else f"{gap:.3g}", number(kind.worth, 1)]
+        cells += [
+            number(spa.value),
+            span(spa.interval),
+            "–" if gap is None else f"{gap:.3g}",
+            number(kind.worth, digits=1),
+        ]
         rows.append((*cells, str(kind.found.images)))
     columns = (
         "By",
@@ -73,11 +84,11 @@ def sources_table(kind: KindOfSystem) -> Table:
         sure = favour.p is not None and favour.p < 0.05
         said = "favoured" if sure and favour.value > 0 else "disfavoured" if sure else ""
         means = (number(float(found.judged[s])), number(float(found.true[s])), ranks(found.ranks[s]))
-        rows.append((kind.names[s], *means, f"{favour.value:+.3f}", span(favour.interval), said))
+        rows.append((kind.names[s], *means, signed(favour.value), span(favour.interval), said))
     notes: tuple[str, ...] = ()
     if kind.self_preference is not None:
         own = kind.self_preference
-        notes = (f"Self-preference: {own.value:+.3f}, 95 % {span(own.interval)}, over all other sources.",)
+        notes = (f"Self-preference: {signed(own.value)}, 95 % {span(own.interval)}, over all other sources.",)
     columns = ("Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge", "Beyond a fair judge", "95 %", "")
     return Table(columns, tuple(rows), notes)
 
@@ -93,7 +104,7 @@ def _extras(found: JudgeCard) -> list[str]:
     radius = found.score_radius
     if radius is not None:
         told = f"± {radius.value:.2f}" if radius.value < float("inf") else "not bounded by so few images"
-        out.append(f"A score of a new image lies near the truth in 90 %: {told} ({radius.images} images).")
+        out.append(f"A score of a new image lies near the truth in 90 %: {told} ({many(radius.images, 'image')}).")
     return out
 
 

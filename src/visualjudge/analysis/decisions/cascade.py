@@ -12,6 +12,7 @@ from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.shares import one_share
+from visualjudge.analysis.words import many
 from visualjudge.errors import DataError
 from visualjudge.judges.cascade import By, CascadeRule, decide
 from visualjudge.records import BoolArray, FloatArray, IntArray
@@ -52,8 +53,8 @@ class Cascade:
         """What to do, in one sentence."""
         if not self.saved:
             return (
-                f"{self.cheap} keeps a risk of {self.threshold.alpha:g} at no threshold shown by {self.questions} "
-                f"questions on {self.images} images: ask {self.expensive}."
+                f"{self.cheap} keeps a risk of {self.threshold.alpha:g} at no threshold shown by "
+                f"{many(self.questions, 'question')} on {many(self.images, 'image')}: ask {self.expensive}."
             )
         return (
             f"Let {self.cheap} answer where its confidence ({self.rule.by}) is at least {self.rule.threshold:.3f}: "

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import yaml
 
+from visualjudge.analysis.words import many
 from visualjudge.errors import DataError
 from visualjudge.yamls import read_yaml
 
@@ -84,7 +85,7 @@ def _state(evidence: Evidence, threshold: Threshold, least: int, skilled: bool) 
     if evidence.value is None:
         return "not_shown", evidence.why or "was not asked"
     if evidence.images < least:
-        return "not_shown", f"only {evidence.images} images; at least {least} are needed"
+        return "not_shown", f"only {many(evidence.images, 'image')}; at least {least} are needed"
     if evidence.interval is None:
         return "not_shown", evidence.why or "has no interval"
     state = threshold.state(evidence.interval)

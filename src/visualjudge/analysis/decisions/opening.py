@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 
 from visualjudge.analysis.analyse import Analysis
@@ -31,6 +32,7 @@ class Opening:
         return f"## {TITLE}\n\n{lines}\n\n{self.table.markdown()}"
 
 
+@lru_cache(maxsize=1)
 def opening(analysis: Analysis) -> Opening:
     """The opening of a report on ``analysis``: of the judges that it is about, simulated ones are in its appendix."""
     return opening_of(card_of(analysis, judges=analysis.results.shown))
@@ -46,4 +48,4 @@ def opening_of(card: Card) -> Opening:
 
 def _cell(judge: JudgeCard, name: str) -> str:
     line = next(line for line in judge.checks if line.name == name)
-    return STATES[line.state] if line.value is None else f"{STATES[line.state]} ({number(line.value, 2)})"
+    return STATES[line.state] if line.value is None else f"{STATES[line.state]} ({number(line.value, digits=2)})"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
+
+from visualjudge.analysis import words
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.cascade import Cascade
     from visualjudge.analysis.decisions.correct import Leaderboard
     from visualjudge.analysis.decisions.published import PublishedCell
-
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,8 @@ class Table:
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A number, or a dash if missing."""
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def span(interval: Interval | None, digits: int = 3) -> str:
-    """An interval, or a dash."""
-    return "–" if interval is None else f"{interval[0]:.{digits}f} to {interval[1]:.{digits}f}"
+number, span = partial(words.number, digits=3), partial(words.span, digits=3)
+"""A number, and an interval; a dash where there is none."""
 
 
 def ranks(found: tuple[int, int] | None) -> str:
@@ -80,7 +75,7 @@ def leaderboard_table(board: Leaderboard) -> Table:
         if lee:
             cells += [number(row.lee.value), span(row.lee.interval)] if row.lee else ["–", "–"]
         if strength:
-            cells += [number(row.strength, 2), span(row.strength_interval, 2)]
+            cells += [number(row.strength, digits=2), span(row.strength_interval, digits=2)]
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows), leaderboard_notes(board))
 
@@ -88,7 +83,7 @@ def leaderboard_table(board: Leaderboard) -> Table:
 def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     """What the figures are, what they assume, and how many labels a gap needs."""
     who = " + ".join(board.judges)
-    scope = f"{board.labels} labels, {board.images} images, λ {board.lam:.2f}"
+    scope = f"{words.many(board.labels, 'label')}, {words.many(board.images, 'image')}, λ {board.lam:.2f}"
     out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}"]
     for assumption in board.assumptions:
         said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
@@ -127,7 +122,13 @@ def cascade_table(found: Cascade) -> Table:
 def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
     """Cells as published beside the right figure."""
     rows = tuple(
-        (cell.dimension, cell.rater, number(cell.published, 4), number(cell.fisher, 4), str(len(cell.by_source)))
+        (
+            cell.dimension,
+            cell.rater,
+            number(cell.published, digits=4),
+            number(cell.fisher, digits=4),
+            str(len(cell.by_source)),
+        )
         for cell in cells
     )
     note = (

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.system import KindOfSystem
     from visualjudge.analysis.statistics import Calibration
     from visualjudge.analysis.statistics.systems import Favour
-    from visualjudge.judges.cascade import CascadeRule
 
 Json = dict[str, Any]
 Interval = tuple[float, float]
@@ -189,11 +188,6 @@ def cascade_json(found: Cascade) -> Json:
         "images": found.images,
         "answer": found.answer,
     }
-
-
-def rule_json(rule: CascadeRule) -> Json:
-    """The rule as ``visualjudge judge --cascade`` reads it."""
-    return {"threshold": rule.threshold, "by": rule.by, "asks": [list(ask) for ask in rule.asks]}
 
 
 def published_json(cells: Sequence[PublishedCell], scheme: str) -> Json:

@@ -12,7 +12,7 @@ from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figures import Cell, JudgeResult
 from visualjudge.analysis.report.charts import whisker
 from visualjudge.analysis.tabular import Plot, Table
-from visualjudge.analysis.words import NONE, number, percent, percents
+from visualjudge.analysis.words import NONE, many, number, percent, percents
 
 Row = TypeVar("Row")
 
@@ -94,8 +94,8 @@ def _accuracy(cell: Cell | None) -> str | Markup:
     a = cell.accuracy
     spread = percents(a.share.interval) if a.share.interval else a.share.why
     read = "" if not a.failed else f"; {percent(a.failed / a.share.n)} not read, of the rest {percent(a.parsed.value)}"
-    return Markup("{}<br><small>{}; {} on {} images{}</small>").format(
-        percent(a.share.value), spread, number(a.share.n), number(a.share.images), read
+    return Markup("{}<br><small>{}; {} on {}{}</small>").format(
+        percent(a.share.value), spread, number(a.share.n), many(a.share.images, "image"), read
     )
 
 

@@ -1,6 +1,8 @@
-"""The report's headline in the terminal."""
+"""The report in the terminal: may models be ranked with the judge, then the headline."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,8 +16,10 @@ from visualjudge.analysis.words import p_value, percents, points
 WIDEST_NAME = 24
 
 
-def show(results: Results, console: Console) -> None:
-    """Print one column a judge, what each leans to, and the comparisons."""
+def show(results: Results, answers: Sequence[str], console: Console) -> None:
+    """Print the answers, one row a judge, what each leans to, and the comparisons."""
+    for answer in answers:
+        console.print(answer, markup=False, highlight=False, style="bold")
     widest = max((len(judge.name) for judge in results.judges), default=0)
     first = Column("Judge", overflow="fold", min_width=min(widest, WIDEST_NAME))
     table = Table(first, *JUDGE.titles, title="How far can the judge be trusted?", title_justify="left")
