@@ -22,17 +22,12 @@ Figures = dict[str, Estimate]
 def pairwise(table: pl.DataFrame) -> Figures:
     """Every interval of one judge's pairwise questions."""
     p = pairwise_figures(table)
-    published = p.published
     found = {
         "accuracy": p.accuracy.share,
         "accuracy_parsed": p.accuracy.parsed,
         "swap_consistency": p.swap.consistency,
         "right_in_both": p.swap.right_in_both,
-        "mmrb2": published.mmrb2,
-        "vl_rewardbench_micro": published.vl_rewardbench_micro,
-        "vl_rewardbench_macro": published.vl_rewardbench_macro,
-        "multimodal_rewardbench": published.multimodal_rewardbench,
-        "judgebench": published.judgebench,
+        **p.published,
     }
     return {name: figure for name, figure in {**found, **slow(table)}.items() if figure.n}
 

@@ -163,10 +163,10 @@ def test_published_figures_count_as_their_benchmarks_do() -> None:
         for q, value in zip(questions, values, strict=True)
     ]
     found = result(questions, verdicts).pairwise.published
-    assert found.mmrb2.value == pytest.approx(4 / 7)
-    assert found.vl_rewardbench_micro.value == pytest.approx(3 / 4)
-    assert found.vl_rewardbench_macro.value == pytest.approx((2 / 3 + 1) / 2)
-    assert found.judgebench.value == pytest.approx(2 / 4)
+    assert found["mmrb2"].value == pytest.approx(4 / 7)
+    assert found["vl_rewardbench_micro"].value == pytest.approx(3 / 4)
+    assert found["vl_rewardbench_macro"].value == pytest.approx((2 / 3 + 1) / 2)
+    assert found["judgebench"].value == pytest.approx(2 / 4)
 
 
 def test_simulated_judges_take_no_part_in_alpha() -> None:
@@ -213,3 +213,21 @@ def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:
     assert stated["accuracy"] == accuracy.share.value == 0.75
     assert ACCURACY.cells(accuracy)[ACCURACY.titles.index("Right")] == "75.0 %"
     assert isinstance(analysis.tables["headline"], pl.DataFrame)
+
+
+def test_rule_of_counting_is_in_every_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new share of verdicts is one function and one row: nothing else names it."""
+    from visualjudge.analysis import columns, published
+    from visualjudge.analysis.report.markdown import markdown
+    from visualjudge.analysis.report.page import html
+
+    added = published.Rule("second_half", "Right in the second half", lambda pairs: published._one_order(pairs.tail(8)))
+    monkeypatch.setattr(published, "RULES", (*published.RULES, added))
+    shown = tuple(columns._counted(rule) for rule in published.RULES)
+    monkeypatch.setattr(columns, "PUBLISHED", columns.Table(shown))
+    questions = [pair(i, (8.0, 1.0)) for i in range(16)]
+    analysis = analyse_study(study_of(questions, {"j": [said(q, "A") for q in questions]}))
+    assert analysis.metrics["judges"][0]["pairwise"]["published"]["second_half"]["n"] == 8
+    assert analysis.tables["headline"]["pairwise.published.second_half.value"][0] == 1.0
+    assert added.title in html(analysis)
+    assert added.title in markdown(analysis)

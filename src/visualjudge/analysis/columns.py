@@ -6,11 +6,12 @@ A new statistic is one function that fills a field of :mod:`visualjudge.analysis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from visualjudge.analysis import figures as f
 from visualjudge.analysis import words
+from visualjudge.analysis.published import RULES, Rule
 from visualjudge.analysis.tabular import Column, Json, Plot, figure
 from visualjudge.analysis.tabular import Table as Table
 from visualjudge.analysis.tabular import plain as plain
@@ -57,18 +58,12 @@ SWAP: Table[f.Swap] = Table((
     Column("ci95", lambda s: s.consistency.interval),
 ))  # fmt: skip
 
-PUBLISHED: Table[f.Published] = Table((
-    Column("mmrb2", share(lambda p: p.mmrb2), "MMRB2: both orders, unusable left out",
-           lambda p: words.with_ends(p.mmrb2)),
-    Column("vl_rewardbench_micro", share(lambda p: p.vl_rewardbench_micro),
-           "VL-RewardBench: one order, failures wrong, micro", lambda p: words.with_ends(p.vl_rewardbench_micro)),
-    Column("vl_rewardbench_macro", share(lambda p: p.vl_rewardbench_macro),
-           "VL-RewardBench: macro over tasks", lambda p: words.with_ends(p.vl_rewardbench_macro)),
-    Column("multimodal_rewardbench", share(lambda p: p.multimodal_rewardbench),
-           "Multimodal RewardBench: failures tossed", lambda p: words.with_ends(p.multimodal_rewardbench)),
-    Column("judgebench", share(lambda p: p.judgebench), "JudgeBench: net over both orders",
-           lambda p: words.with_ends(p.judgebench)),
-))  # fmt: skip
+
+def _counted(rule: Rule) -> Column[Mapping[str, f.Share]]:
+    return Column(rule.key, share(lambda p: p[rule.key]), rule.title, lambda p: words.with_ends(p[rule.key]))
+
+
+PUBLISHED: Table[Mapping[str, f.Share]] = Table(tuple(_counted(rule) for rule in RULES))
 
 PREFERENCE: Table[f.Preference] = Table((
     Column("feature", lambda b: b.feature),

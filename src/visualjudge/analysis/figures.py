@@ -50,17 +50,6 @@ class Swap:
 
 
 @dataclass(frozen=True)
-class Published:
-    """The share right as well-known benchmarks print it; see docs/analysis.md for each."""
-
-    mmrb2: Share
-    vl_rewardbench_micro: Share
-    vl_rewardbench_macro: Share
-    multimodal_rewardbench: Share
-    judgebench: Share
-
-
-@dataclass(frozen=True)
 class Preference:
     """How a judge leans to one feature, compared at equal difficulty: 0 = fair, ±½ = looks at nothing else."""
 
@@ -86,7 +75,8 @@ class Pairwise:
     position_p: float | None
     """Exact binomial p of "the first option" against ½, verdicts as if independent."""
     swap: Swap
-    published: Published
+    published: Mapping[str, Share]
+    """As well-known benchmarks print it, by key of :data:`visualjudge.analysis.published.RULES`."""
 
 
 @dataclass(frozen=True)
