@@ -281,7 +281,10 @@ def leaning(check: Compare, name: str, row: Mapping[str, Any], rows: list[Verdic
     check(f"{name}.crude", row["preference_crude"], float(np.mean(by_side[0]) - np.mean(by_side[1])) / 2)
     if row["p"] is not None:
         check(f"{name}.p", row["p"], images.p(0.0))
-    for end in row["ci95"] or ():
+    flat = images.flat_ends()
+    if row["ci95"] and flat:
+        check(f"{name}.ci95", row["ci95"], flat)
+    for end in (row["ci95"] or ()) if flat is None else ():
         if abs(end) < 0.5:
             check(f"{name}.ci95", round(images.p(end), 8), 0.05)
 

@@ -60,6 +60,15 @@ class Images:
     bottom: np.ndarray
     taken: np.ndarray
 
+    def flat_ends(self) -> tuple[float, float] | None:
+        """The interval where no image differs from the others."""
+        value = self.top.sum() / self.bottom.sum() / 2
+        if math.sqrt(((self.top - 2 * value * self.bottom) ** 2).sum()) / self.bottom.sum() > 1e-9:
+            return None
+        weights = np.abs(self.bottom[np.abs(self.bottom) > 1e-9])
+        edge = (1 - 0.025 ** ((weights**2).sum() / weights.sum() ** 2)) / 2
+        return max(-0.5, value - edge), min(0.5, value + edge)
+
     def p(self, preference: float) -> float:
         """Two-sided p that the preference is this."""
         scores = self.top - 2 * preference * self.bottom
@@ -130,7 +139,7 @@ def lean(rows: Sequence[Verdict], feature: str) -> tuple[float | None, Images | 
     both, pairs, own = (y * others(y)).sum(), others(one).sum(), (y * by(pair, y)).sum()
     squares = by(pair, one).sum()
     above, below = y, s
-    if pairs > 0 and both > 0 and own > 0:
+    if pairs > 0 and both > 0 and own > 1e-9 * squares:
         shared = min(both / pairs, own / squares)
         shrunk = 1 / (others(one) + squares / y.size * (own / squares - shared) / shared + 1e-9)
         above = line_taken_out(cell, m, y - shrunk * others(y))

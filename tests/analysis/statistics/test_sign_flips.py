@@ -65,3 +65,14 @@ def test_feature_that_never_changes_inside_an_image_still_tells() -> None:
 
 def test_few_images_have_no_interval() -> None:
     assert lean(_cases(2, 0.1, images=4)).ends() is None
+
+
+def test_images_that_all_agree_leave_an_interval_with_width() -> None:
+    cases = _cases(4, 0.0)
+    always_first = Cases(
+        cases.stratum, cases.image, cases.pair, cases.more, cases.margin, cases.n, np.where(cases.more, cases.n, 0.0)
+    )
+    found = lean(always_first)
+    ends = found.ends()
+    assert found.preference == pytest.approx(0.5)
+    assert ends is not None and 0.35 < ends[0] < 0.45 and ends[1] == 0.5

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, effective_number, sums
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, effective_number, sums
 from visualjudge.analysis.statistics.sign_flips import sign_flip_p
 from visualjudge.records import BoolArray, FloatArray, IntArray
 
@@ -87,7 +87,7 @@ def _shrinkage(groups: _Grouping, rest: FloatArray) -> FloatArray | None:
     pairs = float((groups.n * groups.others(ones)).sum())
     own = float((weighted * groups.by(groups.pair, weighted)).sum())
     squares = float((groups.n * groups.by(groups.pair, groups.n)).sum())
-    if pairs <= 0 or both <= 0 or own <= 0:
+    if pairs <= 0 or both <= 0 or own <= FLAT * squares:
         return None
     shared = min(both / pairs, own / squares)
     usual = squares / float(groups.n.sum())
@@ -114,17 +114,28 @@ class Lean:
         return sign_flip_p(scores, scores / (1 - self.taken))
 
     def ends(self) -> tuple[float, float] | None:
-        """The preferences that are not rejected at 5 %; None with too few images."""
+        """The preferences that are not rejected at 5 %; None with too few images.
+
+        Where every image gives the same, nothing varied: the ends are Clopper and Pearson's (1934) for none of the
+        effective images apart.
+        """
         kept = np.abs(self.bottom) > FLAT
         weights = np.abs(self.bottom[kept])
         effective = effective_number(weights, np.zeros(weights.size, dtype=np.int64), 1)[0]
         if weights.size < LEAST_IMAGES or effective < 2 or not np.isfinite(self.preference):
             return None
+        if self._spread() <= FLAT:
+            edge = (1 - TAIL ** (1 / effective)) / 2
+            return max(-0.5, self.preference - edge), min(0.5, self.preference + edge)
         return self._end(-1), self._end(1)
 
-    def _end(self, side: int) -> float:
+    def _spread(self) -> float:
+        """The standard error, but for small samples' corrections."""
         rest = self.top - 2 * self.preference * self.bottom
-        step = max(1e-4, float(np.sqrt((rest**2).sum()) / self.bottom.sum()))
+        return float(np.sqrt((rest**2).sum()) / self.bottom.sum())
+
+    def _end(self, side: int) -> float:
+        step = max(1e-4, self._spread())
         reach = step
         while self.p(self.preference + side * reach) > LEVEL:
             reach += step
