@@ -61,6 +61,7 @@ bench: $(VENV)/.bench $(VENV)/.test
 docs: demo
 	@$(BIN)/visualjudge gallery --out docs/gallery
 	@$(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts
+	@$(BIN)/python tools/docs_pages.py
 	@$(BIN)/python -c "from pathlib import Path; from visualjudge.demo.poster import write_poster; write_poster(Path('docs/encodings.jpg'))"
 
 # The documentation as a site, in site/; a dead link or a missing page fails

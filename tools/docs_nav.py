@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-FOLDERS = {"Decisions": "decisions", "Prompts": "prompts"}
+FOLDERS = {"Tutorials": "tutorials", "Tasks": "tasks", "Decisions": "decisions", "Prompts": "prompts"}
 
 
 def on_config(config: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +20,12 @@ from visualjudge.cli.main import COMMANDS, MODULES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("tasks/*.md")),
+    *sorted(DOCS.glob("tutorials/*.md")),
+]
 PROGRAM = "visualjudge "
 PLUGGED_IN = {"counts"}  # the importer of docs/plugins.md, which tests/plugins runs
 OFFERED = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
@@ -124,3 +131,8 @@ def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     [snippet] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     exec(compile(snippet, "README.md", "exec"), {})
     assert (tmp_path / "report.html").is_file()
+
+
+def test_the_pages_that_are_made_from_the_code_are_fresh() -> None:
+    made = subprocess.run([sys.executable, ROOT / "tools/docs_pages.py", "--check"], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr

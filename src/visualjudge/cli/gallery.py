@@ -192,11 +192,14 @@ def _page(shown: list[Exhibit]) -> str:
 
 
 def _section(exhibit: Exhibit) -> Iterator[str]:
+    from visualjudge.encoding.titles import encoding_title
+
     row, encoded, cost = exhibit.row, exhibit.encoded, exhibit.encoded.cost()
-    yield f"### {row.task}: {row.stem}"
-    yield f"{row.kind}{'' if row.is_final else ', extended'}"
+    title = encoding_title(row.task, row.stem)
+    yield f"### {title}"
+    yield f"`{row.task}` `{row.stem}` ({row.kind}{'' if row.is_final else ', extended'})"
     if exhibit.image is not None:
-        yield f"![{row.task} {row.stem}]({exhibit.image})"
+        yield f"![{title}]({exhibit.image})"
     if exhibit.description:
         yield "\n".join(f"> {line}".rstrip() for line in exhibit.description.splitlines())
     if encoded.legend:
