@@ -21,9 +21,10 @@ from visualjudge.errors import UnknownName, UsageError
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.local.judge import local_judge
+from visualjudge.probes import painting
 from visualjudge.probes.build import Probed, build_probes
 from visualjudge.probes.painting import banner, mirrored
-from visualjudge.probes.shown import option_images, option_text
+from visualjudge.probes.shown import Paint, option_images, option_text
 from visualjudge.prompts.spans import spans_of
 from visualjudge.raster.images import read_rgb
 from visualjudge.records import Question, Verdict
@@ -89,6 +90,49 @@ def test_mirrored_images_are_the_control_images_mirrored(made: tuple[Path, Probe
         assert question.prompt == plain.prompt and question.answer == plain.answer
         for place in range(len(plain.images)):
             assert np.array_equal(pixels(dataset, question, place), mirrored(pixels(dataset, plain, place)))
+
+
+@pytest.mark.parametrize(
+    ("name", "of_cued", "of_plain"),
+    [
+        ("recoloured", painting.warmer, painting.warmer),
+        ("recompressed", painting.recompressed, painting.recompressed),
+        ("bright", painting.brighter, painting.duller),
+    ],
+)
+def test_images_differ_from_the_unchanged_question_by_the_named_change_alone(
+    made: tuple[Path, Probed, Dataset], name: str, of_cued: Paint, of_plain: Paint
+) -> None:
+    dataset = made[2]
+    control = {q.probe.group: q for q in of(dataset, "control") if q.probe}
+    compared = [(q, q.probe, control[q.probe.group]) for q in of(dataset, name) if q.probe and q.probe.group in control]
+    assert compared
+    for question, probe, plain in compared:
+        assert question.prompt == plain.prompt
+        for k, letter in enumerate("AB"):
+            paint = of_cued if probe.cue in (None, letter) else of_plain
+            for place in range(len(plain.images))[option_images(question, k)]:
+                assert np.array_equal(pixels(dataset, question, place), paint(pixels(dataset, plain, place)))
+
+
+@pytest.mark.parametrize("name", ["confidence", "decimals", "author", "length", "label", "tool", "renamed"])
+def test_a_line_is_added_to_each_option_and_nothing_else_changes(made: tuple[Path, Probed, Dataset], name: str) -> None:
+    control = {q.probe.group: q for q in of(made[2], "control") if q.probe}
+    compared = [(q, control[q.probe.group]) for q in of(made[2], name) if q.probe and q.probe.group in control]
+    assert compared
+    for question, plain in compared:
+        assert (question.images, question.answer) == (plain.images, plain.answer)
+        lines = [option_text(question, k).removeprefix(option_text(plain, k)) for k in range(2)]
+        assert all(line.startswith("\n") and line.count("\n") == 1 for line in lines) and lines[0] != lines[1]
+
+
+def test_another_encoding_shows_the_same_pair(made: tuple[Path, Probed, Dataset]) -> None:
+    control = {q.probe.group: q for q in of(made[2], "control") if q.probe}
+    for question in of(made[2], "encoding"):
+        assert question.probe is not None
+        plain = control[question.probe.group]
+        assert (question.annotation_ids, question.answer) == (plain.annotation_ids, plain.answer)
+        assert question.encoding != plain.encoding and question.images != plain.images
 
 
 def test_the_instruction_is_painted_into_the_image_of_the_cued_option_alone(

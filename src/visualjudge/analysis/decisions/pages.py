@@ -113,7 +113,7 @@ def cascade_table(found: Cascade) -> Table:
     notes = [found.answer]
     if found.saved:
         notes.append(f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}.")
-    notes.append("Right: one answer a question, of all its orders and repeats; no majority counts as wrong.")
+    notes.append("Right: one answer a question over all its orders and repeats; without a majority it is wrong.")
     if found.tokens_saved is not None:
         notes.append(f"Tokens saved: {found.tokens_saved:.0%} of the expensive judge's.")
     return Table(("Judge", "Right", "95 %", "Asks the expensive judge"), rows, tuple(notes))
