@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 from skimage import data as photographs
 
+from visualjudge.demo.degrade import DEGRADATIONS, Degrade
 from visualjudge.demo.photographs import Photograph
 from visualjudge.predictions import Instance, Person
 from visualjudge.raster.masks import mask_from_array
@@ -42,15 +43,19 @@ def scene(number: int, *, people: int = 0) -> Scene:
     """Scene ``number``: the same number gives the same scene on any machine."""
     rng = np.random.default_rng([20_26, number, people])
     canvas, depth = _ground(rng)
+    _litter(canvas, rng, int(rng.choice([0, 25, 80, 160])))
     objects: list[Instance] = []
     common = rng.choice(LABELS, rng.choice([1, 2, 3], p=[0.4, 0.4, 0.2]), replace=False)
     looks = {label: int(rng.integers(1 << 31)) for label in common}
     for nearness in np.sort(rng.uniform(0.15, 0.95, rng.integers(3, 9))):
         label = str(rng.choice(common))
         shape = _standing(_shape(label, rng), nearness, rng)
+        if shape.sum() < 30:
+            continue
         objects.append(Instance(label, mask_from_array(shape)))
         look = np.random.default_rng(looks[label]) if rng.random() < 0.6 else rng
         _paint(canvas, shape, look, parts=1 if rng.random() < 0.6 else 2)
+        _litter(canvas, rng, int(rng.choice([0, 0, 6])), within=shape)
         depth[shape] = nearness
     figures = [_figure(canvas, depth, rng, place) for place in range(people)]
     pixels = _photographed(canvas, rng)
@@ -70,6 +75,25 @@ def _ground(rng: np.random.Generator) -> tuple[Array, FloatArray]:
     return canvas, depth
 
 
+def _litter(canvas: Array, rng: np.random.Generator, count: int, within: Array | None = None) -> None:
+    """Fallen leaves of many sizes, one over the other, as edges of things that nobody marked (Lee et al., IJCV 2001).
+
+    With ``within`` they stay inside a shape: markings on an object.
+    """
+    for radius in 4.0 * rng.uniform(0.02, 1.0, count) ** -0.6:
+        size = int(min(2.2 * radius, 90)) + 4
+        top, left = (int(rng.integers(-size // 2, n - size // 2)) for n in SIZE)
+        rows, columns = slice(max(0, top), max(0, top + size)), slice(max(0, left), max(0, left + size))
+        leaf = np.zeros((size, size), dtype=np.uint8)
+        outline = _shape(str(rng.choice(LABELS)), rng) * radius + size / 2
+        cv2.fillPoly(leaf, [np.rint(outline).astype(np.int32)], 1)
+        here = canvas[rows, columns]
+        seen = leaf[max(0, -top) :, max(0, -left) :][: here.shape[0], : here.shape[1]] > 0
+        if within is not None:
+            seen &= within[rows, columns]
+        here[seen] = _crop((size, size), rng)[: here.shape[0], : here.shape[1]][seen]
+
+
 def _crop(size: tuple[int, int], rng: np.random.Generator) -> Array:
     """A tinted crop of a texture at a random zoom, shaded from one side."""
     source = _texture(TEXTURES[rng.integers(len(TEXTURES))])
@@ -77,7 +101,7 @@ def _crop(size: tuple[int, int], rng: np.random.Generator) -> Array:
     wanted = [min(n, max(8, int(m * zoom))) for n, m in zip(source.shape[:2], size, strict=True)]
     top, left = (int(rng.integers(0, n - w + 1)) for n, w in zip(source.shape[:2], wanted, strict=True))
     piece = cv2.resize(source[top : top + wanted[0], left : left + wanted[1]], size[::-1]).astype(np.float64)
-    contrast, tint = rng.uniform(0.15, 0.9), rng.uniform(30, 225, 3)
+    contrast, tint = rng.uniform(0.15, 0.9), rng.uniform(30, 225) + rng.normal(0, 20, 3)
     shade = np.linspace(rng.uniform(0.7, 1), rng.uniform(0.8, 1.2), size[1])[None, :, None]
     return (contrast * (piece - piece.mean(axis=(0, 1))) + tint) * shade
 
@@ -100,7 +124,7 @@ def _shape(label: str, rng: np.random.Generator) -> Array:
 def _standing(outline: Array, nearness: float, rng: np.random.Generator) -> Array:
     """The outline on the ground at a distance: nearer is lower and larger. H×W bool."""
     height, width = SIZE
-    half = height * (0.06 + 0.2 * nearness) * rng.uniform(0.7, 1.3)
+    half = height * (0.06 + 0.2 * nearness) * np.exp(rng.uniform(-1.0, 0.7))
     centre = (rng.uniform(0.05, 0.95) * width, height * (0.25 + 0.55 * nearness))
     canvas = np.zeros(SIZE, dtype=np.uint8)
     cv2.fillPoly(canvas, [np.rint(outline * half + centre).astype(np.int32)], 1)
@@ -187,3 +211,51 @@ def _draw_figure(canvas: Array, depth: FloatArray, points: Array, trunk: float, 
     cv2.circle(body, at[0], int(trunk * 0.22), 1, -1)
     _paint(canvas, body > 0, rng, parts=2)
     depth[body > 0] = 0.7
+
+
+# ---------------------------------------------------------------- degraded
+
+
+def degraded(clean: Pixels, task: str, rng: np.random.Generator) -> Pixels:
+    """An input for a restoration task: by the demo's degradation, or in half of the cases by another of its kind."""
+    return np.asarray((DEGRADATIONS if rng.random() < 0.5 else _OTHERWISE)[task](clean, rng), dtype=np.uint8)
+
+
+def _defocus(clean: Pixels, rng: np.random.Generator) -> Pixels:
+    radius = int(rng.integers(2, 5))
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2).astype(np.float32)
+    return np.asarray(cv2.filter2D(clean, -1, disc / disc.sum()), dtype=np.uint8)
+
+
+def _drizzle(clean: Pixels, rng: np.random.Generator) -> Pixels:
+    """Sparse noise smeared in one direction, added."""
+    drops = (rng.random(clean.shape[:2]) < rng.uniform(0.001, 0.008)).astype(np.float32)
+    length = int(rng.integers(7, 22))
+    streak = np.zeros((length, length), dtype=np.float32)
+    lean = rng.uniform(-0.4, 0.4) * length / 2
+    cv2.line(streak, (round(length / 2 - lean), 0), (round(length / 2 + lean), length - 1), 1.0)
+    rain = np.clip(cv2.filter2D(drops, -1, streak), 0, 1)[:, :, None]
+    return np.clip(clean + rng.uniform(60, 160) * rain, 0, 255).astype(np.uint8)
+
+
+def _flurry(clean: Pixels, rng: np.random.Generator) -> Pixels:
+    """Soft flakes of several sizes over a veil."""
+    flakes = np.zeros(clean.shape[:2], dtype=np.float32)
+    for radius, share in ((1.0, 0.005), (2.0, 0.002), (3.5, 0.0006)):
+        seeds = (rng.random(clean.shape[:2]) < share).astype(np.float32)
+        flakes += cv2.GaussianBlur(seeds, (0, 0), radius) * 2 * np.pi * radius**2
+    share = np.clip(flakes + rng.uniform(0, 0.25), 0, 0.95)[:, :, None]
+    return np.rint(clean * (1 - share) + 240 * share).astype(np.uint8)
+
+
+def _decimated(clean: Pixels, rng: np.random.Generator) -> Pixels:
+    height, width = clean.shape[:2]
+    return np.asarray(cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_CUBIC), dtype=np.uint8)
+
+
+_OTHERWISE: dict[str, Degrade] = {
+    "lowlevel-deblur": _defocus,
+    "lowlevel-derain": _drizzle,
+    "lowlevel-desnow": _flurry,
+    "lowlevel-super-resolution": _decimated,
+}

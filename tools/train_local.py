@@ -9,14 +9,14 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
-from local_scenes import LABELS, Scene, scene
+from local_scenes import LABELS, Scene, degraded, scene
 
 from visualjudge.demo.data import boxed
-from visualjudge.demo.degrade import DEGRADATIONS
 from visualjudge.demo.generate import GENERATORS, SEVERITIES
 from visualjudge.judges.local import model
 from visualjudge.judges.local.features import Given, features_of
@@ -29,17 +29,21 @@ from visualjudge.perturb.groups import graded
 from visualjudge.predictions import DepthMap, Detections, Masks, People, Prediction, WholeImage
 from visualjudge.records import Pixels
 from visualjudge.seeding import rng_for
+from visualjudge.tasks import TASKS, task_named
 
 LEVELS = 4
 MIXED = 4
 MOST_EXPRESSIONS = 3
 SEED = 42
+UNCHANGED = 2.0
+"""Score of an edit that did nothing."""
+RESTORED = tuple(name for name, task in TASKS.items() if task.restored)
 
 
 def main() -> None:
     """Train and write the file."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--scenes", type=int, default=24)
+    options.add_argument("--scenes", type=int, default=40)
     options.add_argument("--out", type=Path, default=Path(model.__file__).with_name("default.vj"))
     chosen = options.parse_args()
     samples: defaultdict[str, list[Sample]] = defaultdict(list)
@@ -57,7 +61,7 @@ def main() -> None:
 def scene_samples(made: Scene) -> Iterator[tuple[str, Sample]]:
     """Every training sample of one scene, with its task."""
     photo, given = made.photo, Given(made.photo.pixels)
-    around = levels.Scene(photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects))
+    around = levels.ErrorScene(photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects))
     truths: list[tuple[str, str, Prediction]] = [
         ("object_detection", "", Detections(tuple(boxed(item) for item in photo.objects))),
         ("instance_segmentation", "", Masks(photo.size, photo.objects)),
@@ -74,10 +78,10 @@ def scene_samples(made: Scene) -> Iterator[tuple[str, Sample]]:
 
 
 def _with_errors(
-    task: str, key: str, image: str, truth: Prediction, around: levels.Scene, given: Given
+    task: str, key: str, image: str, truth: Prediction, around: levels.ErrorScene, given: Given
 ) -> Iterator[tuple[str, Sample]]:
     for error_type in error_types(task):
-        for item in graded(task, error_type, truth, around, seed=SEED, key=key):
+        for item in graded(task, error_type, truth, around, seed=SEED, key=key, with_truth=True):
             features = features_of(task, item.prediction, given)
             yield task, Sample(image, f"{key} {error_type}", features, item.final_score)
     for k in range(MIXED):
@@ -86,24 +90,38 @@ def _with_errors(
         yield task, Sample(image, f"{key} mixed", features_of(task, prediction, given), value)
 
 
-def _mixed(task: str, truth: Prediction, around: levels.Scene, rng: np.random.Generator, key: str) -> Prediction:
+def _mixed(task: str, truth: Prediction, around: levels.ErrorScene, rng: np.random.Generator, key: str) -> Prediction:
     """A truth with errors of two types, one on top of the other, each of a random severity."""
     found = truth
     for error_type in rng.choice(error_types(task), 2):
         if applies(task, str(error_type), found, around):
             steps = list(perturbed(task, str(error_type), found, around, seed=SEED, key=key))
             found = steps[int(rng.integers(len(steps)))][1]
-    return found
+    return _completed(found, rng) if isinstance(found, People) and rng.random() < 0.5 else found
+
+
+def _completed(found: People, rng: np.random.Generator) -> People:
+    """Every keypoint is there, as pose models give them: those out of sight are guessed near others."""
+    people = []
+    for person in found.items:
+        points, present = person.keypoints.copy(), person.present
+        if present.any():
+            spread = np.ptp(points[present, :2], axis=0).mean()
+            guesses = rng.choice(np.flatnonzero(present), int((~present).sum()))
+            points[~present, :2] = points[guesses, :2] + rng.normal(0, 0.1 * spread, (len(guesses), 2))
+            points[:, 2] = 2
+        people.append(replace(person, keypoints=points))
+    return People(tuple(people))
 
 
 def _restorations(made: Scene) -> Iterator[tuple[str, Sample]]:
     clean, name = made.photo.pixels, made.photo.name
     truth = WholeImage(clean)
-    for task, degrade in DEGRADATIONS.items():
-        degraded = degrade(clean, rng_for(SEED, "degrade", task, name))
-        given = Given(degraded)
-        yield from _with_errors(task, name, name, truth, levels.Scene(made.photo.size, (), LEVELS, degraded), given)
-        for output in _filtered(cv2.resize(degraded, clean.shape[1::-1], interpolation=cv2.INTER_CUBIC)):
+    for task in RESTORED:
+        spoilt = degraded(clean, task, rng_for(SEED, "degrade", task, name))
+        given = Given(spoilt)
+        yield from _with_errors(task, name, name, truth, levels.ErrorScene(made.photo.size, (), LEVELS, spoilt), given)
+        for output in _filtered(cv2.resize(spoilt, clean.shape[1::-1], interpolation=cv2.INTER_CUBIC)):
             restored = WholeImage(output)
             value = score(task, restored, truth)
             yield task, Sample(name, f"{name} filters", features_of(task, restored, given), value)
@@ -128,6 +146,9 @@ def _generations(made: Scene) -> Iterator[tuple[str, Sample]]:
         given = Given() if output.source_unseen else Given(output.source, output.control)
         if output.mask is not None:
             given = marked(output.source, output.mask)
+        if task_named(task).edits and output.mask is None:
+            unchanged = features_of(task, WholeImage(output.source), given)
+            yield task, Sample(made.photo.name, made.photo.name, unchanged, UNCHANGED)
         for severity, pixels in zip(SEVERITIES, output.outputs, strict=True):
             features = features_of(task, WholeImage(pixels), given)
             yield task, Sample(made.photo.name, made.photo.name, features, 10 * (1 - severity))

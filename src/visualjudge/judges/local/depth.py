@@ -7,6 +7,8 @@ import numpy as np
 
 from visualjudge.judges.local.view import Plane, View
 
+WINDOW = (15, 15)
+
 
 def depth_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     """Features of an H×W map of nearness (0 far .. 1 near; NaN where unknown)."""
@@ -15,7 +17,7 @@ def depth_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     height, width = view.edges.shape
     small = cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA)
     seen = cv2.resize(known.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA) > 0.99
-    steps = np.hypot(cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1))
+    steps = cv2.magnitude(cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1))
     steps = np.where(cv2.erode(seen.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0, steps, 0)
     around = cv2.dilate(view.edges, np.ones((3, 3), np.uint8))
     total = float(steps.sum())
@@ -51,12 +53,11 @@ def _trend(small: Plane, seen: np.ndarray) -> float:
 
 
 def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
-    """Share of the map's variance left after smoothing guided by the image: regions of one colour at one depth."""
+    """Mean share of the map's local variance that the image's lightness explains: one colour at one depth."""
     guide = view.lab[..., 0]
-    smooth = cv2.bilateralFilter(small, 7, 0.1, 3)
-    mean = cv2.blur(small, (15, 15))
-    covariance = cv2.blur(small * guide, (15, 15)) - mean * cv2.blur(guide, (15, 15))
-    variance = cv2.blur(guide * guide, (15, 15)) - cv2.blur(guide, (15, 15)) ** 2
-    local = cv2.blur(smooth * smooth, (15, 15)) - cv2.blur(smooth, (15, 15)) ** 2
+    mean, light, both, squared, own = (
+        np.asarray(cv2.blur(plane, WINDOW)) for plane in (small, guide, small * guide, guide * guide, small * small)
+    )
+    covariance, variance, local = both - mean * light, squared - light * light, own - mean * mean
     share = covariance**2 / np.maximum(variance * local, 1e-4)
     return float(np.clip(share, 0, 1)[seen].mean()) if seen.any() else 0.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from visualjudge.judges.local.depth import depth_features
 from visualjudge.judges.local.images import (
+    Source,
     agreement,
     controlled_features,
     filled_features,
@@ -19,7 +20,7 @@ from visualjudge.judges.local.images import (
 )
 from visualjudge.judges.local.poses import pose_features
 from visualjudge.judges.local.regions import box_features, mask_features
-from visualjudge.judges.local.view import View, view_of
+from visualjudge.judges.local.view import View, strided, view_of
 from visualjudge.predictions import DepthMap, Detections, Masks, People, WholeImage, type_of
 from visualjudge.records import BoolArray, FloatArray, Pixels
 from visualjudge.tasks import task_named
@@ -37,11 +38,25 @@ class Given:
     hole: BoolArray | None = None
 
     @cached_property
+    def source(self) -> Source:
+        """The source image as restored and generated images are held against it."""
+        return Source(self._image)
+
+    @cached_property
+    def condition(self) -> Source | None:
+        """The control image, likewise; None where there is none."""
+        return None if self.control is None else Source(self.control)
+
+    @cached_property
     def view(self) -> View:
         """The source image as the features see it."""
+        return view_of(self._image)
+
+    @property
+    def _image(self) -> Pixels:
         if self.image is None:
             raise ValueError("a question without a source image has no view")
-        return view_of(self.image)
+        return self.image
 
 
 def given_of(task: str, image: Pixels | None, control: Pixels | None, hole: BoolArray | None) -> Given:
@@ -53,12 +68,12 @@ def given_of(task: str, image: Pixels | None, control: Pixels | None, hole: Bool
 
 
 def nearness_of(depth: DepthMap) -> FloatArray:
-    """Nearness 0 (far) .. 1 (near) of each pixel, as the encodings show it; NaN where the map is invalid."""
-    valid = depth.valid
+    """Nearness 0 (far) .. 1 (near) of every k-th pixel, as the encodings show it; NaN where the map is invalid."""
+    values, valid = strided(depth.values), strided(depth.valid)
     if not valid.any():
-        return np.full(depth.values.shape, np.nan)
-    low, high = np.percentile(depth.values[valid], [2, 98])
-    share = np.clip((depth.values - low) / (high - low), 0, 1) if high > low else np.full(depth.values.shape, 0.5)
+        return np.full(values.shape, np.nan)
+    low, high = np.percentile(values[valid], [2, 98])
+    share = np.clip((values - low) / (high - low), 0, 1) if high > low else np.full(values.shape, 0.5)
     return np.where(valid, share if depth.inverse else 1 - share, np.nan)
 
 
@@ -79,20 +94,21 @@ def _depth(found: DepthMap, given: Given) -> Features:
 
 
 def _restored(found: WholeImage, given: Given) -> Features:
-    return NOTHING if given.image is None else restored_features(found.pixels, given.image)
+    return NOTHING if given.image is None else restored_features(Source(found.pixels), given.source)
 
 
 def _generated(found: WholeImage, given: Given) -> Features:
     """Nothing where the prompt is all there is: without a language model no image can be held against a text."""
-    if given.image is None and given.control is None:
+    if given.image is None and given.condition is None:
         return NOTHING
-    features = quality_features(found.pixels)
+    output = Source(found.pixels)
+    features = quality_features(output)
     if given.image is not None:
-        features |= agreement(found.pixels, given.image)
-    if given.control is not None:
-        features |= controlled_features(found.pixels, given.control)
+        features |= agreement(output, given.source)
+    if given.condition is not None:
+        features |= controlled_features(output, given.condition)
     if given.image is not None and given.hole is not None:
-        features |= filled_features(found.pixels, given.image, given.hole)
+        features |= filled_features(output, given.source, given.hole)
     return features
 
 

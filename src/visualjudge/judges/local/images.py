@@ -1,92 +1,176 @@
-"""Features of restored and generated images: noise, blocks, sharpness, colour, and agreement with what was given."""
+"""Features of restored and generated images: noise, blocks, sharpness, colour, and agreement with what was given.
+
+What is given is measured once for all options of a question (:class:`Source`). Amounts that have a best value, such as
+sharpness, come as two features: what is missing from it, and what is too much.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
 
-from visualjudge.judges.local.view import lab_of, shrunk
+from visualjudge.judges.local.view import Plane, lab_of, length, reduced
 from visualjudge.judges.sharpness import edge_strength, noise_sigma
 from visualjudge.records import BoolArray, Pixels
 
 Features = dict[str, float]
 BLOCK = 8
-FINE = 384
-SMALL = (192, 192)
+FINE = 256
+"""Side of the middle of an image that is measured pixel by pixel."""
+SMALL = (128, 128)
+SPECK = np.ones((9, 9), np.uint8)
+FILLED_SIDE = 192
+FOCUS = 0.6
+"""Log ratio of fine to coarse edge strength in a photograph in focus."""
 
 
-def quality_features(pixels: Pixels) -> Features:
-    """Features of an H×W×3 uint8 image alone; fine structure is measured at its middle, pixel by pixel."""
-    middle = _middle(pixels)
-    gray = cv2.cvtColor(middle, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    fine, coarse = noise_sigma(gray), edge_strength(cv2.GaussianBlur(gray, (0, 0), 2.0))
-    lab = lab_of(shrunk(pixels, 128))
+@dataclass(frozen=True, eq=False)
+class Source:
+    """An H×W×3 uint8 image, and what is measured of it, each when it is first asked for."""
+
+    pixels: Pixels
+
+    @cached_property
+    def thumbnail(self) -> Pixels:
+        """128×128×3 uint8."""
+        return reduced(self.pixels, SMALL)
+
+    @cached_property
+    def small(self) -> Plane:
+        """CIELAB, 128×128×3 float32."""
+        return lab_of(self.thumbnail)
+
+    @cached_property
+    def coarse(self) -> Plane:
+        """``small`` without what is finer than 4 pixels."""
+        return np.asarray(cv2.GaussianBlur(self.small, (0, 0), 4))
+
+    @cached_property
+    def edges(self) -> Plane:
+        """Strength of edges at 128×128, its 98th percentile 1."""
+        return _edge_map(self.thumbnail)
+
+    @cached_property
+    def near_edges(self) -> Plane:
+        """``edges`` blurred by 1.5 pixels."""
+        return np.asarray(cv2.GaussianBlur(self.edges, (0, 0), 1.5))
+
+    @cached_property
+    def middle(self) -> Pixels:
+        """The middle, at most ``FINE`` pixels wide and high, cut on the grid of 8-pixel blocks."""
+        top, left = (max(0, (n - FINE) // 2) // BLOCK * BLOCK for n in self.pixels.shape[:2])
+        return np.ascontiguousarray(self.pixels[top : top + FINE, left : left + FINE])
+
+    @cached_property
+    def gray(self) -> Plane:
+        """``middle`` in grey levels."""
+        return np.asarray(cv2.cvtColor(self.middle, cv2.COLOR_RGB2GRAY), dtype=np.float32)
+
+    @cached_property
+    def specks(self) -> Plane:
+        """What is brighter than its surroundings and narrower than 9 pixels: rain and snow, and bright detail."""
+        red, green, blue = cv2.split(self.middle)
+        dark = cv2.min(cv2.min(red, green), blue)
+        return np.asarray(cv2.morphologyEx(dark, cv2.MORPH_TOPHAT, SPECK), dtype=np.float32)
+
+    @cached_property
+    def smooth(self) -> Plane:
+        """``gray`` blurred by 1.5 pixels."""
+        return np.asarray(cv2.GaussianBlur(self.gray, (0, 0), 1.5))
+
+    @cached_property
+    def sharp(self) -> float:
+        """Log of the strength of fine edges."""
+        return float(np.log(edge_strength(self.gray) + 0.5))
+
+    @cached_property
+    def structure(self) -> float:
+        """Log of the strength of coarse edges."""
+        return float(np.log(edge_strength(cv2.GaussianBlur(self.gray, (0, 0), 2.0)) + 0.5))
+
+
+def quality_features(output: Source) -> Features:
+    """Features of an image alone."""
+    lab, focus = output.small, output.sharp - output.structure
     return {
-        "noise": float(np.log1p(fine)),
-        "sharp": float(np.log(edge_strength(gray) + 0.5)),
-        "structure": float(np.log(coarse + 0.5)),
-        "blocks": _blockiness(gray),
+        "noise": float(np.log1p(noise_sigma(output.gray))),
+        "flat_noise": _flat_noise(output.gray, output.smooth),
+        "sharp": output.sharp,
+        "structure": output.structure,
+        "soft": min(0.0, focus - FOCUS),
+        "harsh": max(0.0, focus - FOCUS),
+        "blocks": max(0.0, _blockiness(output.gray)),
+        "specks": float(np.log1p(output.specks.mean())),
         "colourful": float(lab[..., 1:].std()) / 20,
         "tint": float(np.linalg.norm(lab[..., 1:].mean(axis=(0, 1)))) / 20,
-        "clipped": float(((middle < 3) | (middle > 252)).mean()),
+        "clipped": float(((output.gray < 3) | (output.gray > 252)).mean()),
         "light": float(lab[..., 0].mean()) / 50,
         "range": float(lab[..., 0].std()) / 20,
     }
 
 
-def restored_features(output: Pixels, given: Pixels) -> Features:
-    """Features of a restored H×W×3 uint8 image and its degraded input, of the same or of a smaller size."""
-    return quality_features(output) | agreement(output, given)
+def restored_features(output: Source, given: Source) -> Features:
+    """Features of a restored image and its degraded input, of the same or of a smaller size."""
+    return quality_features(output) | agreement(output, given) | _restored(output, given)
 
 
-def _middle(pixels: Pixels) -> Pixels:
-    """The middle of an image, at most ``FINE`` pixels wide and high, cut on the grid of 8-pixel blocks."""
-    top, left = (max(0, (n - FINE) // 2) // BLOCK * BLOCK for n in pixels.shape[:2])
-    return np.ascontiguousarray(pixels[top : top + FINE, left : left + FINE])
-
-
-def agreement(output: Pixels, given: Pixels) -> Features:
+def agreement(output: Source, given: Source) -> Features:
     """How an output agrees with a given image of the same scene, fine and coarse, in light and in colour."""
-    one, two = (lab_of(cv2.resize(p, SMALL, interpolation=cv2.INTER_AREA)) for p in (output, given))
-    blur = [cv2.GaussianBlur(p, (0, 0), 4) for p in (one, two)]
-    difference = np.linalg.norm(one - two, axis=2)
+    apart = output.coarse - given.coarse
     return {
-        "change": float(np.log1p(difference.mean())),
-        "coarse_change": float(np.log1p(np.linalg.norm(blur[0] - blur[1], axis=2).mean())),
-        "colour_change": float(np.log1p(np.linalg.norm(blur[0][..., 1:] - blur[1][..., 1:], axis=2).mean())),
-        "same_structure": _structure(one[..., 0], two[..., 0]),
+        "change": float(np.log1p(length(output.small - given.small).mean())),
+        "coarse_change": float(np.log1p(length(apart).mean())),
+        "colour_change": float(np.log1p(length(apart[..., 1:]).mean())),
+        "same_structure": _structure(output.small[..., 0], given.small[..., 0]),
     }
 
 
-def controlled_features(output: Pixels, control: Pixels) -> Features:
+def _restored(output: Source, given: Source) -> Features:
+    """Gain in sharpness; where sizes agree: specks of the input that are left, and what changed elsewhere."""
+    gain = output.sharp - given.sharp
+    found = {"gain": min(gain, 1.0), "overshoot": max(gain - 1.0, 0.0), "left": 0.0, "collateral": 0.0, "lost": 0.0}
+    if output.pixels.shape != given.pixels.shape:
+        return found
+    bright = given.specks
+    rainy = bright > max(12.0, float(bright.mean()) * 2)
+    moved = output.gray - given.gray
+    found["left"] = float((output.specks * bright).sum() / max(float((bright * bright).sum()), 1.0))
+    found["collateral"] = float(np.log1p(np.abs(moved[~rainy]).mean())) if not rainy.all() else 0.0
+    found["lost"] = float(np.log1p(np.abs(output.smooth - given.smooth)[~rainy].mean())) if not rainy.all() else 0.0
+    return found
+
+
+def controlled_features(output: Source, control: Source) -> Features:
     """How far an output's edges follow those of the control image (edges, a pose, a depth map or a sketch)."""
-    one, two = (cv2.resize(p, SMALL, interpolation=cv2.INTER_AREA) for p in (output, control))
-    edges = [_edge_map(p) for p in (one, two)]
-    near = cv2.GaussianBlur(edges[0], (0, 0), 1.5), cv2.GaussianBlur(edges[1], (0, 0), 1.5)
     return {
-        "follows": _correlate(*near),
-        "recalled": float((edges[1] * near[0]).sum() / max(float(edges[1].sum()), 1e-6)),
+        "follows": _correlate(output.near_edges, control.near_edges),
+        "recalled": float((control.edges * output.near_edges).sum() / max(float(control.edges.sum()), 1e-6)),
     }
 
 
-def filled_features(output: Pixels, shown: Pixels, hole: BoolArray) -> Features:
+def filled_features(output: Source, shown: Source, hole: BoolArray) -> Features:
     """How an inpainted region fits: seam, texture and colour against its surroundings; the rest left as it was."""
-    small = shrunk(output, 256)
-    height, width = small.shape[:2]
-    inside = cv2.resize(hole.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
-    kernel = np.ones((9, 9), np.uint8)
+    height, width = output.pixels.shape[:2]
+    ratio = min(1.0, FILLED_SIDE / max(height, width))
+    size = (max(8, round(width * ratio)), max(8, round(height * ratio)))
+    small, context = (reduced(s.pixels, size) for s in (output, shown))
+    inside = cv2.resize(hole.view(np.uint8), size, interpolation=cv2.INTER_NEAREST)
+    kernel = np.ones((7, 7), np.uint8)
     ring = (cv2.dilate(inside, kernel) > 0) & (inside == 0)
     within = (inside > 0) & (cv2.erode(inside, kernel) == 0)
     lab, edges = lab_of(small), _edge_map(small)
     seam = (cv2.dilate(inside, None) - cv2.erode(inside, None)) > 0
     rest = inside == 0
-    context = lab_of(cv2.resize(shown, (width, height), interpolation=cv2.INTER_AREA))
+    filled = _mean(edges, inside > 0)
     return {
         "seam": _mean(edges, seam) - 0.5 * (_mean(edges, within) + _mean(edges, ring)),
-        "texture": abs(np.log((_mean(edges, inside > 0) + 0.02) / (_mean(edges, rest) + 0.02))),
-        "texture_inside": _mean(edges, inside > 0),
+        "texture": abs(np.log((filled + 0.02) / (_mean(edges, rest) + 0.02))),
+        "texture_inside": filled,
         "colour": float(np.linalg.norm(lab[within].mean(axis=0) - lab[ring].mean(axis=0))) / 20 if ring.any() else 0.0,
-        "touched": float(np.log1p(np.linalg.norm(lab - context, axis=2)[rest].mean())) if rest.any() else 0.0,
+        "touched": float(np.log1p(np.abs(small.astype(np.int16) - context)[rest].mean())) if rest.any() else 0.0,
     }
 
 
@@ -94,9 +178,9 @@ def _mean(plane: np.ndarray, where: BoolArray) -> float:
     return float(plane[where].mean()) if where.any() else 0.0
 
 
-def _edge_map(pixels: Pixels) -> np.ndarray:
+def _edge_map(pixels: Pixels) -> Plane:
     gray = cv2.GaussianBlur(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1)
-    edges = np.hypot(cv2.Sobel(gray, cv2.CV_32F, 1, 0), cv2.Sobel(gray, cv2.CV_32F, 0, 1))
+    edges = cv2.magnitude(cv2.Sobel(gray, cv2.CV_32F, 1, 0), cv2.Sobel(gray, cv2.CV_32F, 0, 1))
     return np.asarray(edges / max(float(np.percentile(edges, 98)), 1e-3))
 
 
@@ -107,11 +191,18 @@ def _correlate(one: np.ndarray, two: np.ndarray) -> float:
 
 def _structure(one: np.ndarray, two: np.ndarray) -> float:
     """Mean local correlation of lightness, the structure term of SSIM (Wang et al., TIP 2004)."""
-    size = (11, 11)
+    size = (9, 9)
     means = cv2.blur(one, size), cv2.blur(two, size)
     covariance = cv2.blur(one * two, size) - means[0] * means[1]
     variances = [np.maximum(cv2.blur(p * p, size) - m * m, 0) for p, m in zip((one, two), means, strict=True)]
     return float(((covariance + 1) / (np.sqrt(variances[0] * variances[1]) + 1)).mean())
+
+
+def _flat_noise(gray: Plane, smooth: Plane) -> float:
+    """Log of the mean departure from the smoothed image in the flatter half, where there is little to smooth away."""
+    slope = cv2.magnitude(cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
+    flat = slope <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
+    return float(np.log1p(np.abs(gray - smooth)[flat].mean())) if flat.any() else 0.0
 
 
 def _blockiness(gray: np.ndarray) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from visualjudge.judges.local.view import View
 from visualjudge.predictions import Person
-from visualjudge.skeleton import LIMBS
+from visualjudge.skeleton import LIMBS, MIRRORED
 
 LENGTHS = {
     (5, 6): 0.80, (11, 12): 0.52, (5, 11): 1.0, (6, 12): 1.0, (5, 7): 0.62, (6, 8): 0.62, (7, 9): 0.55, (8, 10): 0.55,
@@ -19,11 +19,19 @@ LENGTHS = {
 SIDES = ((5, 6), (11, 12), (13, 14), (15, 16), (7, 8), (9, 10), (1, 2), (3, 4))
 
 
+_BODY = ("too_long", "longest", "uneven", "crossed", "mirrored", "upside", "outside", "flat")
+_LOOKS = ("twins_apart", "along", "across")
+ALONG = np.linspace(0.15, 0.85, 5)
+"""Places on a limb at which its colour is looked at, as shares of its length."""
+ASIDE = 0.3
+"""How far beside a limb the ground is looked at, in trunks."""
+
+
 def pose_features(view: View, people: Sequence[Person]) -> dict[str, float]:
     """Features of the people of one image."""
     rows = [_person(view, person) for person in people]
     found = {"people": float(len(rows)), "present": float(sum(row["present"] for row in rows))}
-    for name in ("too_long", "longest", "uneven", "crossed", "upside", "outside", "flat"):
+    for name in (*_BODY, *_LOOKS):
         values = [row[name] for row in rows] or [0.0]
         found |= {f"mean_{name}": float(np.mean(values)), f"max_{name}": float(np.max(values))}
     return found
@@ -48,8 +56,50 @@ def _person(view: View, person: Person) -> dict[str, float]:
         "uneven": _asymmetry(ratios),
         "crossed": _crossed(points, present),
         "upside": _upside(points, present),
+        "mirrored": _mirrored(points, present),
         "outside": float((present & ~inside).sum()),
+    } | _looks(view, points, present, unit)
+
+
+def _mirrored(points: np.ndarray, present: np.ndarray) -> float:
+    """Share of the pairs with the left one on the left of the image, where the face is seen: nose and both eyes."""
+    if not present[:3].all():
+        return 0.0
+    wrong = [float(points[a, 0] < points[b, 0]) for a, b in SIDES if present[a] and present[b]]
+    return float(np.mean(wrong)) if wrong else 0.0
+
+
+def _looks(view: View, points: np.ndarray, present: np.ndarray, unit: float) -> dict[str, float]:
+    """Colours, in units of 20: left joints against right ones, along the limbs, and limbs against what is beside."""
+    twins = [(a, b) for a, b in MIRRORED if present[a] and present[b]]
+    limbs = [(a, b) for a, b in LIMBS if present[a] and present[b] and max(a, b) > 4]
+    apart = _apart(view, points[[a for a, _ in twins]], points[[b for _, b in twins]]) if twins else 0.0
+    if not limbs:
+        return {"twins_apart": apart, "along": 0.0, "across": 0.0}
+    start, end = points[[a for a, _ in limbs]], points[[b for _, b in limbs]]
+    way = end - start
+    places = start[:, None] + way[:, None] * ALONG[None, :, None]
+    normal = np.stack([-way[:, 1], way[:, 0]], axis=1) / np.maximum(np.linalg.norm(way, axis=1), 1e-6)[:, None]
+    beside = normal[:, None] * (ASIDE * unit)
+    on = _colours_at(view, places)
+    sides = [_colours_at(view, places + sign * beside).mean(axis=1) for sign in (-1, 1)]
+    contrast = [np.linalg.norm(on.mean(axis=1) - side, axis=1) for side in sides]
+    return {
+        "twins_apart": apart,
+        "along": float(on.std(axis=1).mean()) / 20,
+        "across": float(np.minimum(*contrast).mean()) / 20,
     }
+
+
+def _apart(view: View, one: np.ndarray, two: np.ndarray) -> float:
+    return float(np.linalg.norm(_colours_at(view, one) - _colours_at(view, two), axis=-1).mean()) / 20
+
+
+def _colours_at(view: View, points: np.ndarray) -> np.ndarray:
+    """Colours of the view at …×2 points of the full image, the nearest pixel of each."""
+    height, width = view.edges.shape
+    x, y = (np.clip(points[..., k] * view.scale[k], 0, n - 1).astype(int) for k, n in enumerate((width, height)))
+    return np.asarray(view.soft[y, x])
 
 
 def _sorted(limb: tuple[int, int]) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from visualjudge.dataset.shown import ShownPredictions
 from visualjudge.errors import DataError
 from visualjudge.judges.local.depth import depth_features
 from visualjudge.judges.local.features import NOTHING, Features, Given, features_of, given_of
+from visualjudge.judges.local.view import strided
 from visualjudge.predictions import WholeImage, type_of
 from visualjudge.raster.images import read_rgb
 from visualjudge.records import FloatArray, Pixels, Question
@@ -80,14 +81,14 @@ class QuestionFeatures:
 
 
 def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Nearness 0..1 that an H×W×3 uint8 image shows in a colour map of matplotlib; NaN where it is black.
+    """Nearness 0..1 that every k-th pixel of an H×W×3 uint8 image shows in a colour map; NaN where it is black.
 
     Raises
     ------
     DataError
         If the image has colours that are not in the map.
     """
-    codes = pixels.astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
+    codes = strided(pixels).astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
     known, level = _colours(colour_map)
     at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
     if not ((known[at] == codes) | (codes == 0)).all():

@@ -11,7 +11,7 @@ from visualjudge import __version__
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.encoding import context_image
 from visualjudge.errors import DataError
-from visualjudge.judges.local.features import Given, features_of, given_of
+from visualjudge.judges.local.features import Features, Given, features_of, given_of
 from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
 from visualjudge.judges.local.model import Model, shipped
 from visualjudge.predictions import read_prediction, type_of
@@ -42,6 +42,9 @@ def train(
 ) -> Trained:
     """Fit every task that has pairs of at least two images.
 
+    Without a prior the fits of boxes, masks, poses and depth are coherent; in whole images sharpness and noise rise
+    together, and their weights have to correct each other.
+
     Parameters
     ----------
     pairs, samples
@@ -59,7 +62,8 @@ def train(
             declined[task] = f"comparisons on at least {FEWEST_IMAGES} images are needed"
             continue
         known = [sample for sample in samples.get(task, ()) if sample.features]
-        fits[task] = fit(seen, known, prior.tasks.get(task) if prior else None)
+        start = prior.tasks.get(task) if prior else None
+        fits[task] = fit(seen, known, start, coherent=prior is None and not type_of(task).is_image)
     card = {
         "trained_on": trained_on,
         "version": __version__,
@@ -91,11 +95,23 @@ def train_on_folder(root: str | Path, progress: Progress = lambda stage, done, t
 
 def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sample]]:
     """Features and scores of every valid prediction of a data folder, by task."""
+    found: dict[str, list[Sample]] = {}
+    for note, features in looked_at(root, progress):
+        group = f"{note.class_of_interest} {note.error_type} {note.prompt}"
+        found.setdefault(note.task, []).append(Sample(note.image_id, group, features, note.final_score))
+    return found
+
+
+def looked_at(
+    root: str | Path, progress: Progress = lambda stage, done, total: None
+) -> Iterator[tuple[Annotation, Features]]:
+    """Every valid prediction of a data folder and its features, a task after the other, an image after the other."""
     with DataFolder(root) as folder:
-        return {task: list(_task_samples(folder, task, progress)) for task in folder.tasks}
+        for task in folder.tasks:
+            yield from _looked_at(folder, task, progress)
 
 
-def _task_samples(folder: DataFolder, task: str, progress: Progress) -> Iterator[Sample]:
+def _looked_at(folder: DataFolder, task: str, progress: Progress) -> Iterator[tuple[Annotation, Features]]:
     images = folder.images(task)
     entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
     for _, same in groupby(enumerate(entries, 1), key=lambda item: item[1].annotation.image_id):
@@ -105,7 +121,8 @@ def _task_samples(folder: DataFolder, task: str, progress: Progress) -> Iterator
         for k, entry in numbered:
             progress(task, k, len(entries))
             if check_entry(entry, record, str(folder.root)).problem is None:
-                yield _sample(entry.load(), given, folder.root)
+                note = entry.load()
+                yield note, _features(note, given, folder.root)
 
 
 def _given(task: str, record: ImageRecord | None, root: Path) -> Given:
@@ -124,10 +141,9 @@ def marked(image: Pixels, hole: BoolArray) -> Given:
     return Given(context_image(image, hole), hole=hole)
 
 
-def _sample(note: Annotation, given: Given, root: Path) -> Sample:
+def _features(note: Annotation, given: Given, root: Path) -> Features:
     size = None
     if given.image is not None and not type_of(note.task).is_image:
         size = given.image.shape[0], given.image.shape[1]
     prediction = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
-    group = f"{note.class_of_interest} {note.error_type} {note.prompt}"
-    return Sample(note.image_id, group, features_of(note.task, prediction, given), note.final_score)
+    return features_of(note.task, prediction, given)

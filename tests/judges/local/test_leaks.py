@@ -1,0 +1,97 @@
+"""Nothing of the truth reaches the local judge: random labels teach it nothing; without truth it says the same."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from making import make_folder
+from visualjudge.analysis.statistics.shares import shares
+from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.judges.asks import Ask, verdict_line
+from visualjudge.judges.local.fit import Fitted, Sample, fit, pairs_of
+from visualjudge.judges.local.judge import local_judge
+from visualjudge.judges.local.model import shipped
+from visualjudge.judges.local.training import folder_samples
+from visualjudge.records import Question
+
+TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("leaks")
+    make_folder(root / "data", tasks=TASKS)
+    return root
+
+
+def interval(done: Fitted) -> tuple[float, float]:
+    hits, cases = (np.array([getattr(row, name) for row in done.right]) for name in ("hits", "pairs"))
+    found = shares(hits, cases, whole=False)
+    return float(found.low[0]), float(found.high[0])
+
+
+def test_labels_at_random_teach_nothing_on_images_not_seen() -> None:
+    rng = np.random.default_rng(11)
+    names = shipped().tasks["object_detection"].names
+    rows = []
+    for image in range(60):
+        looks = rng.normal(0, 1, (6, len(names)))
+        scores = rng.permutation(np.arange(6.0))  # told apart by nothing that is seen
+        rows += [
+            Sample(f"image{image}", "group", dict(zip(names, map(float, look), strict=True)), float(score))
+            for look, score in zip(looks, scores, strict=True)
+        ]
+    low, high = interval(fit(pairs_of(rows), rows))
+    assert low < 0.5 < high
+    assert high - low < 0.2
+
+
+def test_the_scores_of_a_folder_at_random_teach_nothing(folder: Path) -> None:
+    """The predictions of each image in a random order of scores: real features, no truth in them."""
+    rng = np.random.default_rng(5)
+    for rows in folder_samples(folder / "data", lambda *_: None).values():
+        groups = sorted({(row.image, row.group) for row in rows})
+        mixed = []
+        for group in groups:
+            same = [row for row in rows if (row.image, row.group) == group]
+            scores = rng.permutation([row.score for row in same])
+            mixed += [replace(row, score=float(score)) for row, score in zip(same, scores, strict=True)]
+        pairs = [pair for pair in pairs_of(mixed) if pair.better]
+        if len({pair.image for pair in pairs}) >= 5:
+            low, high = interval(fit(pairs, mixed))
+            assert low < 0.5 < high
+
+
+def without_truth(question: Question) -> Question:
+    """The question with everything that tells how good an option is taken out."""
+    n = len(question.annotation_ids)
+    blank = 0.0 if question.question_type == "scoring" else "ABCDE"[: 1 if question.question_type == "pairwise" else n]
+    return replace(question, final_scores=(0.0,) * n, sources=(None,) * n, error_type=None, answer=blank, features=None)
+
+
+def test_without_any_truth_the_verdicts_are_the_same_bytes(folder: Path) -> None:
+    build(folder / "data", folder / "dataset", BuildOptions(tasks=TASKS, subsets=("judge_analysis",)))
+    questions = list(load_dataset(folder / "dataset").questions)
+    chosen = [q for kind in ("pairwise", "ranking", "scoring") for q in questions if q.question_type == kind][::7]
+
+    def said(root: Path, asked: list[Question]) -> list[bytes]:
+        judge = local_judge("default", root)
+        verdicts = [asyncio.run(judge(Ask(question))).verdict for question in asked]
+        return [orjson.dumps(verdict_line(replace(verdict, latency_s=0.0))) for verdict in verdicts]
+
+    told = said(folder / "dataset", chosen)
+    bare = folder / "bare"
+    bare.mkdir()
+    shutil.copytree(folder / "dataset" / "media", bare / "media")
+    shutil.copy(folder / "dataset" / "predictions.jsonl", bare)
+    shutil.rmtree(folder / "data")
+    assert said(bare, [without_truth(question) for question in chosen]) == told
+    assert len(told) > 20
