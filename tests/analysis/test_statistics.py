@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from visualjudge.analysis.bootstrap import percentile_interval, share_interval, t_test
 from visualjudge.analysis.cells import accuracy_cells, counted
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import cases_needed
+from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.analysis.statistics.strengths import davidson
 from visualjudge.analysis.variance import variance_components
 from visualjudge.seeding import rng_for
@@ -156,15 +156,13 @@ def test_interval_is_as_wide_as_the_images_make_it_not_the_verdicts() -> None:
 
 
 def test_all_right_is_not_certainty() -> None:
-    low, high = share_interval(np.ones(2000), 1.0, 20) or (0, 0)
+    low, high = one_share(np.full(20, 7.0), np.full(20, 7.0)).interval(0) or (0, 0)
     assert high == 1
     assert low == pytest.approx(stats.beta.ppf(0.025, 20, 1))
 
 
 def test_one_image_has_no_interval() -> None:
-    assert share_interval(np.full(2000, 0.5), 0.5, 1) is None
-    assert percentile_interval(np.full(2000, 0.5), 1) is None
-    assert t_test(0.1, 0.1, 1) is None
+    assert one_share(np.array([3.0]), np.array([6.0])).interval(0) is None
 
 
 def test_needed_verdicts_equal_connors_formula() -> None:

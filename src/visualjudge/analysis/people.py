@@ -3,7 +3,8 @@
 For each dimension, over items: Spearman's ρ per source, averaged over sources by Fisher's z (VIEScore: Ku et al. 2024),
 Kendall's τ-b per source (mean), the share of pairs of sources on an item that are put in the same order, and
 Krippendorff's α. A judge is held against the mean of all people; a person against the mean of the others, on
-the sources that a judge rated too (all, where there is no judge). Intervals by resampling items, with their sources.
+the sources that a judge rated too (all, where there is no judge).
+Intervals leave out each item in turn, with its sources.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.bootstrap import Resampling, fisher_interval, percentile_interval, share_interval
 from visualjudge.analysis.ratings import as_array
-from visualjudge.analysis.statistics import correlation
+from visualjudge.analysis.statistics import correlation, jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
+from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.errors import UsageError
 from visualjudge.records import FloatArray
 
-REPLICATES = 1000
 LEAST_ITEMS = 3
 LEAST_UNITS = 5
 Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -92,29 +92,38 @@ def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return told.sum(1).astype(float), np.where(told, alike, 0).sum(1)
 
 
-def _row(a: FloatArray, b: FloatArray, resampling: Resampling) -> dict[str, Any]:
-    """All figures of rater ``a`` against ``b``, both items × sources."""
-    weights = np.vstack([np.ones((1, a.shape[0])), resampling.weights[:REPLICATES]])
+def _row(a: FloatArray, b: FloatArray) -> dict[str, Any]:
+    """All figures of rater ``a`` against ``b``, both items × sources; each item is left out in turn."""
+    groups = correlation.jackknife_groups(np.arange(a.shape[0]))
+    weights = np.vstack([np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups])
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
     tau = _per_source(a, b, weights, correlation.weighted_kendall)
-    items = int((np.isfinite(a) & np.isfinite(b)).any(1).sum())
+    rated = (np.isfinite(a) & np.isfinite(b)).sum(1)
+    items, sizes = int((rated > 0).sum()), jackknife.sums(groups, rated, int(groups.max()) + 1)
     averaged = correlation.fisher_mean(rho, axis=1, cases=items)
     mean_tau = np.array([np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in tau])
     told, alike = pair_order(a, b)
-    pairs = resampling.ratios(alike[:, None], told[:, None])[:, 0]
-    share, telling = _number(alike.sum() / told.sum()) if told.sum() else None, int((told > 0).sum())
-    point = _number(averaged[0])
+    share = one_share(alike, told, whole=False)
     return {
         "items": items,
-        "spearman": point,
-        "spearman_ci95": fisher_interval(point, averaged[1:], items),
+        "spearman": _number(averaged[0]),
+        "spearman_ci95": _ends(averaged, sizes),
         "kendall_tau": _number(mean_tau[0]),
-        "kendall_ci95": percentile_interval(mean_tau[1:], items),
-        "pairwise_accuracy": share,
-        "pairwise_ci95": None if share is None else share_interval(pairs, share, telling),
+        "kendall_ci95": _ends(mean_tau, sizes),
+        "pairwise_accuracy": _number(share.value[0]),
+        "pairwise_ci95": share.interval(0),
         "pairs": int(told.sum()),
         "by_source": [_number(value) for value in rho[0]],
     }
+
+
+def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
+    """The interval of a correlation from its ``values``: of all items first, then without each group of them."""
+    held = sizes > 0
+    influence = np.nan_to_num(values[0] - values[1:])[held]
+    found = jackknife.spread(influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1)
+    low, high = jackknife.correlation_ends(values[:1], found)
+    return (float(low[0]), float(high[0])) if np.isfinite(low[0]) and np.isfinite(high[0]) else None
 
 
 def _number(value: Any) -> float | None:
@@ -127,7 +136,7 @@ def _judged_sources(panel: Panel) -> Any:
     return judged | (not judged.any())
 
 
-def _people_rows(panel: Panel, resampling: Resampling) -> list[dict[str, Any]]:
+def _people_rows(panel: Panel) -> list[dict[str, Any]]:
     people = np.where(_judged_sources(panel), panel.people, np.nan)
     names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
     rows = []
@@ -139,7 +148,7 @@ def _people_rows(panel: Panel, resampling: Resampling) -> list[dict[str, Any]]:
                     "rater": name,
                     "against": "the other people",
                     "kind": "person",
-                    **_row(people[i], _mean(others), resampling),
+                    **_row(people[i], _mean(others)),
                 }
             )
     return rows
@@ -147,13 +156,12 @@ def _people_rows(panel: Panel, resampling: Resampling) -> list[dict[str, Any]]:
 
 def panel_rows(panel: Panel) -> list[dict[str, Any]]:
     """Every judge against the people's mean, every person against the others' mean, and the mean over people."""
-    resampling = Resampling(panel.scores.shape[1], 0, REPLICATES)
     rows = []
     for i in np.flatnonzero(panel.is_judge):
         if panel.people.shape[0]:
-            row = _row(panel.scores[i], _mean(panel.people), resampling)
+            row = _row(panel.scores[i], _mean(panel.people))
             rows.append({"rater": panel.raters[i], "against": "the people's mean", "kind": "judge", **row})
-    people = _people_rows(panel, resampling)
+    people = _people_rows(panel)
     if len(people) > 1:
         rows.append(_ceiling(people))
     shared = {"dimension": panel.dimension}

@@ -1,18 +1,18 @@
 """The numbers of an evaluation, with intervals, as ``scores.json`` holds them.
 
-A question's rotations stand or fall together, so each interval is a bootstrap clustered by question (95 %).
+A question's rotations stand or fall together, so each interval leaves out one question in turn (95 %, see
+:mod:`visualjudge.analysis.statistics.shares`); below five questions there is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.analysis.bootstrap import Interval, Resampling, share_interval
+from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.mmbench.evaluate import Difference, Evaluation, Group, Slice, by
 from visualjudge.mmbench.records import Row, ScoredRow
 
@@ -22,14 +22,14 @@ CATEGORIES: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
 )
 
 
-def scores(evaluation: Evaluation, *, seed: int = 0) -> dict[str, Any]:
+def scores(evaluation: Evaluation) -> dict[str, Any]:
     """Everything about one evaluation as plain JSON; shares are in 0..1, None where there is nothing to share."""
     whole = Slice(list(evaluation.rows), list(evaluation.groups))
-    result: dict[str, Any] = {"rules": evaluation.rules, **block(whole, seed=seed)}
+    result: dict[str, Any] = {"rules": evaluation.rules, **block(whole)}
     result["invalid_groups"] = [group.index for group in evaluation.invalid]
     for name, _, key in CATEGORIES:
         parts = by(evaluation.rows, evaluation.groups, key)
-        result[name] = {value: block(part, seed=seed) for value, part in parts.items()}
+        result[name] = {value: block(part) for value, part in parts.items()}
     result["rows"] = [_row(line) for line in evaluation.rows]
     result["groups"] = [_group(group) for group in evaluation.groups]
     result["unknown"] = list(evaluation.unknown)
@@ -39,7 +39,7 @@ def scores(evaluation: Evaluation, *, seed: int = 0) -> dict[str, Any]:
     return result
 
 
-def block(part: Slice, *, seed: int = 0) -> dict[str, Any]:
+def block(part: Slice) -> dict[str, Any]:
     """Counts, shares and intervals of some rows and their groups."""
     valid = [group for group in part.groups if group.hit is not None]
     hits = [line.hit for line in part.rows]
@@ -49,12 +49,12 @@ def block(part: Slice, *, seed: int = 0) -> dict[str, Any]:
     return {
         "n": len(part.rows),
         "extraction_rate": share(read),
-        "extraction_rate_ci95": interval(read, clusters, seed),
+        "extraction_rate_ci95": interval(read, clusters),
         "accuracy": share(hits),
-        "accuracy_ci95": interval(hits, clusters, seed),
+        "accuracy_ci95": interval(hits, clusters),
         "n_groups": len(valid),
         "circular_accuracy": share(circular),
-        "circular_accuracy_ci95": interval(circular, [group.index for group in valid], seed),
+        "circular_accuracy_ci95": interval(circular, [group.index for group in valid]),
     }
 
 
@@ -63,23 +63,9 @@ def share(values: Sequence[bool]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def interval(values: Sequence[bool], clusters: Sequence[int], seed: int) -> Interval | None:
-    """95 % interval of the share that is true, by resampling whole clusters; None with fewer than two."""
-    total = share(values)
-    if total is None:
-        return None
-    top, bottom = cluster_sums(np.asarray(values, dtype=float), clusters)
-    if total in (0.0, 1.0) or len(bottom) < 2:
-        return share_interval(np.empty(0), total, len(bottom))
-    return share_interval(
-        _resampling(len(bottom), seed).ratios(top[:, None], bottom[:, None])[:, 0], total, len(bottom)
-    )
-
-
-@lru_cache(maxsize=4)
-def _resampling(clusters: int, seed: int) -> Resampling:
-    """One set of draws for all shares of the same questions."""
-    return Resampling(clusters, seed)
+def interval(values: Sequence[bool], clusters: Sequence[int]) -> tuple[float, float] | None:
+    """95 % interval of the share that is true, clusters left out in turn; None with fewer than five."""
+    return one_share(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0) if len(values) else None
 
 
 def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[Any, Any]:
