@@ -242,16 +242,12 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
         said_first=pl.when(pairwise & pl.col("parsed") & pl.col("text").is_in(["A", "B"])).then(chose_a ^ turned),
         first_right=pl.when(pairwise & pl.col("answer").is_in(["A", "B"])).then(a_right ^ turned),
         cause=_cause(),
-    ).drop("said_cause")
+    ).drop("said_cause", "ties", "item")
 
 
 def unchanged() -> pl.Expr:
     """Whether a question is one of a dataset, or of a probe but as the dataset has it."""
     return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
-
-
-def _by_kind(table: pl.DataFrame) -> Iterable[tuple[tuple[Any, ...], pl.DataFrame]]:
-    return table.partition_by("kind", as_dict=True, maintain_order=True).items()
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,14 +284,9 @@ class Study:
         """Number of different images."""
         return int(self.questions["cluster"].n_unique())
 
-    @cached_property
-    def _kinds(self) -> tuple[dict[str, pl.DataFrame], ...]:
-        return tuple({str(name): part for (name,), part in _by_kind(table)} for table in self.joined)
-
     def kind(self, run: int, kind: str) -> pl.DataFrame:
         """The verdicts of one run on one kind of question."""
-        found = self._kinds[run].get(kind)
-        return self.joined[run].clear() if found is None else found
+        return self.joined[run].filter(pl.col("kind") == kind)
 
 
 def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0) -> Study:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import mmap
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -154,15 +155,15 @@ def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
     path = root / QUESTIONS
     if not path.is_file():
         return {q.id: q for q in load_dataset(root).questions if q.id in wanted}
-    content = path.read_bytes()
-    near = {name: _near(content, name) for name in wanted}
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        near = {name: _near(content, name) for name in wanted}
     if all(near.values()):
         return {name: question_from_wire(raw) for name, raw in near.items()}
-    raw = orjson.loads(content)
+    raw = orjson.loads(path.read_bytes())
     return {str(item["id"]): question_from_wire(item, k) for k, item in enumerate(raw) if item["id"] in wanted}
 
 
-def _near(content: bytes, name: str) -> dict[str, Any] | None:
+def _near(content: mmap.mmap, name: str) -> dict[str, Any] | None:
     """The record that begins with this id, where the file is as the tool writes it."""
     start = content.find(b'{"id":' + orjson.dumps(name))
     if start < 0:
