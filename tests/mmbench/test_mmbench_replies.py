@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from visualjudge.mmbench.extract import extract
-from visualjudge.mmbench.option_texts import mentions
-from visualjudge.mmbench.strict import read_strict
+from visualjudge.replies.letters import read_strict
+from visualjudge.replies.option_texts import mentions
 
 CORPUS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 WORDS = ["umbrella", "tractor", "penguin", "violin"]

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from visualjudge.errors import DataError
 from visualjudge.mmbench.extract import extract
-from visualjudge.mmbench.records import ROTATION, ChoiceReading, Row, Rules, ScoredRow
+from visualjudge.mmbench.records import ROTATION, Row, Rules, ScoredRow
 from visualjudge.mmbench.table import Table
+from visualjudge.replies.letters import ChoiceReading
 
 Matched = Mapping[int, str | None]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from visualjudge.mmbench.records import ChoiceReading, Rules
-from visualjudge.mmbench.strict import read_strict
+from visualjudge.mmbench.records import Rules
 from visualjudge.mmbench.vlmevalkit import read_vlmevalkit
+from visualjudge.replies.letters import ChoiceReading, read_strict
 
 Reader = Callable[[str, Mapping[str, str]], ChoiceReading]
 READERS: Mapping[Rules, Reader] = {"strict": read_strict, "vlmevalkit": read_vlmevalkit}

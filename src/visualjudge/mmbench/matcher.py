@@ -12,9 +12,9 @@ from visualjudge.errors import ClientError
 from visualjudge.mmbench.evaluate import Evaluation
 from visualjudge.mmbench.prompt import options_text
 from visualjudge.mmbench.records import Row, ScoredRow
-from visualjudge.mmbench.strict import read_strict
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.prompts.template import PromptTemplate
+from visualjudge.replies.letters import read_strict
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 

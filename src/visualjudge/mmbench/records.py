@@ -46,14 +46,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceReading:
-    """What the rules read in one reply: the letter of an option, or None, and why."""
-
-    letter: str | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class ScoredRow:
     """One row with its reply; ``prediction`` is None where nobody replied."""
 

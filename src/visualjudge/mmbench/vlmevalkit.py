@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from visualjudge.mmbench.records import ChoiceReading
+from visualjudge.replies.letters import ChoiceReading
 
 REFUSALS = (
     "Sorry, I can't help with images of people yet.",

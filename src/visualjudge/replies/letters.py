@@ -1,4 +1,4 @@
-"""Reading a reply strictly: what it names as its answer at word bounds, or nothing.
+"""Multiple-choice letters and option texts: what a reply names as its answer at word bounds, or nothing.
 
 The steps, each tried where those before found neither an answer nor a reason to stop:
 
@@ -21,9 +21,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from visualjudge.mmbench.option_texts import Mention, bare, mentions
-from visualjudge.mmbench.records import ChoiceReading
 from visualjudge.replies.markup import without_thoughts
+from visualjudge.replies.option_texts import Mention, bare, mentions
 
 _OPEN, _CLOSE = r"[(\[{（【「\"'“‘*_`$]", r"[)\]}）】」\"'”’*_`$]"
 _HEAD = r"(?<![A-Za-z0-9_À-ÿ'’#&/\\-])"
@@ -89,6 +88,14 @@ _REFUSAL = re.compile(
 _SENTENCE = re.compile(r"[.!?。！？]\s+|\n+|[。！？]")
 _BLANKS, _EMPTY_LINES = re.compile(r"[^\S\n]+"), re.compile(r"\n\s*\n")
 _FULL_WIDTH = {code: chr(code - 0xFEE0) for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceReading:
+    """What the rules read in one reply: the letter of an option, or None, and why."""
+
+    letter: str | None
+    why: str
 
 
 LONGEST_LETTER = 60
