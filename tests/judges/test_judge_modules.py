@@ -303,3 +303,42 @@ def test_a_prompt_or_option_that_does_not_fit_is_an_error(
 ) -> None:
     with pytest.raises(error):
         PairwiseJudge(template, config, client=ScriptedClient([GOOD]))(ROW)
+
+
+# ---------------------------------------------------------------- rules and finish reasons
+
+
+def cut(text: str) -> Reply:
+    return Reply(text, finish_reason="length")
+
+
+@pytest.mark.parametrize(
+    ("reply", "strict", "original"),
+    [
+        ('<think>{"winner": "Image A"}', "Failed", "Image A"),
+        ('```json\n{"winner": "Image B"}\n```', "Image B", "Image B"),
+        ('So: {"winner": "Image B"} as said.', "Image B", "Image B"),
+        ("{'winner': 'image_b',}", "Image B", "Image B"),
+        ("Image B", "Failed", "Failed"),
+    ],
+)
+def test_the_rules_of_geditbench_read_the_block_as_it_stands(reply: str, strict: str, original: str) -> None:
+    for rules, winner in (("strict", strict), ("geditbench", original)):
+        judge, _ = pair([reply], retries=0, rules=rules)
+        assert judge(ROW)["value"] == winner
+
+
+def test_a_scalar_score_is_taken_from_a_v2_prompt_by_the_original_only() -> None:
+    assert vie([said(7)], version="v2", retries=0)(ROW | {"edited_images": [A]})["value"] == "Failed"
+    assert vie([said(7)], version="v2", retries=0, rules="geditbench")(ROW | {"edited_images": [A]})["value"] == 7.0
+
+
+def test_unknown_rules_are_named() -> None:
+    with pytest.raises(UsageError, match="rules must be strict or geditbench, got 'own'"):
+        pair([GOOD], rules="own")
+
+
+def test_a_reply_that_was_cut_is_an_answer_only_if_its_object_is_whole() -> None:
+    assert pair([cut('<think>{"winner": "Image A"} or')], retries=0)[0](ROW)["value"] == "Failed"
+    assert pair([cut('{"winner": "Image A", "reasoning": "the')], retries=0)[0](ROW)["value"] == "Failed"
+    assert pair([cut(GOOD)], retries=0)[0](ROW)["value"] == "Image B"

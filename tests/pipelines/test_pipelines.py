@@ -341,3 +341,35 @@ def _whole_lines(path: Path) -> list[dict[str, Any]]:
 
 def test_help_shows_an_example() -> None:
     assert "visualjudge pipeline judges.yaml" in CliRunner().invoke(app, ["--help"]).output
+
+
+def test_the_rules_of_geditbench_bring_its_sampling_and_stand_in_the_results(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 1)
+    started = server(GOOD)
+    result = command(tmp_path, "--rules", "geditbench")
+    assert result.exit_code == 0, result.output
+    assert "pair-judge: replies are read by the rules of geditbench" in result.output
+    assert started.bodies[0]["temperature"] == 0.7
+    assert started.bodies[0]["max_tokens"] == 222  # what the file says goes before
+    assert lines(tmp_path / "out.jsonl")[0]["rules"] == ["geditbench"]
+
+
+def test_a_prompt_file_of_geditbench_is_read_as_it_stands(tmp_path: Path) -> None:
+    text = """\
+prompt_id: edit/pairwise
+version: v1
+system_prompt: You compare edits.
+user_prompt:
+  - text: "Source:"
+  - image: {source: input_image}
+  - text: "Edits:"
+  - image: {source: edited_images, index: 0}
+  - image: {source: edited_images, index: 1}
+  - text: "Instruction: {{ instruction }}"
+metadata: {input_schema_name: PairJudgeInput, output_schema_name: PairJudgeOutput}
+"""
+    (tmp_path / "edit" / "pairwise").mkdir(parents=True)
+    write(tmp_path / "edit" / "pairwise" / "v1.yaml", text)
+    prompt = PromptAssetStore(tmp_path).get_prompt("edit/pairwise")
+    assert prompt.system == "You compare edits."
+    assert prompt.user == "Source:<image>\nEdits:<image>\n\n<image>\nInstruction: {{ instruction }}"

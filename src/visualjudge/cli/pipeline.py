@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,13 @@ A row: {"key": "cup-1", "instruction": "make the cup blue", "input_image": "in.p
 _MOST_LINES = 20
 
 
+class RulesName(StrEnum):
+    """How replies are read."""
+
+    strict = "strict"
+    geditbench = "geditbench"
+
+
 @app.command(epilog=EPILOG)
 @with_groups
 def pipeline(
@@ -39,6 +47,9 @@ def pipeline(
     run: RunOptions,
     budget: BudgetOptions,
     cache: CacheOptions,
+    rules: Annotated[
+        RulesName | None, typer.Option(help="How replies are read: strict; geditbench: as GEditBench does.")
+    ] = None,
     prompts: Annotated[list[Path] | None, typer.Option(help="Folder with prompt assets of your own.")] = None,
     allow_private_urls: Annotated[
         bool, typer.Option("--allow-private-urls", help="Fetch images also from loopback and private addresses.")
@@ -55,7 +66,10 @@ def pipeline(
         raise UsageError(f"--out must be a file, got the folder {out}")
     metrics = read_config(config)
     store = PromptAssetStore(*(prompts or ()))
-    pipes = build_pipes(metrics, cache_dir=cache.folder, concurrency=run.concurrency, store=store)
+    pipes = build_pipes(metrics, cache_dir=cache.folder, concurrency=run.concurrency, store=store, rules=rules)
+    for name, pipe in pipes.items():
+        if pipe.rules != "strict":
+            _say(f"{name}: replies are read by the rules of {pipe.rules}")
     good, problems = read_rows(rows)
     report = _judge(pipes, good[: run.limit], out, run, budget.budget, allow_private_urls)
     _finish(report, problems, out)

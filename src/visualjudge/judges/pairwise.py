@@ -10,7 +10,6 @@ from visualjudge.clients.base import Reply
 from visualjudge.judges.pipe import ClientPipe, Judgement, encode_images
 from visualjudge.judges.schemas import PairJudgeInput
 from visualjudge.records import FAILED
-from visualjudge.replies.jsons import object_with
 from visualjudge.replies.logprobs import winner_probabilities
 
 ALIASES = {
@@ -55,5 +54,5 @@ class PairwiseJudge(ClientPipe):
         return _WINNERS.get(winner_str.lower()) if isinstance(winner_str, str) else None
 
     def _winner(self, text: str) -> str | None:
-        found = object_with(text, "winner")
+        found = self.object_with(text, "winner")
         return None if found is None else self._is_valid_winner(found["winner"])

@@ -19,11 +19,15 @@ from visualjudge.judges.bounded import read_or_none
 from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
 from visualjudge.prompts.template import PromptTemplate, fill
 from visualjudge.records import IMAGE_MARK
+from visualjudge.replies.jsons import OBJECT_RULES, Object
+from visualjudge.replies.markup import without_thoughts
 
 Result = dict[str, Any]
 Value = TypeVar("Value")
 
 DEFAULT_RETRIES = 3
+GEDITBENCH = {"temperature": 0.7, "max_tokens": 2048}
+"""What GEditBench's clients send where their configuration says nothing."""
 _STRUCTURED = ("auto", "answer", "off")
 _log = logging.getLogger("visualjudge.judges")
 
@@ -70,7 +74,8 @@ class ClientPipe:
         (:func:`~visualjudge.clients.registry.open_client`); for the judge itself ``retries`` (repeats of a call
         whose reply is unusable; default 3), ``top_logprobs`` and ``structured_output``: ``auto`` asks the server to
         keep to the prompt's output schema, ``answer`` to that schema without its reasons, ``off`` not at all.
-        ``prompt_info`` may stand here and is not looked at.
+        ``prompt_info`` may stand here and is not looked at. ``rules`` says how replies are read: ``strict`` (default),
+        or ``geditbench``: as the original does, with its sampling parameters where none are given.
     client
         Asked in place of one built from ``client_cfg``: to share one, or a scripted one in tests.
     """
@@ -84,7 +89,8 @@ class ClientPipe:
         self.retries = _whole(client_cfg, "retries", DEFAULT_RETRIES)
         self._seed = _whole(client_cfg, "seed", None)
         self._top_logprobs = _whole(client_cfg, "top_logprobs", None)
-        self.client = client if client is not None else open_client(client_cfg)
+        self.rules = rules_of(client_cfg)
+        self.client = client if client is not None else open_client(with_defaults(client_cfg))
         where = prompt_template.name
         declared = prompt_template.input_schema
         self.input_schema = schema_named(declared, INPUTS, where=where) if declared else self.default_input
@@ -152,7 +158,8 @@ class ClientPipe:
     ) -> tuple[Value | None, list[Reply]]:
         """Ask, and ask again while ``read`` gives None, ``retries`` + 1 calls in all; every reply is returned.
 
-        A reply that a filter stopped is a refusal, whatever its text.
+        A reply that a filter stopped is a refusal, whatever its text; one that was cut within its thoughts, or before
+        its object was closed, is no answer (under the rules of GEditBench, which do not look, it may be one).
 
         Where a seed is set, each repeat moves it on: the same seed would bring the same reply.
         """
@@ -161,10 +168,21 @@ class ClientPipe:
             reply = await self.client.ask(_moved_on(request, attempt), attempt=attempt)
             self._tell(reply)
             replies.append(reply)
-            value = None if reply.finish_reason == "refusal" else await read_or_none(read, reply.text)
+            value = await read_or_none(read, reply.text) if self._is_answer(reply) else None
             if value is not None:
                 return value, replies
         return None, replies
+
+    def _is_answer(self, reply: Reply) -> bool:
+        if reply.finish_reason == "refusal":
+            return False
+        if self.rules == "geditbench" or reply.finish_reason != "length":
+            return True
+        return without_thoughts(reply.text).rstrip().endswith(("}", "```", "]"))
+
+    def object_with(self, text: str, key: str) -> Object | None:
+        """The object of a reply that has ``key``, by the rules in force."""
+        return OBJECT_RULES[self.rules](text, key)
 
     def _tell(self, reply: Reply) -> None:
         for note in reply.notes:
@@ -182,6 +200,26 @@ def encode_images(fields: Mapping[str, Any]) -> tuple[ImagePart, list[ImagePart]
         If one cannot be read.
     """
     return image_part(fields["input_image"]), [image_part(image) for image in fields["edited_images"]]
+
+
+def rules_of(config: Mapping[str, Any]) -> str:
+    """The rules that a configuration names.
+
+    Raises
+    ------
+    UsageError
+        If there are no such rules.
+    """
+    rules = str(config.get("rules") or "strict")
+    if rules not in OBJECT_RULES:
+        raise UsageError(f"rules must be {' or '.join(OBJECT_RULES)}, got {rules!r}")
+    return rules
+
+
+def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration for a client: without the judge's ``rules``, with the sampling that they stand for."""
+    given = {name: value for name, value in config.items() if name != "rules"}
+    return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
 
 
 def _moved_on(request: Request, attempt: int) -> Request:

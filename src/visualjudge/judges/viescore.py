@@ -12,7 +12,6 @@ from visualjudge.clients.sync import run_sync
 from visualjudge.judges.pipe import ClientPipe, Judgement, encode_images
 from visualjudge.judges.schemas import VIEScoreInput, VIEScoreListOutput
 from visualjudge.records import FAILED
-from visualjudge.replies.jsons import object_with
 
 
 class VIEscorePipe(ClientPipe):
@@ -56,7 +55,7 @@ class VIEscorePipe(ClientPipe):
         return await self.ask_until(request, self._read)
 
     def _read(self, text: str) -> float | None:
-        found = object_with(text, "score")
+        found = self.object_with(text, "score")
         return None if found is None else self._parse_viescore(found)
 
     def _parse_viescore(self, json_response: Mapping[str, Any]) -> float | None:
@@ -66,7 +65,7 @@ class VIEscorePipe(ClientPipe):
         the first, ``visual_quality`` the least, any other the second.
         """
         score = json_response.get("score")
-        if not self._gives_list:
+        if not self._gives_list or (self.rules == "geditbench" and not isinstance(score, list)):
             return _number(score)
         return _pick(score, self._index) if isinstance(score, list) else None
 

@@ -31,7 +31,7 @@ from yaml import YAMLError
 
 from visualjudge.clients.registry import open_client
 from visualjudge.errors import DataError, UsageError
-from visualjudge.judges.pipe import ClientPipe
+from visualjudge.judges.pipe import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.yamls import yaml_reason, yaml_text
@@ -118,8 +118,9 @@ def build_pipes(
     cache_dir: str | Path | None = None,
     concurrency: int | None = None,
     store: PromptAssetStore | None = None,
+    rules: str | None = None,
 ) -> dict[str, ClientPipe]:
-    """The judges, by metric.
+    """The judges, by metric; ``rules`` in place of those that the configuration names.
 
     Raises
     ------
@@ -129,19 +130,25 @@ def build_pipes(
         If a prompt is unknown.
     """
     prompts = store or PromptAssetStore()
-    return {name: _pipe(name, metric, prompts, cache_dir, concurrency) for name, metric in metrics.items()}
+    more = {"rules": rules} if rules else {}
+    return {name: _pipe(name, metric, prompts, cache_dir, concurrency, more) for name, metric in metrics.items()}
 
 
 def _pipe(
-    name: str, metric: MetricConfig, prompts: PromptAssetStore, cache_dir: str | Path | None, concurrency: int | None
+    name: str,
+    metric: MetricConfig,
+    prompts: PromptAssetStore,
+    cache_dir: str | Path | None,
+    concurrency: int | None,
+    more: Mapping[str, Any],
 ) -> ClientPipe:
     make = PIPE_REGISTRY.find(metric.pipe_name)
-    config = metric.merged
+    config = {**metric.merged, **more}
     try:
         info = PromptInfo.model_validate(config.get("prompt_info") or {})
     except ValidationError as error:
         raise UsageError(f"metric_configs.{name}.init_config.prompt_info{_first_problem(error)}") from None
     template = prompts.get_prompt(info.prompt_id, info.version)
-    client = open_client(config, cache_dir=cache_dir, concurrency=concurrency)
+    client = open_client(with_defaults(config), cache_dir=cache_dir, concurrency=concurrency)
     pipe: ClientPipe = make(template, config, client=client)
     return pipe

@@ -98,6 +98,7 @@ async def _judged(pipes: Mapping[str, ClientPipe], row: Row, private_urls: bool)
         "results": {name: one.result for name, one in judged.items()},
         "errors": {name: " ".join(str(error).split()) for name, error in errors.items()} or None,
         "details": {name: dict(one.details) for name, one in judged.items() if one.details} or None,
+        "rules": sorted({pipe.rules for pipe in pipes.values()} - {"strict"}) or None,
         "notes": sorted({note for one in judged.values() for note in one.notes}) or None,
         "usage": dict(usage) or None,
         "latency_s": round(time.perf_counter() - begun, 4),
@@ -167,6 +168,7 @@ def _settings(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
             "client": pipe.client.identity.as_dict(),
             "retries": pipe.retries,
         }
+        | ({"rules": pipe.rules} if pipe.rules != "strict" else {})
         for name, pipe in pipes.items()
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from visualjudge.errors import DataError, PromptError, UnknownPrompt
 from visualjudge.prompts.template import PromptTemplate
+from visualjudge.records import IMAGE_MARK
 from visualjudge.registry import Registry
 from visualjudge.yamls import read_yaml
 
@@ -113,6 +114,8 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
     if not isinstance(content, dict):
         raise PromptError(f"{path}: a prompt asset is a mapping")
     _check_identity(content, path, prompt_id, version)
+    if "user_prompt" in content:
+        content = _from_blocks(content, path)
     texts = {name: _text(content.pop(name, None), name, path) for name in _TEXTS}
     return PromptTemplate(
         prompt_id=prompt_id,
@@ -125,6 +128,40 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
         choices=tuple(str(_text(choice, "choices", path)) for choice in content.pop("choices", ())),
         metadata=content,
     )
+
+
+_EDITS = ("input_image", "edited_images", "edited_image")
+_BETWEEN = {("text", "image"): "", ("image", "text"): "\n", ("image", "image"): "\n\n"}
+
+
+def _from_blocks(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a list of texts and images in order.
+
+    Its texts are joined as its adapter joins them. Schemas that it names are those of its own code, and not checked.
+    """
+    blocks, system = content.pop("user_prompt"), content.pop("system_prompt", None)
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) and block for block in blocks):
+        raise PromptError(f"{path}: user_prompt must be a list of text and image blocks")
+    user, before, order = "", None, []
+    for number, block in enumerate(blocks, 1):
+        kind = next(iter(block))
+        if kind == "image":
+            order.append(_image_of(block[kind], f"{path}: user_prompt, block {number}"))
+        elif kind != "text":
+            raise PromptError(f"{path}: user_prompt, block {number}: must be text or image, got {kind}")
+        text = IMAGE_MARK if kind == "image" else str(_text(block[kind], f"user_prompt, block {number}", path))
+        user += ("" if before is None else _BETWEEN.get((before, kind), "\n")) + text
+        before = kind
+    if order != sorted(order):
+        raise PromptError(f"{path}: user_prompt: the images must stand in the order source, first edit, second edit")
+    return {**content, "user": user, "system": system or None}
+
+
+def _image_of(image: Any, where: str) -> tuple[int, int]:
+    source = image.get("source") if isinstance(image, dict) else None
+    if source not in _EDITS:
+        raise PromptError(f"{where}: image.source must be {' or '.join(_EDITS)}, got {source!r}")
+    return min(_EDITS.index(source), 1), int(image.get("index") or 0)
 
 
 def _check_identity(content: dict[str, Any], path: Path, prompt_id: str, version: str) -> None:

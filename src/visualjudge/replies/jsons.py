@@ -53,6 +53,28 @@ def object_with(text: str, key: str) -> Object | None:
     return None
 
 
+def object_as_geditbench(text: str, key: str) -> Object | None:
+    """The object that GEditBench's judges read, for figures that must be comparable with theirs.
+
+    The JSON block (a fence, else from the first brace to the last), repaired; where there is none, the whole text
+    repaired. Thoughts count as text. One thing is not taken over: a value that the reply's end cut off stays unread.
+    """
+    fence = _FENCED_JSON.search(text)
+    braces = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
+    block = fence[1] if fence else braces or text
+    if len(block) > _LONGEST_REPAIR or not (block.rstrip().endswith("}") or _could_be_whole(block)):
+        return None
+    try:
+        found = json_repair.loads(block)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and key in found else None
+
+
+_FENCED_JSON = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
+OBJECT_RULES = {"strict": object_with, "geditbench": object_as_geditbench}
+
+
 def objects(text: str) -> Iterator[tuple[int, int, Object]]:
     """Outermost objects in order, with where each begins and ends. Time grows with the length of ``text`` only."""
     for start, end in _regions(text):

@@ -190,7 +190,7 @@ async def run_judge(
             manifest.get("base_url"),
             last_error,
             diagnostics.adjustments,
-            diagnostics.schema,
+            diagnostics.schema or manifest.get("schema"),
         )
     folder.write_manifest({**manifest, **_ending(report)})
     return report
