@@ -103,3 +103,8 @@ def test_a_refusal_of_everything_says_nothing_of_schemas(tmp_path: Path) -> None
 def test_text_is_asked_without_a_schema(tmp_path: Path) -> None:
     server, manifest, _ = run(tmp_path, "followed", mode="text")
     assert (server.schemas, server.texts, manifest["schema"]) == (0, QUESTIONS, None)
+
+
+def test_a_resumed_run_with_nothing_left_keeps_what_is_known_of_schemas(tmp_path: Path) -> None:
+    assert run(tmp_path, "ignored")[1]["schema"] == "ignored"
+    assert run(tmp_path, "ignored", resume=True, accept_changes=True)[1]["schema"] == "ignored"

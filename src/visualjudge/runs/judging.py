@@ -284,4 +284,5 @@ def _continued(folder: RunFolder, manifest: dict[str, Any], journal: Journal, op
     if found:
         kept.append(recorded(found, at=_now(), verdicts=sum(1 for _ in journal.records())))
     started = old.get("started") or manifest["started"]
-    return {**manifest, "started": started, **({"changes": kept} if kept else {})}
+    schema = {"schema": old["schema"]} if old.get("schema") else {}
+    return {**manifest, "started": started, **schema, **({"changes": kept} if kept else {})}
