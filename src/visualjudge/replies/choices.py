@@ -84,7 +84,7 @@ _SAME_FORM = steps(
     ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
     ("", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
     ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskw]{1,3},", ""),  # an aside
-    ("", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\)(?=[,.\ni]|$))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
+    ("", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
 )
 
@@ -134,6 +134,7 @@ _LEADS = {
 _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
     ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTI]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
+    ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
     ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTj]{1,8}i|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(@)¶"),
     ("verb", DECLARED, 0, "I", "v[rOtk]?(@)¶"),
     ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),

@@ -147,7 +147,12 @@ def _by_rank(items: list[Object]) -> str | None:
 _OPTION_KEYS = ("option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response")
 
 
+_UPWARD = re.compile(r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]?(?:best|highest)|first)|^\W*ascending", re.I)
+
+
 def _answer_in(value: Object, names: list[str]) -> str | None:
+    if "ranking" in names and any(isinstance(item, str) and _UPWARD.search(item) for item in value.values()):
+        return "?"  # which way round the letters stand is not sure
     keys = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): key for key in value}
     for name in names:
         if name in keys:

@@ -12,7 +12,7 @@ from visualjudge.replies.lexer import Scan, steps
 COMPARED = 1.0
 
 _O = "[A-H]"
-_LINK = r"(?:[>,|\-]|,?&|,?&?[dmo]{1,2})"
+_LINK = r"(?:[>,|\-]|,?&|[,\-]?&?[dmo]{1,2})"
 _CHAIN = re.compile(
     rf"(?<![A-H])(?<![A-H]=)(?:Z|{_O}(?:\([buo]\))?(?:{_LINK}?{_O}(?:\([buo]\))?)+|{_O}(?:<{_O})+|{_O}(?:\n{_O})+)(?![A-H=])"
 )
@@ -25,7 +25,7 @@ _TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?")
 _SO = re.compile("[smy]{1,3}")
 _LABELLED = re.compile(r"(?:[kRvb]|^[jsym]{0,3}i)[wnjaOrT]{0,4}[:i=r]{0,3}[njO:]{0,2}\Z")
 _TAIL = re.compile(
-    r"\Z|,?i[jmb]{0,2}[kR]|,?O[wm]?[RS]|i(?=[.\n]|\Z)|[tn]?b[na>\-t,Oo]{0,3}u|[.\n)rYsyR]|,(?!h)|-(?!b|u)|\((?![^)A-H]{0,20}u|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u"
+    r"\Z|,?i[jmb]{0,2}[kR]|,?O[wm]?[RS]|i(?=[.\n]|\Z)|[tn]?b[na>\-t,Oo]{0,3}u|[.\n)rYyR]|,(?!h)|-(?!b|u)|\((?![^)A-H]{0,20}u|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u"
 )
 _ENDED = re.compile(r"\Z|[\n.\-)(R]|,?(?:i[jmb]{0,2}[kR]|Ow?[RS])|[tn]?b[na>\-t,Oo]{0,3}u")
 _LISTED = re.compile(
@@ -35,7 +35,7 @@ _HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
 _PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
 _RANKED = re.compile(rf"({_O})[|:i\-(]{{1,2}}R?(#)(?!\|[^\n]|[/N])")
 _BEST_WORST = re.compile(
-    rf"({_O})[:,iI(OR=\-Vr]{{0,3}}([buogKk])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:iO\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
+    rf"({_O})[:,iI(OR=\-Vr]{{0,3}}([buogKk])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:iO=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
 )
 
 
@@ -203,7 +203,7 @@ def _place(scan: Scan, at: int, n_options: int) -> int:
     token = scan.token(at).lower()
     if token.isdigit():
         return int(token)
-    if token in ("last", "最后"):
+    if token in ("last", "最后", "dernier"):
         return n_options
     return 2 if token == "middle" and n_options == 3 else ORDINALS.get(token, 0)
 
