@@ -23,7 +23,7 @@ _BARRED = frozenset("zhfpqcWeT")
 _HEADED = re.compile(r"[kRmsb][^:]{0,12}:[nj]?\Z|[,)]:\Z")
 _TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?")
 _SO = re.compile("[smy]{1,3}")
-_LABELLED = re.compile(r"(?:[kRvb]|^[jsym]{0,3}i)[wnjaOrT]{0,4}[:i=r]{0,3}[njO:]{0,2}\Z")
+_LABELLED = re.compile(r"(?:[kRvb]|^[jsym]{0,3}i)[wnjaOrT]{0,4}[:i=rs]{0,3}[njO:]{0,2}\Z")
 _TAIL = re.compile(
     r"\Z|,?i[jmb]{0,2}[kR]|,?O[wm]?[RS]|i(?=[.\n]|\Z)|[tn]?b[na>\-t,Oo]{0,3}u|[.\n)rYyR]|,(?!h)|-(?!b|u)|\((?![^)A-H]{0,20}u|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u"
 )
