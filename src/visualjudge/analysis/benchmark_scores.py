@@ -7,22 +7,35 @@ that the authors published keep how they read each (``published_value``) and whe
 ============ ===========================================================================================
 exact        share right of the stored order; a reply that was not read is wrong (GenAI-Bench, VL-RewardBench)
 macro        the same, mean over tasks (VL-RewardBench)
+read         share right of the stored order, of replies that were read (GEditBench v2, ``run_eval.py``)
+no_tie_label share right where people preferred one side (MLLM-as-a-Judge, "w/o tie")
+no_tie       share right where the judge preferred one side (MJ-Bench, "w/o tie")
+prompts      share of prompts all of whose pairs are right (RewardBench 2: the best of four)
 net          net over both orders: right if right once more often than wrong (JudgeBench, ``metrics.py``)
 both_orders  share right of all replies in both orders that were read (MMRB2, ``compute_accuracy.py``)
+levenshtein  rankings: mean edit distance over the number of options; 0 is best (MLLM-as-a-Judge)
+pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
+spearman     scores: Spearman's ρ over all items (DSG, ``tifa160_correlation.py``; T2VScore)
+kendall      scores: Kendall's τ-b likewise
+viescore     scores: tanh of the mean of Spearman's ρ of each source (VIEScore; no Fisher mean)
 ============ ===========================================================================================
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from visualjudge.records import FAILED
+from visualjudge.analysis.statistics.correlation import kendall, pearson, spearman
+from visualjudge.records import FAILED, TIES, FloatArray
 
 _OTHER = {"A": "B", "B": "A"}
+Rule = Callable[[pl.DataFrame], float | None]
+Correlation = Callable[[FloatArray, FloatArray], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +66,23 @@ def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
     )
 
 
-def benchmark_scores(pairs: pl.DataFrame, scores: Sequence[Score]) -> dict[str, float | None]:
+def benchmark_scores(table: pl.DataFrame, scores: Sequence[Score]) -> dict[str, float | None]:
     """Each score by its name; None where none of its questions was asked.
 
     Parameters
     ----------
-    pairs
-        Pairwise verdicts as :func:`visualjudge.analysis.join.join` makes them.
+    table
+        Verdicts as :func:`visualjudge.analysis.join.join` makes them.
     """
     if not scores:
         return {}
-    read = pairs.with_columns(said=_said()).with_columns(hit=_hit())
+    read = table.with_columns(said=_said(), given=_given()).with_columns(hit=_hit())
     found = {}
     for score in scores:
-        part = read if score.tasks is None else read.filter(pl.col("task").is_in(list(score.tasks)))
-        value = RULES[score.rule](part) if part.height else None
+        kind, rule = RULES[score.rule]
+        part = read.filter(pl.col("kind") == kind)
+        part = part if score.tasks is None else part.filter(pl.col("task").is_in(list(score.tasks)))
+        value = rule(part) if part.height else None
         found[score.name] = None if value is None else round(value * score.scale, score.digits)
     return found
 
@@ -79,16 +94,19 @@ def _said() -> pl.Expr:
     return pl.when(said != FAILED).then(said)
 
 
+def _given() -> pl.Expr:
+    """The score that the authors' code counts, else ours; null where there is none."""
+    theirs = pl.col("published_value").cast(pl.Float64, strict=False)
+    ours = pl.when(pl.col("parsed")).then(pl.col("number"))
+    return pl.when(pl.col("published_value").is_null()).then(ours).otherwise(theirs)
+
+
 def _hit() -> pl.Expr:
     return pl.coalesce(pl.col("published_right"), (pl.col("said") == pl.col("answer")).fill_null(False))
 
 
 def _mean(table: pl.DataFrame) -> float | None:
     return float(table["hit"].mean()) if table.height else None  # type: ignore[arg-type]
-
-
-def _exact(pairs: pl.DataFrame) -> float | None:
-    return _mean(pairs.filter(pl.col("order") == "AB"))
 
 
 def _macro(pairs: pl.DataFrame) -> float | None:
@@ -106,13 +124,69 @@ def _net(pairs: pl.DataFrame) -> float | None:
     return float((both.group_by("id").agg(net=point.sum())["net"] > 0).mean())  # type: ignore[arg-type]
 
 
-def _both_orders(pairs: pl.DataFrame) -> float | None:
-    return _mean(pairs.filter(pl.col("said").is_not_null()))
+def _stored(pairs: pl.DataFrame) -> pl.DataFrame:
+    return pairs.filter(pl.col("order") == "AB")
 
 
-RULES: dict[str, Callable[[pl.DataFrame], float | None]] = {
-    "exact": _exact,
-    "macro": _macro,
-    "net": _net,
-    "both_orders": _both_orders,
+def _prompts(pairs: pl.DataFrame) -> float | None:
+    return float(_stored(pairs).group_by("cluster").agg(pl.col("hit").all())["hit"].mean())  # type: ignore[arg-type]
+
+
+def _levenshtein(rankings: pl.DataFrame) -> float | None:
+    known = rankings.filter(pl.col("said").is_not_null())
+    gaps = [_edits(said, answer) / len(answer) for said, answer in known.select("said", "answer").iter_rows()]
+    return sum(gaps) / len(gaps) if gaps else None
+
+
+def _edits(a: str, b: str) -> int:
+    """Fewest insertions, deletions and substitutions from one to the other (Levenshtein 1966)."""
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, other in enumerate(b, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (letter != other))
+    return row[-1]
+
+
+def _correlated(measure: Correlation) -> Rule:
+    def rule(scores: pl.DataFrame) -> float | None:
+        known = scores.drop_nulls(["given", "truth"])
+        return measure(known["given"].to_numpy(), known["truth"].to_numpy())
+
+    return rule
+
+
+def _viescore(scores: pl.DataFrame) -> float | None:
+    known = scores.drop_nulls(["given", "truth"]).with_columns(source=pl.col("sources").list.first())
+    parts = [part for _, part in sorted(known.group_by(["source"]), key=lambda found: str(found[0]))]
+    values = [_correlated(spearman)(part) for part in parts]
+    # A source without a correlation (a constant judge) makes the mean NaN, as in the authors' code.
+    return None if not values or None in values else math.tanh(sum(v for v in values if v is not None) / len(values))
+
+
+_COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "exact": _stored,
+    "read": lambda pairs: _stored(pairs).filter(pl.col("said").is_not_null()),
+    "no_tie_label": lambda pairs: _stored(pairs).filter(~pl.col("answer").is_in(list(TIES))),
+    "no_tie": lambda pairs: _stored(pairs).filter(pl.col("said").is_in(list(_OTHER))),
+    "both_orders": lambda pairs: pairs.filter(pl.col("said").is_not_null()),
 }
+"""Which verdicts a share counts."""
+
+
+def _share(counted: Callable[[pl.DataFrame], pl.DataFrame]) -> Rule:
+    return lambda pairs: _mean(counted(pairs))
+
+
+RULES: dict[str, tuple[str, Rule]] = {
+    **{name: ("pairwise", _share(counted)) for name, counted in _COUNTED.items()},
+    "macro": ("pairwise", _macro),
+    "net": ("pairwise", _net),
+    "prompts": ("pairwise", _prompts),
+    "levenshtein": ("ranking", _levenshtein),
+    "pearson": ("scoring", _correlated(pearson)),
+    "spearman": ("scoring", _correlated(spearman)),
+    "kendall": ("scoring", _correlated(kendall)),
+    "viescore": ("scoring", _viescore),
+}
+"""The kind of question that a score is about, and its rule."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +18,16 @@ visualjudge bench import genai-bench --from GenAI-Bench/results --out genai --re
 
 visualjudge report gpt4o llava --out report.html --json metrics.json
 """
+
+SHOWN = 5
+
+
+class PromptName(StrEnum):
+    """In whose words a question is asked."""
+
+    ours = "ours"
+    own = "own"
+
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,19 +55,27 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 @app.command("import", epilog=EXAMPLES.split("\n\n")[2])
 def import_(
     name: Annotated[str, typer.Argument(help="A name of `visualjudge bench list`.", show_default=False)],
-    folder: Annotated[Path, typer.Option("--from", help="Local copy; nothing is downloaded.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The dataset to write.", show_default=False)],
+    folder: Annotated[Path | None, typer.Option("--from", help="Local copy; nothing is downloaded.")] = None,
+    hub: Annotated[bool, typer.Option("--hub", help="Download it with the datasets library instead.")] = False,
     replies: Annotated[
         list[str] | None,
         typer.Option(help="A judge whose published replies become a run folder beside --out. May be repeated."),
     ] = None,
+    prompt: Annotated[
+        PromptName, typer.Option(help="Our words and reply form, or those of the copy.")
+    ] = PromptName.ours,
     force: Annotated[bool, typer.Option("--force", help="Replace an older import.")] = False,
 ) -> None:
     """Turn a local copy of a benchmark into a dataset, and published replies into runs."""
     from visualjudge.published.importing import import_benchmark
 
-    done = import_benchmark(name, folder, out, replies=replies or (), force=force)
+    done = import_benchmark(name, folder, out, replies=replies or (), prompt=prompt.value, hub=hub, force=force)
     kind = " (labels only: no judge can be asked)" if done.labels_only else ""
     print(f"{out}: {done.questions} questions{kind}")
+    for line in done.left_out[:SHOWN]:
+        print(f"left out: {line}", file=sys.stderr)
+    if len(done.left_out) > SHOWN:
+        print(f"left out: {len(done.left_out) - SHOWN} more", file=sys.stderr)
     for path, count in done.runs:
         print(f"{path}: {count} verdicts")

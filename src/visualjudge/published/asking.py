@@ -1,13 +1,13 @@
-"""The question that a pair of a benchmark asks, in our words and reply form (prompt asset ``published/pair``)."""
+"""The question that an item asks: in our words and reply form (prompt asset ``published/pair``), or the benchmark's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from visualjudge.errors import DataError
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.published.items import Item, Option
+from visualjudge.published.items import ImageSource, Item, Option
 from visualjudge.records import IMAGE_MARK, LETTERS, Span, Spans
 
 PROMPT = "published/pair"
@@ -16,39 +16,60 @@ GAP = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A prompt and where its parts stand."""
+    """A prompt, where its parts stand, and the images of its marks."""
 
     prompt: str
     spans: Spans | None
+    images: tuple[ImageSource, ...] = ()
 
 
-def wording(item: Item, *, labels_only: bool, store: PromptAssetStore) -> Wording:
-    """The prompt of a pair, an image mark for each of its images; of a pair without content, its request."""
+def own_wording(item: Item) -> Wording:
+    """The benchmark's own prompt of an item.
+
+    Raises
+    ------
+    DataError
+        If the copy holds none.
+    """
+    if item.own is None:
+        raise DataError(f"--prompt own: the copy holds no prompt of {item.key}; use --prompt ours")
+    return Wording(item.own.text, Spans(item.own.options), item.own.images)
+
+
+def wording(item: Item, *, store: PromptAssetStore) -> Wording:
+    """The prompt of an item in our words, an image mark for each of its images.
+
+    Of an item without any content to show, as where a copy has labels alone, its request.
+    """
     asset = store.get_prompt(PROMPT)
-    if labels_only:
+    if not any(option.text or option.images for option in item.options):
         return Wording(asset.part("labels", {"request": _safe(item.request)}), None)
-    parts = [asset.part("head")]
-    if item.image is not None:
-        parts.append(asset.part("image") + "\n" + IMAGE_MARK)
+    parts = [asset.part(_named("head", item, asset))]
+    original = None
+    if item.images:
+        marks = "\n".join(IMAGE_MARK for _ in item.images)
+        parts.append(asset.part("image" if len(item.images) == 1 else "images") + "\n" + marks)
+        end = len(GAP.join(parts))
+        original = end - len(marks), end
     parts.append(asset.part("request", {"request": _safe(item.request)}))
-    original = _original(parts) if item.image is not None else None
     spans: list[Span] = []
+    response = _named("response", item, asset)
     for letter, option in zip(LETTERS, item.options, strict=False):
-        before, after = asset.around("response", "content", {"letter": letter})
+        before, after = asset.around(response, "content", {"letter": letter})
         start = len(GAP.join(parts)) + len(GAP) + len(before)
         content = _content(option)
         spans.append((start, start + len(content)))
         parts.append(before + content + after)
     end = len(GAP.join(parts)) + len(GAP)
-    parts.append(_final(asset, item.ties))
+    parts.append(_final(asset, item))
     prompt = GAP.join(parts)
-    return Wording(prompt, Spans(tuple(spans), original, (end, len(prompt))))
+    images = (*item.images, *(i for option in item.options for i in option.images))
+    return Wording(prompt, Spans(tuple(spans), original, (end, len(prompt))), images)
 
 
-def _original(parts: Sequence[str]) -> Span:
-    """Where the mark of the image stands: at the end of the part before the request."""
-    end = len(GAP.join(parts[:-1]))
-    return end - len(IMAGE_MARK), end
+def _named(part: str, item: Item, asset: PromptTemplate) -> str:
+    """The part for this type of question, where it has one of its own."""
+    return f"{part}_{item.kind}" if f"{part}_{item.kind}" in asset.parts else part
 
 
 def _content(option: Option) -> str:
@@ -56,8 +77,11 @@ def _content(option: Option) -> str:
     return "\n".join(part for part in (marks, _safe(option.text)) if part)
 
 
-def _final(asset: PromptTemplate, ties: Sequence[str]) -> str:
-    return asset.part("final_both_bad" if "both_bad" in ties else "final_ties" if ties else "final")
+def _final(asset: PromptTemplate, item: Item) -> str:
+    if item.kind != "pairwise":
+        count = len(item.options)
+        return asset.part(f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]})
+    return asset.part("final_both_bad" if "both_bad" in item.ties else "final_ties" if item.ties else "final")
 
 
 def _safe(text: str) -> str:

@@ -1,29 +1,38 @@
-"""Reading a benchmark's files: JSON and JSON lines, with the file and record named where they do not fit."""
+"""Reading a benchmark's files: JSON, JSON lines, CSV, Parquet, Arrow, and the images that their rows hold or name.
+
+Where a file does not fit, the message names the file, the record and the field.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from visualjudge import jsons
+from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
+from visualjudge.published.items import ImageSource
 
 LARGEST = 1 << 30
 """Bytes of one file."""
+TABLES = ("*.parquet", "*.arrow", "*.jsonl", "*.json")
+Row = dict[str, Any]
 
 
-def records(path: Path) -> list[dict[str, Any]]:
-    """The objects of a JSON array, or of JSON lines.
+def records(path: Path) -> list[Row]:
+    """The rows of a table: a JSON array of objects, JSON lines, CSV or TSV with a header, Parquet, or Arrow.
 
     Raises
     ------
     DataError
         If the file cannot be read, or a record is not an object.
     """
-    found = list(_lines(path)) if path.suffix == ".jsonl" else document(path)
+    found = _READERS.get(path.suffix, document)(path)
     if not isinstance(found, list):
         raise DataError(f"{path}: must hold an array of objects")
     for number, row in enumerate(found, 1):
@@ -43,10 +52,44 @@ def document(path: Path) -> Any:
     return _parsed(path, _bytes(path), "")
 
 
-def _lines(path: Path) -> Iterator[Any]:
-    for number, line in enumerate(_bytes(path).splitlines(), 1):
-        if line.strip():
-            yield _parsed(path, line, f"line {number}: ")
+def tables(folder: Path, patterns: Sequence[str] = TABLES) -> list[Path]:
+    """The table files of ``folder`` and of ``folder/data``: those of the first pattern that any file fits."""
+    for home in (folder, folder / "data"):
+        for pattern in patterns:
+            if found := sorted(path for path in home.glob(pattern) if path.is_file()):
+                return found
+    return []
+
+
+def _lines(path: Path) -> list[Any]:
+    lines = enumerate(_bytes(path).splitlines(), 1)
+    return [_parsed(path, line, f"line {number}: ") for number, line in lines if line.strip()]
+
+
+def _separated(path: Path) -> list[Any]:
+    try:
+        text = _bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: must be UTF-8") from None
+    reader = csv.DictReader(io.StringIO(text), delimiter="\t" if path.suffix == ".tsv" else ",")
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise DataError(f"{path}: line {reader.line_num}: {error}") from None
+
+
+def _columns(path: Path) -> list[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = pa.BufferReader(_bytes(path))
+    try:
+        # save_to_disk of the datasets library writes Arrow streams.
+        table = pq.read_table(content) if path.suffix == ".parquet" else pa.ipc.open_stream(content).read_all()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
+    rows: list[Any] = table.to_pylist()
+    return rows
 
 
 def _bytes(path: Path) -> bytes:
@@ -65,7 +108,16 @@ def _parsed(path: Path, content: bytes, where: str) -> Any:
         raise DataError(f"{path}: {where}must be JSON: {error}") from None
 
 
-def field(row: dict[str, Any], name: str, path: Path, number: int) -> Any:
+_READERS: Mapping[str, Callable[[Path], Any]] = {
+    ".jsonl": _lines,
+    ".csv": _separated,
+    ".tsv": _separated,
+    ".parquet": _columns,
+    ".arrow": _columns,
+}
+
+
+def field(row: Row, name: str, path: Path, number: int) -> Any:
     """A field that a record must have.
 
     Raises
@@ -78,7 +130,7 @@ def field(row: dict[str, Any], name: str, path: Path, number: int) -> Any:
     return row[name]
 
 
-def one_of(row: dict[str, Any], name: str, path: Path, number: int, known: dict[str, str]) -> str:
+def one_of(row: Row, name: str, path: Path, number: int, known: Mapping[str, str]) -> str:
     """The meaning of a field that must hold one of the ``known`` values.
 
     Raises
@@ -90,3 +142,63 @@ def one_of(row: dict[str, Any], name: str, path: Path, number: int, known: dict[
     if value not in known:
         raise DataError(f"{path}: record {number}: {name}: must be one of {', '.join(known)}, got {value!r}")
     return known[value]
+
+
+def number_of(row: Row, name: str, path: Path, number: int) -> float:
+    """A field that must be a number, as text or not.
+
+    Raises
+    ------
+    DataError
+        If it is none.
+    """
+    value = field(row, name, path, number)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise DataError(f"{path}: record {number}: {name}: must be a number, got {value!r}") from None
+
+
+class Images:
+    """The images of rows: bytes as they are, names as files below the ``homes``. ``missing`` counts the others."""
+
+    def __init__(self, *homes: Path) -> None:
+        self.homes = homes
+        self.missing = 0
+
+    def find(self, value: Any) -> ImageSource | None:
+        """The image that a field holds (``bytes``, or the ``{"bytes", "path"}`` of the datasets library) or names."""
+        inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
+        found = inner if isinstance(inner, bytes) else self._file(inner)
+        self.missing += found is None
+        return found
+
+    def all(self, *values: Any) -> tuple[ImageSource, ...]:
+        """Those of ``values`` that there are, in their order."""
+        return tuple(image for image in map(self.find, values) if image is not None)
+
+    def _file(self, name: Any) -> Path | None:
+        for home in self.homes:
+            try:
+                return confined_path(home, name, of="the copy")
+            except DataError:
+                continue
+        return None
+
+
+class Keys:
+    """Names of records, unlike each other: the second record of one name is ``name#2``."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def of(self, name: object) -> str:
+        """The key of the next record of this name."""
+        key = str(name)
+        self._seen[key] = self._seen.get(key, 0) + 1
+        return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, Row]]:
+    """The records of a table, numbered from 1."""
+    yield from enumerate(records(path), 1)

@@ -3,44 +3,58 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
 import orjson
 
 from visualjudge import __version__
 from visualjudge.atomic import write_json
 from visualjudge.dataset.build import counts
-from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, load_dataset, question_to_wire
+from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, question_to_wire
 from visualjudge.dataset.staging import staged
-from visualjudge.errors import DataError, UsageError
-from visualjudge.judges.asks import Ask, in_stored_letters, verdict_line
+from visualjudge.errors import UsageError
 from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.published.asking import PROMPT, wording
+from visualjudge.published.asking import PROMPT, own_wording, wording
 from visualjudge.published.catalogue import BENCHMARKS
-from visualjudge.published.items import Benchmark, Copy, Item, PublishedReply
-from visualjudge.raster.images import read_rgb, write_png
-from visualjudge.records import FAILED, OptionFeatures, Question, Status, Verdict
-from visualjudge.replies import read_reply
+from visualjudge.published.hub import fetch
+from visualjudge.published.items import Benchmark, Copy, ImageSource, Item
+from visualjudge.published.runs import write_run
+from visualjudge.raster.images import opened, rgb_of, write_png
+from visualjudge.records import LETTERS, OptionFeatures, Question
 from visualjudge.runs.folder import RunFolder
 
 ENCODING = "published"
 SCORES = {"A": (10.0, 0.0), "B": (0.0, 10.0), "tie": (10.0, 10.0), "both_bad": (0.0, 0.0)}
+Prompt = Literal["ours", "own"]
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import wrote: ``runs`` has the folder and number of verdicts of each judge."""
+    """What an import wrote: ``runs`` has the folder and number of verdicts of each judge.
+
+    ``left_out`` names the records without a label that could be used.
+    """
 
     questions: int
     labels_only: bool
     runs: tuple[tuple[Path, int], ...]
+    left_out: tuple[str, ...] = ()
 
 
 def import_benchmark(
-    name: str, folder: str | Path, out: str | Path, *, replies: Sequence[str] = (), force: bool = False
+    name: str,
+    folder: str | Path | None,
+    out: str | Path,
+    *,
+    replies: Sequence[str] = (),
+    prompt: Prompt = "ours",
+    hub: bool = False,
+    force: bool = False,
 ) -> Imported:
     """Read the benchmark ``name`` from ``folder``; write a dataset at ``out`` and a run folder for each of ``replies``.
 
@@ -49,30 +63,45 @@ def import_benchmark(
     name
         A row of :data:`~visualjudge.published.catalogue.BENCHMARKS`.
     folder
-        A local copy, as the benchmark's row describes it. Nothing is downloaded.
+        A local copy, as the benchmark's row describes it; None with ``hub``.
     replies
         Judges whose published replies become runs, ``out/../<judge>``.
+    prompt
+        ``ours``: our words and reply form; ``own``: the prompt that the copy holds for each question.
+    hub
+        Download the benchmark with the ``datasets`` library instead; otherwise nothing is downloaded.
     force
         Replace an older dataset and older runs.
 
     Raises
     ------
     UsageError
-        If there is no such benchmark or judge, or a folder to be written exists.
+        If there is no such benchmark or judge, a folder to be written exists, or the hub cannot be asked.
     DataError
         If a file of the copy cannot be read.
     """
-    row, home, target = BENCHMARKS.find(name), Path(folder), Path(out)
-    if not home.is_dir():
-        raise UsageError(f"--from: {home} must be a folder with {row.layout}")
+    row, target = BENCHMARKS.find(name), Path(out)
+    if hub == (folder is not None):
+        raise UsageError("give either --from FOLDER or --hub")
+    if folder is None:
+        with TemporaryDirectory(prefix="visualjudge-hub-") as scratch:
+            return _imported(row, fetch(row, Path(scratch)), target, replies, prompt, force)
+    if not Path(folder).is_dir():
+        raise UsageError(f"--from: {folder} must be a folder with {row.layout}")
+    return _imported(row, Path(folder), target, replies, prompt, force)
+
+
+def _imported(
+    row: Benchmark, home: Path, target: Path, replies: Sequence[str], prompt: Prompt, force: bool
+) -> Imported:
     copy = row.read(home)
     _check_replies(copy, replies, home)
     runs = {model: target.resolve().parent / _file_name(model) for model in replies}
     _check_targets(target, runs.values(), force)
-    questions = _write(row, copy, target)
+    questions = _write(row, copy, target, prompt)
     # Runs come last: they name the checksum of the dataset that is there by now.
-    written = tuple((path, _write_run(row, copy, questions, target, model, path)) for model, path in runs.items())
-    return Imported(len(questions), copy.labels_only, written)
+    written = tuple((path, write_run(row, copy, questions, target, model, path)) for model, path in runs.items())
+    return Imported(len(questions), copy.labels_only, written, tuple(copy.left_out))
 
 
 def _check_replies(copy: Copy, replies: Sequence[str], home: Path) -> None:
@@ -101,19 +130,25 @@ def _check_targets(target: Path, runs: Iterable[Path], force: bool) -> None:
 # ---------------------------------------------------------------- the dataset
 
 
-def _write(row: Benchmark, copy: Copy, target: Path) -> dict[str, Question]:
-    """Write the dataset; its questions by the pair's key."""
+def _write(row: Benchmark, copy: Copy, target: Path, prompt: Prompt) -> dict[str, Question]:
+    """Write the dataset; its questions by the item's key."""
     store = PromptAssetStore()
     with staged(target) as stage:
         (stage / MEDIA).mkdir()
         media = _Media(stage)
-        questions = {item.key: _question(row, item, copy.labels_only, media, store) for item in copy.items}
+        if copy.labels_only:
+            copy, prompt = replace(copy, items=tuple(map(_without_images, copy.items))), "ours"
+        questions = {item.key: _question(row, item, prompt, media, store) for item in copy.items}
         lines = b",\n".join(orjson.dumps(question_to_wire(question)) for question in questions.values())
         content = b"[\n" + lines + b"\n]\n"
         (stage / QUESTIONS).write_bytes(content)
         files = {**media.files, QUESTIONS: hashlib.sha256(content).hexdigest()}
-        write_json(stage / META, _meta(row, copy, list(questions.values()), files))
+        write_json(stage / META, _meta(row, copy, prompt, list(questions.values()), files))
     return questions
+
+
+def _without_images(item: Item) -> Item:
+    return replace(item, images=(), own=None, options=tuple(replace(option, images=()) for option in item.options))
 
 
 class _Media:
@@ -122,37 +157,37 @@ class _Media:
     def __init__(self, stage: Path) -> None:
         self.stage = stage
         self.files: dict[str, str] = {}
-        self._names: dict[Path, str] = {}
+        self._names: dict[bytes, str] = {}
 
-    def add(self, source: Path) -> str:
+    def add(self, source: ImageSource) -> str:
         """The path of ``source`` in the dataset."""
-        if source not in self._names:
-            name = f"{MEDIA}/{hashlib.sha256(str(source).encode()).hexdigest()[:16]}.png"
-            write_png(self.stage / name, read_rgb(source))
+        key = hashlib.sha256(source if isinstance(source, bytes) else str(source).encode()).digest()
+        if key not in self._names:
+            name = f"{MEDIA}/{key.hex()[:16]}.png"
+            with opened(io.BytesIO(source) if isinstance(source, bytes) else source) as image:
+                write_png(self.stage / name, rgb_of(image))
             self.files[name] = hashlib.sha256((self.stage / name).read_bytes()).hexdigest()
-            self._names[source] = name
-        return self._names[source]
+            self._names[key] = name
+        return self._names[key]
 
 
-def _question(row: Benchmark, item: Item, labels_only: bool, media: _Media, store: PromptAssetStore) -> Question:
-    said = wording(item, labels_only=labels_only, store=store)
-    shown = [] if labels_only else [*([item.image] if item.image else []), *(i for o in item.options for i in o.images)]
-    scores = item.scores or SCORES[item.answer]
+def _question(row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: PromptAssetStore) -> Question:
+    said = own_wording(item) if prompt == "own" else wording(item, store=store)
     texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
     return Question(
         id=hashlib.sha256(f"{row.name}\0{item.key}".encode()).hexdigest()[:16],
         task=item.task,
         encoding=ENCODING,
-        question_type="pairwise",
+        question_type=item.kind,
         subset=(row.name,),
         image_id=item.cluster,
         class_of_interest=None,
         error_type=None,
-        annotation_ids=(f"{item.key}/A", f"{item.key}/B"),
-        final_scores=scores,
+        annotation_ids=tuple(f"{item.key}/{letter}" for letter, _ in zip(LETTERS, item.options, strict=False)),
+        final_scores=_scores(item),
         sources=tuple(option.source for option in item.options),
         prompt=said.prompt,
-        images=tuple(media.add(path) for path in shown),
+        images=tuple(media.add(source) for source in said.images),
         answer=item.answer,
         features=texts if all(option.text for option in item.options) else None,
         spans=said.spans,
@@ -160,14 +195,25 @@ def _question(row: Benchmark, item: Item, labels_only: bool, media: _Media, stor
     )
 
 
-def _meta(row: Benchmark, copy: Copy, questions: Sequence[Question], files: dict[str, str]) -> dict[str, Any]:
+def _scores(item: Item) -> tuple[float, ...]:
+    if item.scores is not None:
+        return item.scores
+    if isinstance(item.answer, str) and item.kind == "ranking":
+        last = len(item.answer) - 1
+        return tuple(10.0 * (last - item.answer.index(letter)) / last for letter in LETTERS[: last + 1])
+    return SCORES[item.answer] if isinstance(item.answer, str) else (item.answer,)
+
+
+def _meta(
+    row: Benchmark, copy: Copy, prompt: Prompt, questions: Sequence[Question], files: dict[str, str]
+) -> dict[str, Any]:
     parts = tuple(dict.fromkeys(question.task for question in questions))
     return {
         "version": VERSION,
         "tool": {"name": "visualjudge", "version": __version__},
         "seed": None,
         "options": {},
-        "prompts": {PROMPT: "v1"},
+        "prompts": {PROMPT: "v1"} if prompt == "ours" else {},
         "benchmark": {
             "name": row.name,
             "title": row.title,
@@ -175,66 +221,9 @@ def _meta(row: Benchmark, copy: Copy, questions: Sequence[Question], files: dict
             "use": row.use,
             "source": row.source,
             "labels_only": copy.labels_only,
+            "left_out": len(copy.left_out),
             "scores": [asdict(score) for score in row.scores(parts)],
         },
         "counts": counts(questions),
         "files": dict(sorted(files.items())),
     }
-
-
-# ---------------------------------------------------------------- the runs
-
-
-def _write_run(row: Benchmark, copy: Copy, questions: dict[str, Question], target: Path, model: str, out: Path) -> int:
-    verdicts = list(_verdicts(questions, copy.replies[model](), model))
-    orders = {verdict.order for verdict in verdicts}
-    with staged(out) as stage:
-        folder = RunFolder(stage)
-        folder.journal_path.write_bytes(b"".join(orjson.dumps(verdict_line(one)) + b"\n" for one in verdicts))
-        folder.write_manifest(
-            {
-                "judge": model,
-                "backend": "published",
-                "model": model,
-                "base_url": None,
-                "parameters": {"benchmark": row.name, "replies": row.source},
-                "simulated": False,
-                "swap": "BA" in orders,
-                "repeats": 1,
-                "limit": None,
-                "asked": len(verdicts),
-                "dataset": {"path": str(target.resolve()), "checksum": load_dataset(target).digest},
-                "version": __version__,
-            }
-        )
-    return len(verdicts)
-
-
-def _verdicts(questions: dict[str, Question], replies: Iterator[PublishedReply], model: str) -> Iterator[Verdict]:
-    for reply in replies:
-        question = questions.get(reply.key)
-        if question is None:
-            raise DataError(f"replies of {model}: {reply.key!r} is no pair of the benchmark")
-        yield _verdict(Ask(question, reply.order), reply)
-
-
-def _verdict(ask: Ask, reply: PublishedReply) -> Verdict:
-    """What we read, with what the authors read beside it; where no text is published, theirs."""
-    extra = {"published_value": reply.value, "published_right": reply.right}
-    kept = {name: value for name, value in extra.items() if value is not None}
-    if reply.text is None:
-        value = reply.value or FAILED
-        status: Status = "unparseable" if value == FAILED else "ok"
-        cause = "not read by its authors" if value == FAILED else None
-        return Verdict(ask.question.id, ask.order, value, status, None, cause=cause, extra=kept)
-    found = read_reply(reply.text, ask.question.question_type, 2, ties=ask.question.ties or ())
-    shown = Verdict(
-        ask.question.id,
-        ask.order,
-        found.value,
-        found.status,
-        reply.text,
-        cause=found.cause,
-        extra={**kept, **({"rule": found.rule} if found.rule else {})},
-    )
-    return in_stored_letters(ask, shown)

@@ -1,16 +1,21 @@
-"""What the reader of a benchmark gives: its pairs, and the replies that its authors published."""
+"""What the reader of a benchmark gives: its questions, and the replies that its authors published."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.records import Order
+from visualjudge.records import Answer, Order, QuestionType, Span
 
 Use = Literal["any", "evaluation only"]
+ImageSource = Path | bytes
+"""An image: the file, or the bytes of one."""
+Scale = tuple[float, float]
+TEN: Scale = (0.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,72 +23,116 @@ class Option:
     """One response: its text, the images in it, and the model that made it, as far as the copy has them."""
 
     text: str = ""
-    images: tuple[Path, ...] = ()
+    images: tuple[ImageSource, ...] = ()
     source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class OwnPrompt:
+    """The benchmark's own prompt of a question: its text with image marks, and where the options stand in it."""
+
+    text: str
+    images: tuple[ImageSource, ...]
+    options: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
-    """One pair of a benchmark, in the order in which it is stored.
+    """One question of a benchmark, with its options in the order in which they are stored.
 
     Parameters
     ----------
     key
-        Names the pair within the benchmark.
+        Names the question within the benchmark.
     task
         The benchmark's own name of its part; figures are reported by it.
     cluster
-        What pairs of one prompt or image have in common; intervals are clustered by it.
+        What questions of one prompt or image have in common; intervals are clustered by it.
     request
-        What both responses answer.
+        What all responses answer.
     answer
-        "A", "B", "tie" or "both_bad".
+        "A", "B", "tie" or "both_bad"; of a ranking its letters, best first; of a score the score, 0 to 10.
     scores
-        The options' scores from 0 to 10; None: 10 for the better one, else 0 (a tie: both 10, both bad: both 0).
+        The options' scores from 0 to 10; None: 10 for the better one, else 0 (a tie: both 10, both bad: both 0); of a
+        ranking evenly spaced.
     ties
         Which ties the benchmark allows as answers.
+    images
+        Those that the request is about.
+    scale
+        Least and greatest score of the benchmark; published replies to a scoring question are on it.
     """
 
     key: str
     task: str
     cluster: str
     request: str
-    options: tuple[Option, Option]
-    answer: str
-    scores: tuple[float, float] | None = None
+    options: tuple[Option, ...]
+    answer: Answer
+    scores: tuple[float, ...] | None = None
     ties: tuple[str, ...] = ()
-    image: Path | None = None
+    images: tuple[ImageSource, ...] = ()
+    kind: QuestionType = "pairwise"
+    scale: Scale = TEN
+    own: OwnPrompt | None = None
+
+
+def on_ten(value: float, scale: Scale) -> float:
+    """A score of a benchmark's own scale, from 0 to 10."""
+    low, high = scale
+    return round((value - low) / (high - low) * 10, 9)
+
+
+def dealt(key: str, better: Option, worse: Option) -> tuple[tuple[Option, Option], str]:
+    """A pair that is stored as better and worse, and its answer: which stands first follows from its key alone.
+
+    A benchmark that always shows the better response first measures whether a judge says A.
+    """
+    turned = hashlib.sha256(key.encode()).digest()[0] & 1
+    return ((worse, better), "B") if turned else ((better, worse), "A")
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedReply:
     """A judge's reply as its authors published it.
 
-    ``value`` is how they read it, in the letters of the pair as stored ("Failed" where they could not; None: they do
-    not say); ``right`` whether they counted it as right, where they say; ``text`` the whole reply, where published.
+    ``value`` is how they read it, in the letters of the question as stored ("Failed" where they could not; None: they
+    do not say), of a score on the item's scale; ``right`` whether they counted it as right, where they say; ``text``
+    the whole reply, where published.
     """
 
     key: str
     order: Order
-    value: str | None
+    value: Answer | None
     text: str | None = None
     right: bool | None = None
+    counted: Answer | None = None
+    """What their own score counts, where that is another than ``value``."""
+
+
+Replies = Mapping[str, Callable[[], Iterator[PublishedReply]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What a reader finds in a local copy: all pairs, and the replies of each judge by name."""
+    """What a reader finds in a local copy: all questions, and the replies of each judge by name.
+
+    ``labels_only``: the copy lacks images (or texts) that the questions are about. ``left_out``: records that have no
+    label that could be used, one line each.
+    """
 
     items: tuple[Item, ...]
     labels_only: bool
-    replies: Mapping[str, Callable[[], Iterator[PublishedReply]]]
+    replies: Replies
+    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """One row of the table.
 
-    ``scores`` gives the benchmark's own scores for the parts (tasks) that the copy holds.
+    ``scores`` gives the benchmark's own scores for the parts (tasks) that the copy holds. ``in_our_marks`` writes
+    the marks of its own reply form as ours, in a published reply to a question of a type.
     """
 
     name: str
@@ -95,3 +144,19 @@ class Benchmark:
     scores: Callable[[tuple[str, ...]], tuple[Score, ...]]
     layout: str
     """What ``--from`` must hold."""
+    hub: str | None = None
+    """The dataset on the Hugging Face Hub that ``--hub`` reads."""
+    in_our_marks: Callable[[str, QuestionType], str] = lambda text, kind: text
+
+
+def by_part(
+    name: str, rule: str, *, scale: float = 100.0, digits: int = 2
+) -> Callable[[tuple[str, ...]], tuple[Score, ...]]:
+    """One score over all parts, and one a part where there are several."""
+
+    def scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
+        several = parts if len(parts) > 1 else ()
+        every = Score(name, rule, scale=scale, digits=digits)
+        return (every, *(Score(f"{name}/{part}", rule, (part,), scale, digits) for part in several))
+
+    return scores

@@ -1,7 +1,9 @@
 """Multimodal RewardBench 2 (facebookresearch/MMRB2): pairs of generated images, edits, interleaved texts and answers.
 
-``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_response_only].json``: ``{"pairs": [{"id", "response_a":
-{"model_name", "response_content": [["image", file] | ["text", text], …]}, "response_b", "chosen": "A" | "B"}]}``.
+``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_response_only].json``: ``{"pairs": [{"id", "prompt_content",
+"response_a": {"model_name", "response_content": [["image", file] | ["text", text], …]}, "response_b", "chosen": "A" |
+"B"}]}`` (the documentation also names ``pair_id``, ``model``, ``human_preference``). Images are shown where the copy
+has all of them; where texts and images alternate, the images of a response stand before its text.
 Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json``: ``{id: {"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``,
 the reverse in the letters shown. CC BY-NC, for evaluation only.
 """
@@ -9,14 +11,13 @@ the reverse in the letters shown. CC BY-NC, for evaluation only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import document, field, one_of
+from visualjudge.published.files import Images, Row, document, field, one_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
 from visualjudge.records import FAILED
 
@@ -27,17 +28,19 @@ _REPLIES = re.compile(r"(?P<model>.+)_task[1-4](?:_[a-z]+)?\.json")
 
 
 def read(folder: Path) -> Copy:
-    """The pairs of every part that ``folder`` holds. The files name images that are not part of them: labels only."""
+    """The pairs of every part that ``folder`` holds, with their images where the copy has all of them."""
     home = folder / "benchmark" if (folder / "benchmark").is_dir() else folder
     tables = {part: path for part in PARTS if (path := _table(home, part)) is not None}
     if not tables:
         raise DataError(f"{folder}: must hold {'|'.join(PARTS)}_response_only.json, found none")
-    items = tuple(item for part, path in tables.items() for item in _items(part, path))
+    images = Images(home)
+    items = tuple(item for part, path in tables.items() for item in _items(part, path, images))
     files: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*_task*.json")):
         if (match := _REPLIES.fullmatch(path.name)) is not None:
             files.setdefault(match["model"], []).append(path)
-    return Copy(items, True, {model: partial(_replies, paths) for model, paths in files.items()})
+    complete = images.missing == 0 and all(item.request for item in items)
+    return Copy(items, not complete, {model: partial(_replies, paths) for model, paths in files.items()})
 
 
 def _table(home: Path, part: str) -> Path | None:
@@ -45,28 +48,28 @@ def _table(home: Path, part: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _items(part: str, path: Path) -> Iterator[Item]:
+def _items(part: str, path: Path, images: Images) -> Iterator[Item]:
     held = document(path)
     if not isinstance(held, dict) or not isinstance(held.get("pairs"), list):
         raise DataError(f"{path}: must hold an object with an array pairs")
     for number, row in enumerate(held["pairs"], 1):
-        key = str(field(row, "id", path, number))
+        key = str(field(row, "id" if row.get("id") is not None else "pair_id", path, number))
         about = row.get("prompt_metadata") or {}
         cluster = f"{row.get('prompt_source')}/{about.get('id')}" if about.get("id") is not None else key
-        options = _option(row, "response_a", path, number), _option(row, "response_b", path, number)
-        yield Item(key, part, cluster, _text(row.get("prompt")), options, one_of(row, "chosen", path, number, CHOSEN))
+        a, b = (_option(field(row, name, path, number), images) for name in ("response_a", "response_b"))
+        answer = one_of(row, "chosen" if row.get("chosen") else "human_preference", path, number, CHOSEN)
+        prompt = _option({"response_content": row.get("prompt_content") or row.get("prompt")}, images)
+        yield Item(key, part, cluster, prompt.text, (a, b), answer, images=prompt.images)
 
 
-def _option(row: dict[str, Any], name: str, path: Path, number: int) -> Option:
-    held = field(row, name, path, number)
-    return Option(_text(held.get("response_content")), source=held.get("model_name"))
-
-
-def _text(content: Any) -> str:
-    """The texts of a list of ["text" | "image", value]; a text as it is."""
+def _option(held: Row, images: Images) -> Option:
+    """The texts and images of a list of ["text" | "image", value]; a text as it is."""
+    content = held.get("response_content") or ()
     if isinstance(content, str):
-        return content
-    return "\n".join(str(value) for kind, value in content or () if kind == "text")
+        content = [("text", content)]
+    texts = (str(value) for kind, value in content if kind == "text")
+    shown = images.all(*(value for kind, value in content if kind == "image"))
+    return Option("\n".join(texts), shown, held.get("model_name") or held.get("model"))
 
 
 def _replies(paths: list[Path]) -> Iterator[PublishedReply]:
@@ -80,7 +83,7 @@ def _replies(paths: list[Path]) -> Iterator[PublishedReply]:
             yield PublishedReply(key, "BA", TURNED.get(turned, turned))
 
 
-def _first(said: Mapping[str, Any], direction: str) -> str:
+def _first(said: Row, direction: str) -> str:
     rows = said.get(direction)
     return CHOSEN.get(rows[0].get("judgement") or "", FAILED) if rows else FAILED
 

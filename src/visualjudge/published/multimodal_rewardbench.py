@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import field, one_of, records
-from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
+from visualjudge.published.files import Images, Row, field, one_of, records
+from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, PublishedReply
 
 BETTER = {"Output1": "A", "Output2": "B"}
 LABELS = {"A": "A", "B": "B"}
@@ -40,29 +39,24 @@ def read(folder: Path) -> Copy:
         rows = [field(row, "Meta", path, number) for number, row in enumerate(records(path), 1)]
     else:
         raise DataError(f"{folder}: must hold data/all_data.json or outputs/MODEL.jsonl, found neither")
-    images = [_image(home, row) for row in rows]
-    labels_only = any(image is None for image in images)
+    images = Images(home)
+    shown = [images.all(row.get("Image")) for row in rows]
+    labels_only = images.missing > 0
     items = tuple(
-        _item(row, None if labels_only else image, path, number)
-        for number, (row, image) in enumerate(zip(rows, images, strict=True), 1)
+        _item(row, found, path, number) for number, (row, found) in enumerate(zip(rows, shown, strict=True), 1)
     )
     return Copy(items, labels_only, {model: partial(_replies, place) for model, place in outputs.items()})
 
 
-def _image(home: Path, row: dict[str, Any]) -> Path | None:
-    path = (home / str(row.get("Image"))).resolve()
-    return path if path.is_relative_to(home.resolve()) and path.is_file() else None
-
-
-def _item(row: dict[str, Any], image: Path | None, path: Path, number: int) -> Item:
+def _item(row: Row, images: tuple[ImageSource, ...], path: Path, number: int) -> Item:
     key = str(field(row, "ID", path, number))
     options = Option(str(row.get("Output1") or "")), Option(str(row.get("Output2") or ""))
     answer = one_of(row, "Better", path, number, BETTER)
     cluster = str(row.get("Image") or key)
-    return Item(key, _part(key, row), cluster, str(row.get("Text") or ""), options, answer, image=image)
+    return Item(key, _part(key, row), cluster, str(row.get("Text") or ""), options, answer, images=images)
 
 
-def _part(key: str, row: dict[str, Any]) -> str:
+def _part(key: str, row: Row) -> str:
     """The category, two of which are split by the ID, as the authors' code splits them."""
     category = str(row.get("Category"))
     if category not in SPLIT:

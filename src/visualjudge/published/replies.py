@@ -1,29 +1,31 @@
 """Replies that a user keeps beside a benchmark whose authors publish none.
 
-``FOLDER/replies/MODEL.jsonl``: ``{"id", "response"}`` and, where the responses were exchanged, ``"order": "BA"``; the
-reply speaks of the responses as they were shown.
+``FOLDER/replies/MODEL.jsonl``: ``{"id", "response"}``, or ``{"id", "value"}`` where only what was read is known, and,
+where the responses were exchanged, ``"order": "BA"``; a reply speaks of the responses as they were shown, a value of
+the question as it is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from visualjudge.errors import DataError
-from visualjudge.published.files import field, records
-from visualjudge.published.items import PublishedReply
+from visualjudge.published.files import field, lines_of
+from visualjudge.published.items import PublishedReply, Replies
 
 
-def kept_replies(folder: Path) -> dict[str, Callable[[], Iterator[PublishedReply]]]:
+def kept_replies(folder: Path) -> Replies:
     """The replies of each file in ``FOLDER/replies``, by its name."""
     return {path.stem: partial(_read, path) for path in sorted((folder / "replies").glob("*.jsonl"))}
 
 
 def _read(path: Path) -> Iterator[PublishedReply]:
-    for number, row in enumerate(records(path), 1):
+    for number, row in lines_of(path):
         order = row.get("order") or "AB"
         if order not in ("AB", "BA"):
             raise DataError(f"{path}: record {number}: order: must be AB or BA, got {order!r}")
-        key, text = str(field(row, "id", path, number)), str(field(row, "response", path, number))
-        yield PublishedReply(key, "BA" if order == "BA" else "AB", None, text)
+        key, value = str(field(row, "id", path, number)), row.get("value")
+        text = None if value is not None else str(field(row, "response", path, number))
+        yield PublishedReply(key, "BA" if order == "BA" else "AB", value, text)

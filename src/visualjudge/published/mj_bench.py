@@ -1,0 +1,110 @@
+"""MJ-Bench (Chen et al. 2024, MJ-Bench/MJ-Bench on the Hub): pairs of generated images, one of them faulty.
+
+``FOLDER/[data/]*.parquet`` (or .jsonl, or a .json of rows or of rows by perspective): ``caption, image0, image1,
+label`` (0 or 1: the better image; older files ``label_0``: 1, 0 or 0.5 for a tie), ``category``, ``model``. Replies:
+``{MODEL}_{perspective}.json``, in the order of the rows, with ``vlm_pred``. Where a copy's label is always the same
+(the published rows have 0 throughout), the sides are dealt by the key of each pair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.errors import DataError
+from visualjudge.published.files import Images, Row, document, field, lines_of, tables
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, Replies, dealt
+from visualjudge.published.replies import kept_replies
+from visualjudge.records import FAILED
+
+LABELS = {"0": "A", "1": "B", "0.5": "tie", "tie": "tie"}
+OLD_LABELS = {"1": "A", "0": "B", "0.5": "tie"}
+SPLITS = ("alignment", "safety", "quality", "bias", "composition", "visualization")
+FEWEST = 20
+"""Pairs from which one label throughout is the benchmark's form, not chance."""
+PREDICTIONS = {"0": "A", "1": "B", "1.0": "B", "0.0": "A", "tie": "tie", "image-1": "A", "image-2": "B"}
+_REPLIES = re.compile(rf"(?P<model>.+)_(?P<part>{'|'.join(SPLITS)})\.json")
+
+
+def read(folder: Path) -> Copy:
+    """The pairs of every perspective."""
+    files = [path for path in tables(folder) if not _REPLIES.fullmatch(path.name)]
+    rows = [found for path in files for found in _rows(path)]
+    if not rows:
+        raise DataError(f"{folder}: must hold *.parquet with caption, image0, image1, label, found none")
+    images = Images(folder, *sorted({path.parent for path in files}))
+    items = [_item(key, part, row, images, path, number) for key, part, row, path, number in rows]
+    same = len({item.answer for item in items}) == 1 and len(items) >= FEWEST and items[0].answer in ("A", "B")
+    placed = [_dealt(item) if same else item for item in items]
+    return Copy(tuple(placed), images.missing > 0, {**kept_replies(folder), **_judges(folder, items, placed)})
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str, Row, Path, int]]:
+    held = document(path) if path.suffix == ".json" else None
+    # A file of rows by perspective, or one perspective a file ("alignment-00000-of-00003.parquet").
+    named = next((name for name in SPLITS if path.stem.startswith(name)), None)
+    by_part = held.items() if isinstance(held, dict) else [(named, None)]
+    for part, found in by_part:
+        listed = enumerate(found, 1) if found is not None else lines_of(path)
+        for number, row in listed:
+            task = str(part or row.get("category") or "all")
+            yield f"{task}/{path.stem if found is None else part}/{number}", task, row, path, number
+
+
+def _item(key: str, part: str, row: Row, images: Images, path: Path, number: int) -> Item:
+    old = row.get("label") is None
+    label = f"{field(row, 'label_0' if old else 'label', path, number)}".removesuffix(".0")
+    answer = (OLD_LABELS if old else LABELS).get(label)
+    if answer is None:
+        raise DataError(f"{path}: record {number}: label: must be 0, 1 or tie, got {label!r}")
+    source = row.get("model")
+    options = tuple(Option(images=images.all(row.get(name)), source=source) for name in ("image0", "image1"))
+    caption = str(row.get("caption") or "")
+    return Item(key, part, caption or key, caption, options, answer, ties=("tie",) if answer == "tie" else ())
+
+
+def _dealt(item: Item) -> Item:
+    better, worse = item.options if item.answer == "A" else item.options[::-1]
+    options, answer = dealt(item.key, better, worse)
+    return Item(item.key, item.task, item.cluster, item.request, options, answer)
+
+
+def _judges(folder: Path, stored: list[Item], placed: list[Item]) -> Replies:
+    files: dict[str, list[tuple[str, Path]]] = {}
+    for path in sorted(folder.rglob("*.json")):
+        if (match := _REPLIES.fullmatch(path.name)) is not None:
+            files.setdefault(match["model"], []).append((match["part"], path))
+    return {model: partial(_replies, paths, stored, placed) for model, paths in files.items()}
+
+
+def _replies(files: list[tuple[str, Path]], stored: list[Item], placed: list[Item]) -> Iterator[PublishedReply]:
+    for part, path in files:
+        pairs = [pair for pair in zip(stored, placed, strict=True) if pair[0].task == part]
+        for number, row in lines_of(path):
+            if number > len(pairs) or row.get("caption") not in (None, pairs[number - 1][0].request):
+                raise DataError(f"{path}: record {number}: caption: is not that of pair {number} of {part}")
+            before, after = pairs[number - 1]
+            said = PREDICTIONS.get(str(row.get("vlm_pred")).strip().lower(), FAILED)
+            turned = before.answer != after.answer and said in ("A", "B")
+            yield PublishedReply(after.key, "AB", {"A": "B", "B": "A"}[said] if turned else said)
+
+
+def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
+    rules = (("with tie", "exact"), ("without tie", "no_tie"))
+    return tuple(Score(f"mj-bench/{part}/{name}", rule, (part,), digits=1) for part in parts for name, rule in rules)
+
+
+ROW = Benchmark(
+    "mj-bench",
+    "MJ-Bench: generated images; alignment, safety, quality, bias",
+    "none stated",
+    "evaluation only",
+    "https://huggingface.co/datasets/MJ-Bench/MJ-Bench",
+    read,
+    _scores,
+    "[data/]*.parquet with caption, image0, image1, label; {MODEL}_{perspective}.json for replies",
+    hub="MJ-Bench/MJ-Bench",
+)

@@ -1,0 +1,153 @@
+"""MLLM-as-a-Judge (Chen et al. 2024, Dongping-Chen/MLLM-Judge): answers about images, as scores, pairs and batches.
+
+``FOLDER/[Dataset/]Benchmark/{score,pair,batch}.jsonl`` (or ``…_lite.jsonl``): ``instruction``, ``image_path``,
+``original_dataset``; a score has ``score_id, name, answer, human`` (1 to 5), a pair ``pair_id, answer1, answer2,
+human_answer`` ("A", "B", "C" for a tie), a batch ``id, answers, human_answer`` ("CDAB", best first). Replies:
+``{mode}_{MODEL}.jsonl``, the same records with ``mllm_judge``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.errors import DataError
+from visualjudge.published.files import Images, Keys, Row, lines_of
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
+from visualjudge.records import LETTERS, QuestionType
+
+IDS = {"score": "score_id", "pair": "pair_id", "batch": "id"}
+HOMES = ("", "Benchmark", "Dataset/Benchmark", "Datasets/Benchmark", "Dataset/Benchmark_Lite", "Benchmark_Lite")
+IMAGES = ("", "image", "Images", "Dataset", "Dataset/image", "Datasets/Images")
+CHOICES = {"A": "A", "B": "B", "C": "tie"}
+SCALE = (1.0, 5.0)
+
+
+def read(folder: Path) -> Copy:
+    """The three kinds of question, with their images where the copy has all of them."""
+    tables = {mode: path for mode in IDS if (path := _table(folder, mode)) is not None}
+    if not tables:
+        raise DataError(f"{folder}: must hold Dataset/Benchmark/score.jsonl, pair.jsonl or batch.jsonl, found none")
+    images = Images(*(folder / name for name in IMAGES), *(path.parent.parent / "image" for path in tables.values()))
+    items, left_out = [], []
+    for mode, path in tables.items():
+        for number, (key, row) in enumerate(_keyed(mode, path), 1):
+            item = _MAKERS[mode](key, row, images)
+            if item is None:
+                left_out.append(f"{path}: record {number}: has no label that can be used")
+            else:
+                items.append(item)
+    return Copy(tuple(items), images.missing > 0, _judges(folder, {item.key for item in items}), left_out)
+
+
+def _table(folder: Path, mode: str) -> Path | None:
+    paths = (folder / home / f"{mode}{suffix}.jsonl" for home in HOMES for suffix in ("", "_lite"))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
+    keys = Keys()
+    for number, row in lines_of(path):
+        name = row[IDS[mode]] if row.get(IDS[mode]) is not None else number
+        yield keys.of(f"{mode}/{name}"), row
+
+
+def _about(row: Row, images: Images) -> dict[str, Any]:
+    name = str(row.get("image_path") or "")
+    return {"cluster": name, "request": str(row.get("instruction") or ""), "images": images.all(name)}
+
+
+def _task(mode: str, row: Row) -> str:
+    return f"{mode}/{row.get('original_dataset') or 'all'}"
+
+
+def _option(answer: Any) -> Option:
+    held = answer if isinstance(answer, dict) else {"answer": answer}
+    return Option(str(held.get("answer") or ""), source=held.get("name"))
+
+
+def _score(key: str, row: Row, images: Images) -> Item | None:
+    label = row.get("human", row.get("human_score"))
+    if str(label) not in ("1", "2", "3", "4", "5"):
+        return None
+    about = _about(row, images)
+    answer = on_ten(float(str(label)), SCALE)
+    return Item(key, _task("score", row), options=(_option(row),), answer=answer, kind="scoring", scale=SCALE, **about)
+
+
+def _pair(key: str, row: Row, images: Images) -> Item | None:
+    label = CHOICES.get(str(row.get("human_answer", row.get("human"))))
+    if label is None:
+        return None
+    options = _option(row.get("answer1")), _option(row.get("answer2"))
+    return Item(key, _task("pair", row), options=options, answer=label, ties=("tie",), **_about(row, images))
+
+
+def _batch(key: str, row: Row, images: Images) -> Item | None:
+    options = tuple(_option(answer) for answer in row.get("answers") or ())
+    label = str(row.get("human_answer", row.get("human")))
+    if len(options) < 3 or sorted(label) != list(LETTERS[: len(options)]):
+        return None
+    return Item(key, _task("batch", row), options=options, answer=label, kind="ranking", **_about(row, images))
+
+
+_MAKERS = {"score": _score, "pair": _pair, "batch": _batch}
+_MARK = re.compile(r"\[\[([A-E])\]\]")
+_LETTERS = re.compile(r"\[\[[A-E]\]\](?:[\s,>]*\[\[[A-E]\]\])+")
+_REPLIES = re.compile(r"(?P<mode>score|pair|batch)_(?P<model>.+)\.jsonl")
+
+
+def _judges(folder: Path, known: set[str]) -> dict[str, Any]:
+    files: dict[str, list[tuple[str, Path]]] = {}
+    for path in sorted(folder.rglob("*.jsonl")):
+        match = _REPLIES.fullmatch(path.name)
+        if match is not None and match["model"] != "lite":
+            files.setdefault(match["model"], []).append((match["mode"], path))
+    return {model: partial(_replies, paths, known) for model, paths in files.items()}
+
+
+def _replies(files: list[tuple[str, Path]], known: set[str]) -> Iterator[PublishedReply]:
+    for mode, path in files:
+        for key, row in _keyed(mode, path):
+            if key in known:
+                yield PublishedReply(key, "AB", None, str(row.get("mllm_judge") or ""))
+
+
+def _in_our_marks(text: str, kind: QuestionType) -> str:
+    """``[[C]]`` is a tie of a pair; a batch is answered by a mark a letter: ``[[C]], [[A]], [[B]]``."""
+    if kind == "pairwise":
+        return text.replace("[[C]]", "[[tie]]")
+    return _LETTERS.sub(lambda found: f"[[{''.join(_MARK.findall(found[0]))}]]", text) if kind == "ranking" else text
+
+
+def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
+    rows = (
+        ("pair", "pair", "exact", 1.0),
+        ("pair without ties", "pair", "no_tie_label", 1.0),
+        ("score", "score", "pearson", 1.0),
+        ("batch", "batch", "levenshtein", 1.0),
+    )
+    held = [(name, rule, scale, [p for p in parts if p.startswith(f"{mode}/")]) for name, mode, rule, scale in rows]
+    return tuple(
+        Score(f"mllm-as-a-judge/{name}{suffix}", rule, tasks, scale, 3)
+        for name, rule, scale, tasks_of in held
+        for suffix, tasks in (("", tuple(tasks_of)), *((f"/{p.partition('/')[2]}", (p,)) for p in tasks_of))
+        if tasks
+    )
+
+
+ROW = Benchmark(
+    "mllm-as-a-judge",
+    "MLLM-as-a-Judge: answers about images; scores, pairs with ties, rankings",
+    "MIT",
+    "any",
+    "https://github.com/Dongping-Chen/MLLM-Judge",
+    read,
+    _scores,
+    "Dataset/Benchmark/{score,pair,batch}.jsonl and Dataset/image/; {mode}_MODEL.jsonl for replies",
+    in_our_marks=_in_our_marks,
+)

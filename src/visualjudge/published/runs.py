@@ -1,0 +1,91 @@
+"""Replies that a benchmark's authors published, as a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+
+from visualjudge import __version__
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.staging import staged
+from visualjudge.errors import DataError
+from visualjudge.judges.asks import Ask, in_stored_letters, verdict_line
+from visualjudge.published.items import TEN, Benchmark, Copy, PublishedReply, Scale, on_ten
+from visualjudge.records import FAILED, Answer, Question, Status, Verdict
+from visualjudge.replies import Reading, read_reply
+from visualjudge.runs.folder import RunFolder
+
+
+def write_run(row: Benchmark, copy: Copy, questions: dict[str, Question], target: Path, model: str, out: Path) -> int:
+    verdicts = list(_verdicts(row, copy, questions, model))
+    orders = {verdict.order for verdict in verdicts}
+    with staged(out) as stage:
+        folder = RunFolder(stage)
+        folder.journal_path.write_bytes(b"".join(orjson.dumps(verdict_line(one)) + b"\n" for one in verdicts))
+        folder.write_manifest(
+            {
+                "judge": model,
+                "backend": "published",
+                "model": model,
+                "base_url": None,
+                "parameters": {"benchmark": row.name, "replies": row.source},
+                "simulated": False,
+                "swap": "BA" in orders,
+                "repeats": 1,
+                "limit": None,
+                "asked": len(verdicts),
+                "dataset": {"path": str(target.resolve()), "checksum": load_dataset(target).digest},
+                "version": __version__,
+            }
+        )
+    return len(verdicts)
+
+
+def _verdicts(row: Benchmark, copy: Copy, questions: dict[str, Question], model: str) -> Iterator[Verdict]:
+    scales = {item.key: item.scale for item in copy.items}
+    for reply in copy.replies[model]():
+        question = questions.get(reply.key)
+        if question is None:
+            raise DataError(f"replies of {model}: {reply.key!r} is no question of the benchmark")
+        yield _verdict(Ask(question, reply.order), reply, scales[reply.key], row)
+
+
+def _verdict(ask: Ask, reply: PublishedReply, scale: Scale, row: Benchmark) -> Verdict:
+    """What we read, with what the authors read beside it; where no text is published, theirs."""
+    theirs = _on_ten(reply.value, scale)
+    counted = theirs if reply.counted is None else _on_ten(reply.counted, scale)
+    extra = {"published_value": None if counted is None else str(counted), "published_right": reply.right}
+    kept = {name: value for name, value in extra.items() if value is not None}
+    if reply.text is None:
+        failed = theirs is None or theirs == FAILED
+        value, cause = (FAILED, "not read by its authors") if failed else (theirs, None)
+        status: Status = "unparseable" if failed else "ok"
+        return Verdict(ask.question.id, ask.order, value or FAILED, status, None, cause=cause, extra=kept)
+    found = _read(row.in_our_marks(reply.text, ask.question.question_type), ask.question, scale)
+    shown = Verdict(
+        ask.question.id,
+        ask.order,
+        found.value,
+        found.status,
+        reply.text,
+        cause=found.cause,
+        extra={**kept, **({"rule": found.rule} if found.rule else {})},
+    )
+    return in_stored_letters(ask, shown)
+
+
+def _read(text: str, question: Question, scale: Scale) -> Reading:
+    """Our reading, a score of the benchmark's scale from 0 to 10."""
+    found = read_reply(text, question.question_type, len(question.annotation_ids), ties=question.ties or ())
+    if isinstance(found.value, str) or scale == TEN:
+        return found
+    if not scale[0] <= found.value <= scale[1]:
+        return replace(found, value=FAILED, status="unparseable", cause="other scale")
+    return replace(found, value=on_ten(found.value, scale))
+
+
+def _on_ten(value: Answer | None, scale: Scale) -> Answer | None:
+    return value if value is None or isinstance(value, str) else on_ten(value, scale)
