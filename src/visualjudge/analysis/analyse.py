@@ -185,7 +185,7 @@ def judge_result(
         variance=_variance(pairs),
         leaderboard=leaderboard(pairs),
         unread=unread(study, index),
-        as_published=benchmark_scores(table, benchmarks_of(study.meta)),
+        as_published=benchmark_scores(study.joined[index], benchmarks_of(study.meta)),
         probes=probe_results(study.answered[index]),
         tool_trust=tool_trust(study.answered[index]),
         above_baseline=above_baseline(study, index, baseline),
