@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ from typer.testing import CliRunner
 
 from runs.made_dataset import make_dataset
 from visualjudge.cli.tune import app
+from visualjudge.clients.base import Diagnostics, Identity, ImagePart, Reply, Request, TextPart
 from visualjudge.dataset.folder import Dataset, load_dataset, question_to_wire
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged
 from visualjudge.records import Verdict
 from visualjudge.seeding import rng_for
 from visualjudge.tuning import tune
+from visualjudge.tuning.arms import reworded
 
 TASK = "lowlevel-deblur"
 OTHER = {"A": "B", "B": "A"}
@@ -85,7 +88,7 @@ def test_choice_and_figure_share_no_image(dataset: Dataset, tmp_path: Path) -> N
 
 
 def test_too_small_a_budget_is_refused(dataset: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="--budget must be at least 16 for 4 encodings"):
+    with pytest.raises(DataError, match="--budget must be at least 16 for 4 arms"):
         tune(dataset, TASK, lambda: Planted({}), tmp_path, budget=8)
 
 
@@ -99,3 +102,58 @@ def test_the_command_writes_what_it_found_and_names_tasks_it_cannot_tune(dataset
     assert "lowlevel-derain: must have two encodings that ask the same pairs of at least 4 images" in done.stderr
     (task,) = json.loads((tmp_path / "out" / "tuned.json").read_text())["tasks"]
     assert task["task"] == TASK and task["accuracy"]["interval"] is not None
+
+
+class Reader:
+    """A model that answers right only where ``suits`` says so of the request; else it always says A."""
+
+    model = "reader"
+
+    def __init__(self, dataset: Dataset, suits: Callable[[Request], bool]) -> None:
+        self.suits = suits
+        self.answers = {
+            hashlib.sha256(dataset.image_path(question.images[0]).read_bytes()).hexdigest(): str(question.answer)
+            for question in dataset
+        }
+        self.identity, self.diagnostics = Identity("reader", None, "reader"), Diagnostics()
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        first = next(part for part in request.parts if isinstance(part, ImagePart))
+        answer = self.answers[first.sha256] if self.suits(request) else "A"
+        return Reply(f'{{"answer": "{answer}"}}' if request.schema else f"Answer: {answer}")
+
+    async def aclose(self) -> None:
+        return None
+
+
+def says(text: str) -> Callable[[Request], bool]:
+    return lambda request: any(isinstance(part, TextPart) and text in part.text for part in request.parts)
+
+
+@pytest.mark.parametrize(
+    ("suits", "chosen"),
+    [(says("End with: Answer"), "one+v2"), (lambda request: request.schema is not None, "one+json")],
+)
+def test_a_planted_prompt_version_or_mode_is_found(
+    dataset: Dataset, tmp_path: Path, suits: Callable[[Request], bool], chosen: str
+) -> None:
+    few = replace(dataset, questions=tuple(q for q in dataset if q.encoding in ("one", "two")))
+    asked = lambda: Reader(few, suits)  # noqa: E731
+    found = tune(few, TASK, asked, tmp_path, budget=300, modes=("text", "json"), prompts=("v1", "v2"))
+    assert len(found.rounds[0]) == 8  # two encodings, as built and v2, two modes; v1 is what was built
+    assert (found.chosen, found.baseline, found.better) == (chosen, "one", True)
+    assert found.accuracy.value == 1.0
+
+
+def test_a_model_that_ignores_prompt_and_mode_gains_nothing(dataset: Dataset, tmp_path: Path) -> None:
+    few = replace(dataset, questions=tuple(q for q in dataset if q.encoding == "one"))
+    asked = lambda: Reader(few, lambda request: False)  # noqa: E731
+    found = tune(few, TASK, asked, tmp_path, budget=200, modes=("text", "json"), prompts=("v2",))
+    assert not found.better and found.chosen == found.baseline == "one"
+
+
+def test_another_version_changes_the_final_question_alone(dataset: Dataset) -> None:
+    question = dataset[0]
+    turned = reworded(question, "v2")
+    assert turned.prompt != question.prompt and turned.prompt.endswith("End with: Answer: A or Answer: B")
+    assert reworded(turned, "v1").prompt == question.prompt

@@ -1,4 +1,4 @@
-"""``visualjudge tune``: the best encoding for a judge, with an honest figure."""
+"""``visualjudge tune``: the best encoding, prompt version and mode for a judge, with an honest figure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked, wit
 
 if TYPE_CHECKING:
     from visualjudge.frontdoor.judging import Asked
+    from visualjudge.judges.question import Mode
 
 app = typer.Typer(add_completion=False)
 
@@ -27,17 +28,25 @@ def tune(
     cache: CacheOptions,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated. Default: all.")] = None,
     budget: Annotated[int, typer.Option(min=4, help="Most calls for each task.")] = 2000,
-    mode: Annotated[ModeName, typer.Option(help="How an answer is asked for.")] = ModeName.text,
+    mode: Annotated[
+        list[ModeName] | None,
+        typer.Option(help="How an answer is asked for; may be repeated. Default: text and json."),
+    ] = None,
+    prompts: Annotated[
+        list[str] | None,
+        typer.Option(help="A version of the final question to try; may be repeated. Default: all there are."),
+    ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Most calls in flight at once.")] = 16,
     seed: Annotated[int, typer.Option(help="Seed of the halves of the images.")] = 42,
 ) -> None:
-    """Find the encoding that a judge is most often right with: chosen on half of the images, measured on the others."""
+    """Find what suits a judge: encoding, prompt version, mode. Chosen on half of the images, measured on the others."""
     from visualjudge.atomic import write_json
     from visualjudge.dataset.folder import load_dataset, selected
-    from visualjudge.errors import DataError
+    from visualjudge.errors import DataError, UsageError
     from visualjudge.frontdoor.judging import Baseline
     from visualjudge.judges.registry import QUESTION_JUDGES
     from visualjudge.tuning import tune as find
+    from visualjudge.tuning import versions
 
     config = client.config()
 
@@ -47,10 +56,15 @@ def tune(
         return open_asked(config, cache, concurrency)
 
     read = selected(load_dataset(dataset), task)
-    found, failed = [], 0
+    modes: list[Mode] = [one.value for one in mode or (ModeName.text, ModeName.json)]
+    tried, found, failed = tuple(prompts or versions()), [], 0
+    if unknown := set(tried) - set(versions()):
+        raise UsageError(f"--prompts must be of {', '.join(versions())}, got {', '.join(sorted(unknown))}")
+    if client.backend in QUESTION_JUDGES:  # a judge without a model sees no prompt
+        modes, tried = modes[:1], ()
     for name in dict.fromkeys(question.task for question in read):
         try:
-            done = find(read, name, ask, out / name, budget=budget, mode=mode.value, seed=seed)
+            done = find(read, name, ask, out / name, budget=budget, modes=modes, prompts=tried, seed=seed)
         except DataError as error:  # one task without enough images leaves the others their answer
             typer.echo(f"visualjudge: {error}", err=True)
             failed += 1

@@ -1,5 +1,12 @@
-"""Which encoding should this judge be shown? Successive halving on half of the images, the figure from the other."""
+"""Which encoding, prompt version and mode suit this judge? Chosen on half of the images, measured on the other.
 
+::
+
+    arms      what is tuned, and a question as an arm asks it
+    halving   successive halving, and the figure of the winner
+"""
+
+from visualjudge.tuning.arms import Arm, versions
 from visualjudge.tuning.halving import Tuned, tune
 
-__all__ = ["Tuned", "tune"]
+__all__ = ["Arm", "Tuned", "tune", "versions"]

@@ -1,8 +1,9 @@
-"""The best encoding of a task for one judge, under a budget of calls.
+"""The best encoding, prompt version and mode of a task for one judge, under a budget of calls.
 
-Successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016): every round gives the encodings that are
-left the same further pairs and keeps the better half. It sees half of the images; what the winner is worth, and whether
-it is better than the first encoding of the catalogue, is measured on the other half, where nothing was chosen.
+Successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016): every round gives the arms that are left
+the same further pairs and keeps the better half. It sees half of the images; what the winner is worth, and whether it
+is better than the first arm (the first encoding of the catalogue, prompts as built, in text), is measured on the other
+half, where nothing was chosen.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from visualjudge.judges.question import Mode
 from visualjudge.records import Question
 from visualjudge.seeding import rng_for
 from visualjudge.tasks import TASKS
+from visualjudge.tuning.arms import Arm, arms
 
 LEVEL = 0.05
 FEWEST_IMAGES = 4
@@ -43,8 +45,10 @@ class Tuned:
     gain: Comparison | None
     """The winner less the baseline on the same pairs; None where they are one."""
     rounds: tuple[tuple[str, ...], ...]
-    """The encodings that entered each round."""
+    """The arms that entered each round."""
     calls: int
+    arm: Arm
+    """What was chosen."""
 
     @property
     def better(self) -> bool:
@@ -74,27 +78,26 @@ class _Table:
     dataset: Dataset
     ask: Callable[[], Asked]
     out: Path
-    mode: Mode
     questions: dict[str, dict[tuple[str, ...], Question]]
     calls: int = 0
-    right: dict[tuple[str, tuple[str, ...]], bool] = field(default_factory=dict)
+    right: dict[tuple[Arm, tuple[str, ...]], bool] = field(default_factory=dict)
 
-    def put(self, encoding: str, pairs: Sequence[tuple[str, ...]]) -> None:
-        """Ask these pairs in one encoding; those that were asked are not asked again."""
-        new = [pair for pair in pairs if (encoding, pair) not in self.right]
+    def put(self, arm: Arm, pairs: Sequence[tuple[str, ...]]) -> None:
+        """Ask these pairs in one arm; those that were asked are not asked again."""
+        new = [pair for pair in pairs if (arm, pair) not in self.right]
         if not new:
             return
-        asked = [self.questions[encoding][pair] for pair in new]
+        asked = [arm.asked(self.questions[arm.encoding][pair]) for pair in new]
         view = replace(self.dataset, questions=asked)
-        run = judge(view, self.ask(), self.out / encoding, progress=False, resume=True, mode=self.mode)
+        run = judge(view, self.ask(), self.out / arm.name, progress=False, resume=True, mode=arm.mode)
         for pair, question in zip(new, asked, strict=True):
             verdict = run.verdicts.get((question.id, "AB", 0))
-            self.right[encoding, pair] = verdict is not None and verdict.value == question.answer
+            self.right[arm, pair] = verdict is not None and verdict.value == question.answer
         self.calls += len(new)
 
-    def share(self, encoding: str, pairs: Sequence[tuple[str, ...]]) -> float:
+    def share(self, arm: Arm, pairs: Sequence[tuple[str, ...]]) -> float:
         """The share right of these pairs."""
-        return sum(self.right[encoding, pair] for pair in pairs) / max(1, len(pairs))
+        return sum(self.right[arm, pair] for pair in pairs) / max(1, len(pairs))
 
 
 def tune(
@@ -104,10 +107,11 @@ def tune(
     out: str | Path,
     *,
     budget: int = 2000,
-    mode: Mode = "text",
+    modes: Sequence[Mode] = ("text",),
+    prompts: Sequence[str] = (),
     seed: int = 42,
 ) -> Tuned:
-    """Find the encoding of ``task`` that a judge is most often right with.
+    """Find the encoding, prompt version and mode of ``task`` that a judge is most often right with.
 
     Parameters
     ----------
@@ -117,27 +121,32 @@ def tune(
         Folder of the runs, one an encoding.
     budget
         Calls in all; half go to the choice.
+    modes
+        How an answer is asked for; the first is that of the baseline.
+    prompts
+        Versions of the final question to try beside that of the dataset.
     seed
         Of the halves of the images and the order of the pairs.
 
     Raises
     ------
     DataError
-        If the task has no two encodings with the same pairs, or too few images or calls.
+        If the task has no two arms with the same pairs, or too few images or calls.
     """
-    table = _Table(dataset, ask, Path(out), mode, _by_encoding(dataset, task))
+    table = _Table(dataset, ask, Path(out), _by_encoding(dataset, task))
     names = list(table.questions)
     pairs = sorted(set.intersection(*(set(found) for found in table.questions.values()))) if names else []
     learn, test = _halves(table.questions, pairs, seed)
-    if len(names) < 2 or not learn or not test:
+    tried = arms(names, table.questions[names[0]][pairs[0]], prompts, modes) if pairs else []
+    if len(tried) < 2 or not learn or not test:
         wanted = f"two encodings that ask the same pairs of at least {FEWEST_IMAGES} images"
         raise DataError(f"{dataset.root}: {task}: must have {wanted}")
-    rounds = _choose(table, names, learn, budget // 2)
-    chosen, baseline = rounds[-1][0], names[0]
+    rounds = _choose(table, tried, learn, budget // 2)
+    chosen, baseline = rounds[-1][0], tried[0]
     finals = list(dict.fromkeys([chosen, baseline]))
     held = test[: max(1, (budget - table.calls) // len(finals))]
-    for name in finals:
-        table.put(name, held)
+    for arm in finals:
+        table.put(arm, held)
     return _measured(table, task, chosen, baseline, held, tuple(rounds))
 
 
@@ -167,22 +176,22 @@ def _halves(
 
 
 def _choose(
-    table: _Table, names: Sequence[str], learn: Sequence[tuple[str, ...]], budget: int
-) -> list[tuple[str, ...]]:
-    """The encodings of each round; the last holds the winner alone. Equal ones keep the catalogue's order."""
-    left, rounds, depth = list(names), [tuple(names)], 0
-    count = math.ceil(math.log2(len(names)))
+    table: _Table, tried: Sequence[Arm], learn: Sequence[tuple[str, ...]], budget: int
+) -> list[tuple[Arm, ...]]:
+    """The arms of each round; the last holds the winner alone. Equal ones keep their order."""
+    left, rounds, depth = list(tried), [tuple(tried)], 0
+    count = math.ceil(math.log2(len(tried)))
     each = budget // count
-    if each < len(names):
-        least = 2 * count * len(names)
-        raise DataError(f"--budget must be at least {least} for {len(names)} encodings, got {2 * budget}")
+    if each < len(tried):
+        least = 2 * count * len(tried)
+        raise DataError(f"--budget must be at least {least} for {len(tried)} arms, got {2 * budget}")
     while len(left) > 1:
         depth = min(len(learn), depth + each // len(left))
-        for name in left:
-            table.put(name, learn[:depth])
-        ranked = sorted(left, key=lambda name: -table.share(name, learn[:depth]))
+        for arm in left:
+            table.put(arm, learn[:depth])
+        ranked = sorted(left, key=lambda arm: -table.share(arm, learn[:depth]))
         kept = set(ranked[: max(1, math.ceil(len(left) / 2))])
-        left = [name for name in left if name in kept] if len(kept) > 1 else ranked[:1]
+        left = [arm for arm in left if arm in kept] if len(kept) > 1 else ranked[:1]
         rounds.append(tuple(left))
     return rounds
 
@@ -190,12 +199,12 @@ def _choose(
 def _measured(
     table: _Table,
     task: str,
-    chosen: str,
-    baseline: str,
+    chosen: Arm,
+    baseline: Arm,
     held: Sequence[tuple[str, ...]],
-    rounds: tuple[tuple[str, ...], ...],
+    rounds: tuple[tuple[Arm, ...], ...],
 ) -> Tuned:
-    image = [table.questions[chosen][pair].image_id for pair in held]
+    image = [table.questions[chosen.encoding][pair].image_id for pair in held]
     codes = {name: k for k, name in enumerate(dict.fromkeys(image))}
     frame = pl.DataFrame(
         {
@@ -206,5 +215,7 @@ def _measured(
         }
     )
     sums = image_sums(frame, [], {"top": pl.col("right"), "n": pl.col("right").is_not_null()})
-    gain = None if chosen == baseline else paired(frame, (chosen, baseline), 0.05)
-    return Tuned(task, chosen, baseline, share_of(sums.shares("top", "n")), gain, rounds, table.calls)
+    gain = None if chosen == baseline else paired(frame, (chosen.name, baseline.name), 0.05)
+    named = tuple(tuple(arm.name for arm in left) for left in rounds)
+    share = share_of(sums.shares("top", "n"))
+    return Tuned(task, chosen.name, baseline.name, share, gain, named, table.calls, chosen)

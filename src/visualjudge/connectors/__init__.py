@@ -1,0 +1,9 @@
+"""Judges and datasets in other people's tools. Nothing is imported before it is used; each tool is an extra.
+
+::
+
+    grading        one response scored by a judge that sees its images
+    evaluators     the same with the signature of DeepEval, Phoenix, MLflow and Langfuse
+    inspect_tasks  tasks and scorers of Inspect: ``inspect eval visualjudge/judge``
+    labelling      questions to Label Studio and Argilla, people's answers back
+"""
