@@ -76,11 +76,13 @@ docs-check: $(VENV)/.runtime
 	@$(BIN)/visualjudge gallery --check
 
 # Kills commands for an hour and builds every malicious record; every reader of foreign bytes, a minute each.
+SOAK_SECONDS ?= 3600
 soak: $(VENV)/.test
-	@VISUALJUDGE_SOAK=3600 $(BIN)/python -m pytest --timeout 7200 tests/faults
+	@VISUALJUDGE_SOAK=$(SOAK_SECONDS) $(BIN)/python -m pytest --timeout 7200 tests/faults
 
+FUZZ_SECONDS ?= 60
 fuzz: $(VENV)/.test
-	@$(BIN)/python tests/faults/fuzz.py --seconds 60
+	@$(BIN)/python tests/faults/fuzz.py --seconds $(FUZZ_SECONDS)
 
 clean:
 	rm -rf $(VENV) demo-out

@@ -113,6 +113,8 @@ def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
     PromptError
         If a placeholder has no value; ``where`` begins the message.
     """
+    if "{{" not in text:
+        return text
     missing = sorted({name for name in PLACEHOLDER.findall(text) if values.get(name) is None})
     if missing:
         raise PromptError(f"prompt {where}: no value for placeholder {', '.join(missing)}")
