@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test test-browser test-vllm check bench docs docs-check docs-site soak fuzz train-local clean
+.PHONY: demo test test-browser test-vllm check bench docs docs-check docs-site package soak fuzz train-local clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.runtime: pyproject.toml requirements.lock
@@ -74,6 +74,20 @@ docs-site: $(VENV)/.docs
 
 docs-check: $(VENV)/.runtime
 	@$(BIN)/visualjudge gallery --check
+
+# Wheel and sdist in dist/, checked; wheels for every platform resolved; a list of what is inside (SBOM)
+$(VENV)/.package: $(VENV)/.runtime
+	@$(PIP) --group package
+	@touch $@
+
+PLATFORMS := x86_64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
+package: $(VENV)/.package
+	@rm -rf dist && $(BIN)/python -m build --quiet && $(BIN)/twine check --strict dist/*
+	@test $$(stat -c %s dist/*.whl) -le 3000000 || { echo "the wheel is larger than 3 MB"; exit 1; }
+	@for platform in $(PLATFORMS); do for version in 3.11 3.12 3.13 3.14; do \
+		$(BIN)/uv pip compile --quiet --only-binary :all: --python-platform $$platform --python-version $$version \
+			pyproject.toml --extra studio >/dev/null && echo "resolves: $$platform, Python $$version" || exit 1; done; done
+	@$(BIN)/cyclonedx-py requirements requirements.lock -o dist/sbom.json
 
 # Kills commands for an hour and builds every malicious record; every reader of foreign bytes, a minute each.
 SOAK_SECONDS ?= 3600

@@ -43,3 +43,13 @@ def test_the_benchmarks_of_make_bench_exist() -> None:
     names = re.search(r"^BENCHES \?= (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     assert names
     assert all((ROOT / "benchmarks" / f"{name}.py").is_file() for name in names[1].split())
+
+
+def test_the_image_of_the_container_is_made_of_files_that_exist() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    sources = {name for line in copied for name in line.split()}
+    allowed = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE))
+    assert sources and sources <= allowed
+    assert all((ROOT / name).exists() for name in sources)
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+    assert services["studio"]["build"] == "." and "127.0.0.1" in services["model"]["command"]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from visualjudge.cli import main
@@ -29,3 +33,13 @@ def test_every_command_has_help_with_an_example() -> None:
         result = CliRunner().invoke(main.app, [name, "--help"])
         assert result.exit_code == 0, (name, result.output)
         assert f"visualjudge {name}" in result.output, name
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"), [("visualjudge ju", "judge"), ("visualjudge judge --base", "--base-url")]
+)
+def test_the_shell_completes_commands_and_options(words: str, offered: str) -> None:
+    place = {"_VISUALJUDGE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    script = "import sys; sys.argv[0] = 'visualjudge'; from visualjudge.cli.main import run; run()"
+    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, **place}, capture_output=True, text=True)
+    assert done.stdout.split() == [offered]

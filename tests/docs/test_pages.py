@@ -73,7 +73,7 @@ def problem(line: str) -> str | None:
     """Why the command line cannot be one of ours, or None."""
     words = shlex.split(line)[1:]
     if words[0].startswith("-"):
-        return None if words[0] in ("--version", "--help") else f"{words[0]} is no option"
+        return None if words[0] in ("--version", "--help", "--install-completion") else f"{words[0]} is no option"
     if words[0] not in COMMANDS:
         return None if words[0].isupper() else f"{words[0]} is no command"
     command, rest = click_command(words[0]), words[1:]

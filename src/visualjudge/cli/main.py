@@ -75,7 +75,7 @@ class LazyCommands(TyperGroup):
 app = typer.Typer(
     cls=LazyCommands,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # Rich takes longer to import than most commands take to run
     help="Build judge questions from vision predictions, put them to a VLM, and measure how far it can be trusted.",
