@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import recompute_more as more
 from recompute_leans import lean, sides
 from scipy import special, stats
 
@@ -289,15 +290,6 @@ def leaning(check: Compare, name: str, row: Mapping[str, Any], rows: list[Verdic
             check(f"{name}.ci95", round(images.p(end), 8), 0.05)
 
 
-def holm(rows: list[Mapping[str, Any]]) -> list[float | None]:
-    """Holm's p of rows with ``p``."""
-    known = sorted((row["p"], k) for k, row in enumerate(rows) if row["p"] is not None)
-    out: list[float | None] = [None] * len(rows)
-    for rank, (_, k) in enumerate(known):
-        out[k] = max(min(1.0, p * (len(known) - r)) for r, (p, _) in enumerate(known[: rank + 1]))
-    return out
-
-
 def comparisons(check: Compare, stated: list[Mapping[str, Any]], judged: Mapping[str, list[Verdict]]) -> None:
     rows = {(row["a"], row["b"]): row for row in stated}
     for a, b in combinations(judged, 2):
@@ -306,6 +298,38 @@ def comparisons(check: Compare, stated: list[Mapping[str, Any]], judged: Mapping
         value, _, p = mean([(right[0][k]["image"], right[0][k]["right"] - right[1][k]["right"]) for k in common])
         check(f"{a} - {b}.difference", rows[a, b]["difference"], value)
         check(f"{a} - {b}.p", rows[a, b]["p"], p)
+
+
+KEYS = {
+    "task": lambda q: q["task"],
+    "encoding": lambda q: f"{q['task']}/{q['encoding']}",
+    "error_type": lambda q: q["error_type"] or "(none)",
+}
+
+
+def others(check: Compare, judge: Mapping[str, Any], kinds: Mapping[str, list[Verdict]]) -> None:
+    """Ranking and scoring of single cells, the finest cells of accuracy, encodings, components and strengths."""
+    name = judge["judge"]
+    for block, key in KEYS.items():
+        for cell, entry in judge[f"by_{block}"].items():
+            for kind, function in (("ranking", ranking), ("scoring", scoring)):
+                rows = [v for v in kinds[kind] if key(v["q"]) == cell]
+                if kind in entry and rows:
+                    function(check, f"{name}.by_{block}.{cell}.{kind}", entry[kind], rows)
+    cells: dict[tuple[str, ...], list[Verdict]] = defaultdict(list)
+    for v in kinds["pairwise"]:
+        cells[v["q"]["task"], v["q"]["encoding"], v["q"]["error_type"] or "(none)", margin_of(v["q"])].append(v)
+    for row in judge["cells"]:
+        found = cells[row["task"], row["encoding"], row["error_type"], row["margin_bin"]]
+        accuracy(check, f"{name}.cells", row, found)
+    for task in judge["encodings"]:
+        rows = [v for v in kinds["pairwise"] if v["q"]["task"] == task["task"]]
+        more.encodings(check, f"{name}.{task['task']}", task, rows, (spread, reach))
+    for stated in judge["variance"]:
+        more.components(
+            check, f"{name}.variance", stated, [v for v in kinds["pairwise"] if v["q"]["task"] == stated["task"]]
+        )
+    more.strengths(check, f"{name}.leaderboard", judge["leaderboard"], kinds["pairwise"])
 
 
 def main() -> None:
@@ -324,12 +348,23 @@ def main() -> None:
             pairwise(check, judge["judge"], judge, kinds["pairwise"])
             for row in judge["bias"]:
                 leaning(check, f"{judge['judge']}.bias.{row['feature']}", row, kinds["pairwise"])
-            check(f"{judge['judge']}.bias p_holm", [row["p_holm"] for row in judge["bias"]], holm(judge["bias"]))
+            check(
+                f"{judge['judge']}.bias p_holm",
+                [row["p_holm"] for row in judge["bias"]],
+                more.holm(row["p"] for row in judge["bias"]),
+            )
         if kinds["ranking"]:
             ranking(check, f"{judge['judge']}.ranking", judge["ranking"], kinds["ranking"])
         if kinds["scoring"]:
             scoring(check, f"{judge['judge']}.scoring", judge["scoring"], kinds["scoring"])
+        others(check, judge, kinds)
     comparisons(check, metrics["comparisons"], judged)
+    for row in metrics["comparisons"]:
+        more.compared(check, row, judged[row["a"]], judged[row["b"]], (spread, reach))
+    check("comparisons.p_holm", [row["p_holm"] for row in metrics["comparisons"]],
+          more.holm(row["p"] for row in metrics["comparisons"]))  # fmt: skip
+    more.leaks(check, metrics["leak_audit"], questions.values(), share)
+    more.agreement(check, metrics["judge_agreement"], judged)
     print(f"{check.same} values agree to {args.tolerance:g}, {len(check.unlike)} do not")
     print("\n".join(check.unlike[:40]))
     sys.exit(1 if check.unlike else 0)
