@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts
+from visualjudge.analysis.dataset_figures import Leak as Leak
 from visualjudge.analysis.estimates import NO_SHARE as NO_SHARE
 from visualjudge.analysis.estimates import NOTHING as NOTHING
 from visualjudge.analysis.estimates import Ends as Ends
@@ -353,32 +355,6 @@ class Agreement:
     level: str
     names: tuple[str, ...]
     alpha: Estimate
-
-
-@dataclass(frozen=True)
-class Leak:
-    """How often one shallow rule is right on the dataset itself."""
-
-    scope: str
-    rule: str
-    share: Share
-    p: float | None
-    p_holm: float | None = None
-    flagged: bool = False
-
-
-@dataclass(frozen=True)
-class DatasetFacts:
-    """What was asked."""
-
-    path: str | None
-    questions_sha256: str | None
-    version: str | None
-    seed: int | None
-    questions: int
-    images: int
-    by_question_type: Mapping[str, int]
-    prompts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,34 @@
+"""What is known of a dataset itself, no judge involved, as frozen records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from visualjudge.analysis.estimates import Share
+
+
+@dataclass(frozen=True)
+class Leak:
+    """How often one shallow rule is right on the dataset itself."""
+
+    scope: str
+    rule: str
+    share: Share
+    p: float | None
+    p_holm: float | None = None
+    flagged: bool = False
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """What was asked."""
+
+    path: str | None
+    questions_sha256: str | None
+    version: str | None
+    seed: int | None
+    questions: int
+    images: int
+    by_question_type: Mapping[str, int]
+    prompts: tuple[str, ...] = ()
