@@ -11,6 +11,7 @@
         ├── PromptError              a prompt asset is missing or has an unfilled placeholder
         │   └── UnknownPrompt        no asset of that id and version; a LookupError too
         └── ClientError              a model could not be asked
+            ├── Pending              the reply is not there yet: the request goes into a batch
             ├── TransportError       no reply: refused, reset, timed out, not JSON         (retryable)
             └── ApiError             the server answered with an HTTP error status
 """
@@ -114,6 +115,10 @@ class ClientError(RunError):
     """A model could not be asked."""
 
     retryable = False
+
+
+class Pending(ClientError):
+    """The reply is not there yet: the request was put into a batch. No failure: the question is asked again later."""
 
 
 class TransportError(ClientError):

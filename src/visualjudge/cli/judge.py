@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.options import (
+    BatchOptions,
     BudgetOptions,
     CacheOptions,
     ClientOptions,
@@ -34,6 +35,8 @@ EPILOG = """Examples:
 visualjudge judge DATASET --backend api --model gpt-4o-mini --api-key-env OPENAI_API_KEY --out RUN
 
 visualjudge judge DATASET --backend vllm --model Qwen/Qwen2.5-VL-7B --base-url http://gpu:8000/v1 --swap --out RUN
+
+visualjudge judge DATASET --backend anthropic --model claude-opus-4-1 --batch --out RUN
 
 visualjudge judge DATASET --backend baseline --model oracle:0.8 --type pairwise --sample 60 --out RUN
 
@@ -62,6 +65,7 @@ def judge(
     run: RunOptions,
     budget: BudgetOptions,
     cache: CacheOptions,
+    batches: BatchOptions,
     swap: Annotated[bool, typer.Option("--swap", help="Ask pairwise questions in both orders.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="Number of samples per question (self-consistency).")] = 1,
     retry_errors: Annotated[
@@ -101,12 +105,14 @@ def judge(
     chosen = load_dataset(dataset).choose(questions.choice)
     resume = run.resume or retry_errors
     if dry_run:
-        _dry_run(
-            chosen, out, RunSettings(swap, repeats, run.limit, run.concurrency, resume, retry_errors), budget.prices
-        )
+        prices = budget.prices.times(0.5 if batches.settings else 1.0)
+        _dry_run(chosen, out, RunSettings(swap, repeats, run.limit, run.concurrency, resume, retry_errors), prices)
         return
     limits = budget.limits
-    asked = _panel(panel) if panel else _asked(client, cache, run)
+    _tell_batches()
+    if batches.settings and (panel or cascade is not None or cheap is not None):
+        raise UsageError("--batch cannot be used together with --panel or --cascade")
+    asked = _panel(panel) if panel else _asked(client, cache, run, batches)
     if cascade is not None or cheap is not None:
         expensive = judge_of(asked, chosen.root, mode.value, retries, seed, ties)
         asked = _cascade(cascade, cheap, expensive)
@@ -129,14 +135,25 @@ def judge(
     _finish(_ask(chosen, asked, out, options), out)
 
 
-def _asked(options: ClientOptions, cache: CacheOptions, run: RunOptions) -> Asked:
+def _asked(options: ClientOptions, cache: CacheOptions, run: RunOptions, batches: BatchOptions) -> Asked:
     from visualjudge.frontdoor.judging import Baseline
     from visualjudge.judges.registry import QUESTION_JUDGES
 
     config = options.config()
     if options.backend in QUESTION_JUDGES:
+        if batches.settings:
+            raise UsageError(f"--batch needs a backend with a server, got {options.backend!r}")
         return Baseline(config["model_name"], backend=options.backend)
-    return open_asked(config, cache, run.concurrency)
+    return open_asked(config, cache, run.concurrency, batches.settings)
+
+
+def _tell_batches() -> None:
+    """What becomes of batches, on stderr."""
+    import logging
+
+    log = logging.getLogger("visualjudge.batches")
+    log.setLevel(logging.INFO)
+    log.addHandler(logging.StreamHandler())
 
 
 def _panel(folders: list[Path]) -> Judge:

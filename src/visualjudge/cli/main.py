@@ -28,6 +28,7 @@ COMMANDS = {
     "prompts": "Write the pages that show every prompt",
     "validate": "Recompute every checksum and rule of a dataset",
     "judge": "Put a dataset's questions to a judge",
+    "batch": "The batches of a run: how they stand, fetch, cancel",
     "train-local": "Train the local judge on scored predictions",
     "distill": "Teach the local judge the verdicts of a run",
     "pipeline": "Judge modules over JSONL rows",

@@ -21,6 +21,7 @@ from visualjudge.registry import added
 
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client
+    from visualjudge.clients.batch.asking import Settings
     from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.choosing import Choice
     from visualjudge.dataset.engines import EngineName
@@ -30,6 +31,7 @@ BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
 JUDGES = ", ".join(["baseline", *added("question judge")])
 MODEL, CACHE, RUN, BUDGET, QUESTIONS = "Model", "Cache", "Run", "Budget", "Questions"
 BUILDING = "Building"
+BATCH = "Batches"
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -154,11 +156,53 @@ class CacheOptions:
         return None if self.no_cache else self.cache_dir or default_cache_dir()
 
 
-def open_asked(config: Mapping[str, Any], cache: CacheOptions, concurrency: int) -> Client:
+def open_asked(
+    config: Mapping[str, Any], cache: CacheOptions, concurrency: int, batch: Settings | None = None
+) -> Client:
     """The client of a configuration."""
     from visualjudge.clients.registry import open_client
 
-    return open_client(config, cache_dir=cache.folder, concurrency=concurrency)
+    return open_client(config, cache_dir=cache.folder, concurrency=concurrency, batch=batch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchOptions:
+    """Whether and how a run asks by batches."""
+
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Ask by the provider's batches, at half the price.", rich_help_panel=BATCH)
+    ] = False
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most requests of a batch; default: the provider's limit.", rich_help_panel=BATCH),
+    ] = None
+    batch_folder: Annotated[
+        Path | None,
+        typer.Option(help="Exchange OpenAI batch files here, as for vLLM's run-batch.", rich_help_panel=BATCH),
+    ] = None
+    poll: Annotated[
+        float, typer.Option(min=0.1, help="Most seconds between two looks at a batch.", rich_help_panel=BATCH)
+    ] = 120.0
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="End when all is submitted; --resume fetches.", rich_help_panel=BATCH)
+    ] = False
+
+    @property
+    def settings(self) -> Settings | None:
+        """How; None without ``--batch``.
+
+        Raises
+        ------
+        UsageError
+            If there are options of batches without ``--batch``.
+        """
+        from visualjudge.clients.batch.asking import Settings
+
+        if self.batch:
+            return Settings(self.batch_size, self.poll, not self.no_wait, self.batch_folder)
+        if self.batch_size or self.batch_folder or self.no_wait:
+            raise UsageError("--batch-size, --batch-folder and --no-wait need --batch")
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,7 +90,7 @@ class AnthropicClient(RemoteClient):
         notes = self.quirks.notes(self._parameters(full))
         notes += self.quirks.left_out(tuple(note for wanted, note in unknown if wanted is not None))
         schema = self._schema(full)
-        body = await self._post(self._endpoint, self._headers(), self._prepared(request, lambda: self._pieces(full)))
+        body = await self._post(self._endpoint, self.headers(), self._prepared(request, lambda: self._pieces(full)))
         return reply_of(body, schema, notes)
 
     def _pieces(self, full: Request) -> list[bytes]:
@@ -99,7 +99,8 @@ class AnthropicClient(RemoteClient):
         fixed |= _parameters(full, self.sampling, self.quirks)
         return body_pieces(lambda mark: fixed | anthropic_style(full.system, content, data=mark))
 
-    def _headers(self) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
+        """The key, and the version of the protocol."""
         key = self._server.key
         fixed = {"anthropic-version": VERSION, "Content-Type": "application/json"}
         return {**self._server.own_headers, **fixed, "x-api-key": key.reveal() if key else ""}

@@ -97,10 +97,11 @@ class ApiClient(RemoteClient):
             lambda: chat_pieces(self.model, full, self.sampling, self.quirks, structured=self.structured_outputs),
         )
         schema = self._schema(full)
-        body = await self._post(self._endpoint, self._request_headers(), pieces)
+        body = await self._post(self._endpoint, self.headers(), pieces)
         return reply_of(body, schema, notes)
 
-    def _request_headers(self) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
+        """The key as a bearer token."""
         key = self._server.key
         authorization = {"Authorization": f"Bearer {key.reveal()}"} if key else {}
         return {**self._server.own_headers, **authorization, "Content-Type": "application/json"}

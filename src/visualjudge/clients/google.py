@@ -124,6 +124,11 @@ class GoogleClient(RemoteClient):
             )
         return self._clients[loop]
 
+    def headers(self) -> dict[str, str]:
+        """The key; the SDK sets its own with each call."""
+        key = self._server.key
+        return {**self._server.own_headers, "x-goog-api-key": key.reveal() if key else ""}
+
     async def _call(self, request: Request, full: Request) -> Reply:
         shaped = google_style(full.system, [_in_base64(part) for part in full.parts])
         config = _config(full, self.sampling, self.quirks, shaped.get("system_instruction"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 LARGEST_BODY = 32 * 2**20
 """Bytes of a reply's body, decompressed; client option ``largest_reply``."""
+LARGEST_DOWNLOAD = 4 * 2**30
+"""Bytes of a file of a batch's replies."""
 MOST_TOKENS = 10**12
 """A token count above this is not one."""
 LONGEST_MESSAGE = 400

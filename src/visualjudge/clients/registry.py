@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
 from visualjudge.clients.base import Client
+from visualjudge.clients.batch.asking import Batched, Settings
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.descriptors import within_limit
 from visualjudge.clients.limiter import Limited
@@ -115,6 +116,7 @@ def open_client(
     cache_dir: str | Path | None = None,
     retry: RetryPolicy | None = None,
     concurrency: int | None = None,
+    batch: Settings | None = None,
 ) -> Client:
     """A client that survives real servers: cached(retrying(limited(backend))).
 
@@ -129,6 +131,8 @@ def open_client(
         How patiently; default :class:`~visualjudge.clients.retry.RetryPolicy`.
     concurrency
         Most calls under way at once; fewer while the server pushes back. Default 32.
+    batch
+        Ask by the provider's batches; None = live.
 
     Raises
     ------
@@ -139,7 +143,7 @@ def open_client(
     policy = retry or (RetryPolicy(attempts=checked["attempts"]) if "attempts" in checked else RetryPolicy())
     backend: Client = build_client(**checked)
     at_once = within_limit(concurrency or checked.get("concurrency", 32))
-    client: Client = Retrying(Limited(backend, at_once), policy)
+    client: Client = Retrying(Limited(backend, at_once), policy) if batch is None else Batched(backend, batch)
     place = cache_dir or checked.get("cache_dir")
     if place:
         client = Cached(client, place)

@@ -20,7 +20,7 @@ from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.secrets import Redactor, Secret, check_url, is_secret_name, public_url, url_secrets
-from visualjudge.clients.wire import Wire
+from visualjudge.clients.wire import Answer, Sender, Wire
 from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
 
 CONTENT_FILTER = "content filter"
@@ -85,13 +85,30 @@ class RemoteClient:
         self._server = server
         self._url = server.url.rstrip("/")
         self._redact = server.redactor
-        self._wire = Wire(
+        self._wire: Sender = self.wire(follow_redirects=server.follow_redirects)
+
+    def wire(self, *, follow_redirects: bool = False, stalls: bool = False) -> Wire:
+        """A wire to this client's server."""
+        return Wire(
             self.base_url,
             self._redact,
-            timeout_s=server.timeout_s,
-            largest_body=server.largest_reply,
-            follow_redirects=server.follow_redirects,
+            timeout_s=self._server.timeout_s,
+            largest_body=self._server.largest_reply,
+            follow_redirects=follow_redirects,
+            stalls=stalls,
         )
+
+    def send_through(self, wire: Sender) -> None:
+        """Have ``wire`` carry the requests from now on."""
+        self._wire = wire
+
+    def address(self, path: str) -> str:
+        """The URL of ``path`` below the base URL, secrets included."""
+        return f"{self._url}{path}"
+
+    def headers(self) -> dict[str, str]:
+        """What goes with every request, the key included."""
+        raise NotImplementedError
 
     @property
     def identity(self) -> Identity:
@@ -179,6 +196,22 @@ class RemoteClient:
             There is no answer, or it is not a JSON object.
         """
         answer = await self._wire.post(url, headers, body)
+        parsed = self.object_of(answer)
+        error = embedded_error(parsed, answer.body, self._redact)
+        if error is not None:
+            raise error
+        return parsed
+
+    def object_of(self, answer: Answer) -> dict[str, Any]:
+        """The JSON object in an answer.
+
+        Raises
+        ------
+        ApiError
+            It has an error status.
+        TransportError
+            It is not a JSON object.
+        """
         if not 200 <= answer.status < 300:
             raise api_error(answer.status, answer.body, answer.headers, self._redact)
         try:
@@ -187,9 +220,6 @@ class RemoteClient:
             parsed = None
         if not isinstance(parsed, dict):
             raise TransportError(f"{self.base_url}: the reply is not JSON", cause="not JSON")
-        error = embedded_error(parsed, answer.body, self._redact)
-        if error is not None:
-            raise error
         return parsed
 
     def _clean(self, reply: Reply) -> Reply:

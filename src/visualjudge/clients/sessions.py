@@ -43,8 +43,10 @@ class PreparedBody(Payload):
 class Sessions:
     """Opens a session when a loop first asks, closes all of them."""
 
-    def __init__(self, *, timeout_s: float) -> None:
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+    def __init__(self, *, timeout_s: float, stalls: bool = False) -> None:
+        whole = aiohttp.ClientTimeout(total=timeout_s)
+        stalled = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
+        self._timeout = stalled if stalls else whole
         self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
             weakref.WeakKeyDictionary()
         )

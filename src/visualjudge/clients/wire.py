@@ -12,12 +12,13 @@ import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, BinaryIO, Protocol
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
 from visualjudge.clients.failures import one_line
-from visualjudge.clients.limits import LARGEST_BODY, MOST_REDIRECTS
+from visualjudge.clients.limits import LARGEST_BODY, LARGEST_DOWNLOAD, MOST_REDIRECTS
 from visualjudge.clients.sessions import PreparedBody, Sessions
 from visualjudge.errors import TransportError
 
@@ -36,6 +37,18 @@ class Answer:
     body: bytes
 
 
+class Sender(Protocol):
+    """What carries a client's requests: the wire, or a batch."""
+
+    async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
+        """The answer to a POST, whatever its status."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...
+
+
 class Wire:
     """Sends requests of one client.
 
@@ -46,7 +59,7 @@ class Wire:
     redact
         Masks secrets in messages.
     timeout_s
-        For one call, all in all.
+        For one call, all in all; with ``stalls``, without a byte sent or received.
     largest_body
         Bytes; a longer body is a failure.
     follow_redirects
@@ -61,13 +74,14 @@ class Wire:
         timeout_s: float,
         largest_body: int = LARGEST_BODY,
         follow_redirects: bool = False,
+        stalls: bool = False,
     ) -> None:
         self._name = name
         self._redact = redact
         self._timeout_s = timeout_s
         self._largest = largest_body
         self._hops = MOST_REDIRECTS if follow_redirects else 0
-        self._sessions = Sessions(timeout_s=timeout_s)
+        self._sessions = Sessions(timeout_s=timeout_s, stalls=stalls)
 
     async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
         """The server's answer, whatever its status.
@@ -79,22 +93,41 @@ class Wire:
         """
         sent = {**headers, "Accept-Encoding": "gzip, deflate"}
         for _ in range(self._hops):
-            answer = await self._exchange(url, sent, body)
+            answer = await self.send("POST", url, sent, PreparedBody(body))
             target = _same_origin(url, answer)
             if target is None:
                 return answer
             url = target
-        return await self._exchange(url, sent, body)
+        return await self.send("POST", url, sent, PreparedBody(body))
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
         await self._sessions.aclose()
 
-    async def _exchange(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str], data: Any = None, *, into: BinaryIO | None = None
+    ) -> Answer:
+        """One request, redirects not followed.
+
+        Parameters
+        ----------
+        data
+            What aiohttp takes as a body.
+        into
+            A file that the body of a status 2xx is written to, instead of into the answer.
+
+        Raises
+        ------
+        TransportError
+            No whole answer came.
+        """
         try:
-            async with self._sessions.get().post(
-                url, data=PreparedBody(body), headers=headers, allow_redirects=False
+            async with self._sessions.get().request(
+                method, url, data=data, headers=headers, allow_redirects=False
             ) as response:
+                if into is not None and 200 <= response.status < 300:
+                    await self._save(response, into)
+                    return Answer(response.status, response.headers, b"")
                 raw = await self._read(response)
                 return Answer(response.status, response.headers, self._decoded(raw, response.headers))
         except TimeoutError:
@@ -116,6 +149,16 @@ class Wire:
                 raise self._too_large()
             chunks.append(chunk)
         return b"".join(chunks)
+
+    async def _save(self, response: aiohttp.ClientResponse, into: BinaryIO) -> None:
+        if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+            raise TransportError(f"{self._name}: a file must come without Content-Encoding", cause="content encoding")
+        length = 0
+        async for chunk in response.content.iter_any():
+            length += len(chunk)
+            if length > LARGEST_DOWNLOAD:
+                raise self._too_large(LARGEST_DOWNLOAD)
+            into.write(chunk)
 
     def _decoded(self, raw: bytes, headers: Mapping[str, str]) -> bytes:
         coding = headers.get("Content-Encoding", "identity").strip().lower()
@@ -140,8 +183,8 @@ class Wire:
             raise zlib.error("cut short")
         return content
 
-    def _too_large(self) -> TransportError:
-        size = f"{self._largest / 2**20:g} MiB"
+    def _too_large(self, limit: int = 0) -> TransportError:
+        size = f"{(limit or self._largest) / 2**20:g} MiB"
         return TransportError(f"{self._name}: the reply is larger than {size}", cause="too large", retryable=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait as wait_for_futures
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from visualjudge.clients.base import Client
+from visualjudge.clients.batch.asking import Settings, batched_in
+from visualjudge.clients.batch.registry import provider_of
 from visualjudge.clients.sync import submit
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.errors import UsageError
@@ -17,8 +20,10 @@ from visualjudge.frontdoor.run import Run
 from visualjudge.judges.asks import Judge
 from visualjudge.judges.question import Mode, QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES
+from visualjudge.runs.batch.engine import BatchEngine
+from visualjudge.runs.batch.ledger import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
-from visualjudge.runs.judging import RunSettings, check_images, run_judge
+from visualjudge.runs.judging import Engine, RunSettings, check_images, live, run_judge
 from visualjudge.runs.runner import Listener, Stop
 
 if TYPE_CHECKING:
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _LOOK_EVERY_S = 1.0
+_log = logging.getLogger("visualjudge.batches")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,12 @@ Asked = Client | Judge | Baseline
 
 
 def client(
-    backend: str = "api", *, model: str | None = None, cache: str | Path | bool = True, **fields: Any
+    backend: str = "api",
+    *,
+    model: str | None = None,
+    cache: str | Path | bool = True,
+    batch: Settings | bool = False,
+    **fields: Any,
 ) -> Client | Baseline:
     """What is asked: a model behind a backend, with retries and a cache of replies.
 
@@ -55,6 +66,9 @@ def client(
         As the server names it; for a baseline such as ``"oracle:0.8"``.
     cache
         Whether replies are kept in the user's cache folder, or the folder to keep them in.
+    batch
+        Whether :func:`judge` asks by the provider's batches (OpenAI, Anthropic, Gemini), for half the price and within
+        a day, or how (:class:`~visualjudge.clients.batch.asking.Settings`).
     fields
         What the backend takes: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``, ``timeout`` (seconds) …;
         also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels). A key is better left in the environment.
@@ -81,7 +95,8 @@ def client(
 
     place = default_cache_dir() if cache is True else Path(cache) if cache else None
     given = {name: value for name, value in fields.items() if value is not None}
-    return open_client({"backend": backend, "model_name": model, **given}, cache_dir=place)
+    settings = Settings() if batch is True else batch or None
+    return open_client({"backend": backend, "model_name": model, **given}, cache_dir=place, batch=settings)
 
 
 class JudgeOptions(TypedDict, total=False):
@@ -217,9 +232,30 @@ async def judge_async(
     check_images(read, read.questions[:limit])
     options = RunSettings(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
     chosen = judge_of(asked, read.root, mode, retries, seed, ties)
+    engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
     budget = Budget(limits, prices)
-    report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop)
+    report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine)
     return Run(out, read, report)
+
+
+def _engine(
+    asked: Asked, chosen: Judge, out: Path, options: RunSettings, limits: Limits | None, prices: Prices | None
+) -> tuple[Engine, Prices | None]:
+    """How the judge is asked, and at which prices."""
+    batched = batched_in(asked)
+    if batched is None:
+        open_parts = sum(part.open for part in parts_of(out).values())
+        if open_parts:
+            raise UsageError(
+                f"{out}: {open_parts} batches have not ended: add --batch to continue, or `visualjudge batch cancel`"
+            )
+        return live, prices
+    if limits is not None and limits != Limits():
+        raise UsageError("--max-calls, --max-tokens-total and --max-cost cannot be kept with --batch; use --limit")
+    provider = provider_of(batched)
+    trial = chosen.trial if isinstance(chosen, QuestionJudge) and chosen.mode == "auto" else None
+    engine = BatchEngine(batched, provider, out, trial, _log.info, options.retry_errors)
+    return engine, None if prices is None else prices.times(provider.discount)
 
 
 def judge_of(

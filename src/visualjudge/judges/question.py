@@ -14,7 +14,7 @@ from typing import Any, Literal
 from visualjudge.clients.base import Client, Diagnostics, Part, Reply, Request, TextPart
 from visualjudge.clients.payload import ImageStore
 from visualjudge.clients.retry import cause_of
-from visualjudge.errors import ClientError, DataError
+from visualjudge.errors import ClientError, DataError, Pending
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded import NotRead, read_bounded
 from visualjudge.judges.swap import swapped
@@ -170,6 +170,8 @@ class QuestionJudge:
             begun = time.perf_counter()
             try:
                 reply = await self._reply(request, attempt)
+            except Pending:
+                raise
             except ClientError as error:
                 verdict = failed(ask, cause_of(error), error=" ".join(str(error).split()))
                 return Judged(verdict, calls + 1, paid)

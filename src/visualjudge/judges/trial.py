@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.schemas import REFUSED, follows
@@ -32,6 +32,15 @@ class SchemaTrial:
         return self.outcome in (None, "followed")
 
     @property
+    def open(self) -> bool:
+        """Whether the first question has not been answered yet."""
+        return not self._over
+
+    def recall(self, outcome: str | None) -> None:
+        """Take over how an earlier trial ended."""
+        self.outcome, self._over = next((known for known in get_args(Outcome) if known == outcome), None), True
+
+    @property
     def adjustments(self) -> tuple[str, ...]:
         """What to tell the user of it."""
         return (IGNORED,) if self.outcome == "ignored" else (REFUSED,) if self.outcome == "refused" else ()
@@ -42,10 +51,8 @@ class SchemaTrial:
         if not self._over:
             async with self._lock:
                 if not self._over:
-                    try:
-                        yield
-                    finally:
-                        self._over = True
+                    yield  # what is raised here, such as Pending, leaves the trial open
+                    self._over = True
                     return
         yield
 

@@ -31,6 +31,10 @@ class Prices:
         """Price of one call."""
         return (tokens_in(usage) * self.per_million_in + tokens_out(usage) * self.per_million_out) / 1e6
 
+    def times(self, share: float) -> Prices:
+        """A share of them, as batches have it."""
+        return Prices(self.per_million_in * share, self.per_million_out * share)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from visualjudge import __version__
 from visualjudge.clients.base import Client, Diagnostics
@@ -23,6 +23,7 @@ from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder, key_of
 from visualjudge.runs.journal import Journal, Record
 from visualjudge.runs.resuming import changes, check_changes, recorded
+from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 
 
@@ -40,6 +41,29 @@ class RunSettings:
     name: str | None = None
     accept_changes: bool = False
     """With ``resume``: go on although settings differ, and record both."""
+
+
+class Engine(Protocol):
+    """How the asks of a run are put to its judge."""
+
+    async def __call__(
+        self,
+        todo: Callable[[], Iterator[Ask]],
+        ask: AskOne[Ask],
+        journal: Journal,
+        *,
+        concurrency: int,
+        progress: Progress,
+        on_event: Listener | None = None,
+        stop: Stop | None = None,
+    ) -> Progress:
+        """Do all of ``todo()``, which may be called again; count in ``progress``, and return it."""
+        ...
+
+
+async def live(todo: Callable[[], Iterator[Ask]], ask: AskOne[Ask], journal: Journal, **options: Any) -> Progress:
+    """The engine of live calls: each ask once, at most ``concurrency`` at once."""
+    return await run(todo(), ask, journal, **options)
 
 
 @dataclass(frozen=True)
@@ -133,6 +157,7 @@ async def run_judge(
     budget: Budget | None = None,
     on_event: Listener | None = None,
     stop: Stop | None = None,
+    engine: Engine = live,
 ) -> RunReport:
     """Ask what is to ask and is not answered yet; the judge is closed at the end.
 
@@ -164,16 +189,18 @@ async def run_judge(
             return outcome
 
         folder.write_manifest(manifest)
-        todo = (ask for ask in asks(questions, options) if ask.key not in done)
+
+        def todo() -> Iterator[Ask]:
+            return (ask for ask in asks(questions, options) if ask.key not in done)
+
         left = manifest["asked"] - (sum(ask.key in done for ask in asks(questions, options)) if done else 0)
         try:
-            progress = await run(
+            progress = await engine(
                 todo,
                 ask_one,
                 journal,
                 concurrency=options.concurrency,
-                total=left,
-                budget=budget,
+                progress=Progress(total=left, budget=budget or Budget()),
                 on_event=on_event,
                 stop=stop,
             )

@@ -59,7 +59,7 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
-Ask = Callable[[Job], Awaitable[Outcome]]
+Ask = Callable[[Job], Awaitable[Outcome | None]]
 
 
 class Stop:
@@ -99,6 +99,7 @@ async def run(
     concurrency: int = 8,
     total: int | None = None,
     budget: Budget | None = None,
+    progress: Progress | None = None,
     on_event: Listener | None = None,
     stop: Stop | None = None,
 ) -> Progress:
@@ -109,10 +110,12 @@ async def run(
     jobs
         Drawn lazily.
     ask
-        Does one. What it raises ends the run, after the records known by then are on the disk: a failure that belongs
-        to one job must come back as an :class:`Outcome`.
+        Does one; None where there is no outcome yet. What it raises ends the run, after the records known by then are
+        on the disk: a failure that belongs to one job must come back as an :class:`Outcome`.
     total
         Number of jobs, for the display.
+    progress
+        Counted on, in place of a new one with ``total`` and ``budget``.
     on_event
         Called with the state of the run after each record that is on the disk.
 
@@ -121,7 +124,8 @@ async def run(
     Progress
         The final counts; ``stopped`` tells a run that ended before its jobs did.
     """
-    crew = _Crew(iter(jobs), ask, journal, Progress(total=total, budget=budget or Budget()), on_event, stop or Stop())
+    counts = progress or Progress(total=total, budget=budget or Budget())
+    crew = _Crew(iter(jobs), ask, journal, counts, on_event, stop or Stop())
     workers = [asyncio.create_task(crew.work()) for _ in range(max(1, concurrency))]
     reporter = asyncio.create_task(crew.keep_reporting())
     try:
@@ -180,6 +184,9 @@ class _Crew:
         except BaseException:
             budget.abandon()
             raise
+        if outcome is None:
+            budget.abandon()
+            return
         budget.settle(outcome.usage, calls=outcome.calls)
         self.journal.write(outcome.record)
         self.unreported.append(outcome)

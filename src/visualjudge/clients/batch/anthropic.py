@@ -1,0 +1,103 @@
+"""Anthropic's message batches.
+
+https://docs.anthropic.com/en/api/creating-message-batches: 100,000 requests or 256 MB, results in any order and kept 29
+days. A batch bears no name of ours. One whose making was not confirmed is known by its number of requests and its time,
+and for certain only by its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from visualjudge.clients.batch.asking import Result
+from visualjudge.clients.batch.provider import Framing, Look, Provider, Ticket, count_of, id_of, rows_of, word_of
+from visualjudge.clients.fields import member
+
+_COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_CLOCKS_DIFFER = timedelta(days=1)
+_BATCHES = "/v1/messages/batches"
+
+
+class AnthropicBatches(Provider):
+    """The requests go with the call that makes the batch."""
+
+    most_requests = 100_000
+    most_bytes = 256_000_000
+    anonymous = True
+    framing = Framing(b'{"requests":[\n', b",\n", b"\n]}\n")
+
+    def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
+        """A request of the list."""
+        return [b'{"custom_id":"', name.encode(), b'","params":', *body, b"}"]
+
+    async def create(self, ticket: Ticket, path: Path) -> str:
+        """As in :class:`Provider`."""
+        with path.open("rb") as file:
+            return await self._make(_BATCHES, file, ticket)
+
+    async def find(self, ticket: Ticket) -> str | None:
+        """The newest batch of as many requests that is not known and not older than the ticket."""
+        after = ""
+        while True:
+            page = await self._get(f"{_BATCHES}?limit=100{after}")
+            rows = rows_of(page, "data")
+            for row in rows:
+                total = sum(count_of(member(row.get("request_counts"), name)) for name in _COUNTS)
+                if total == ticket.requests and row.get("id") not in ticket.known and _is_newer(row, ticket.since):
+                    return id_of(row)
+            if not page.get("has_more") or not rows or not _is_newer(rows[-1], ticket.since):
+                return None
+            after = f"&after_id={id_of(rows[-1])}"
+
+    async def look(self, batch: str) -> Look:
+        """As in :class:`Provider`."""
+        body = await self._get(f"{_BATCHES}/{batch}")
+        status = word_of(body.get("processing_status")) or "unknown"
+        succeeded = count_of(member(body.get("request_counts"), "succeeded"))
+        ended = status == "ended"
+        return Look(status, ended=ended, succeeded=succeeded, files=(batch,) if ended else ())
+
+    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+        """A line of the results."""
+        name, result = row["custom_id"], row["result"]
+        kind = result["type"]
+        if not isinstance(name, str):
+            raise ValueError("custom_id must be a string")
+        if kind == "succeeded":
+            return name, Result(200, orjson.dumps(result["message"]))
+        if kind == "errored":
+            stated = member(member(result["error"], "error"), "type") or member(result["error"], "type")
+            return name, Result(_STATUSES.get(str(stated), 500), orjson.dumps(result["error"]))
+        return name, Result(0, b"", {"canceled": "batch cancelled", "expired": "batch expired"}[kind])
+
+    async def download(self, file: str, into: BinaryIO) -> None:
+        """As in :class:`Provider`."""
+        await self._save(f"{_BATCHES}/{file}/results", into)
+
+    async def cancel(self, batch: str) -> None:
+        """As in :class:`Provider`."""
+        await self._patiently(lambda: self._call("POST", f"{_BATCHES}/{batch}/cancel"))
+
+
+def _is_newer(row: Mapping[str, Any], since: datetime | None) -> bool:
+    """Whether a batch may have been made since then; one whose time cannot be read may."""
+    try:
+        return since is None or datetime.fromisoformat(str(row.get("created_at"))) > since - _CLOCKS_DIFFER
+    except (ValueError, TypeError):
+        return True

@@ -1,0 +1,184 @@
+"""A client that is asked as ever, and answered from batches: what no batch has answered yet is put into the next one.
+
+The whole backend stands: bodies, parameters that a server refuses, replies and refusals are handled as in a live call.
+Only its wire is another. A request is named by its cache key, the judge's attempt and the number of the try, so that it
+has the same name whenever and wherever the run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from visualjudge.clients.base import Client, Reply, Request
+from visualjudge.clients.cache import cache_key
+from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.wire import Answer
+from visualjudge.clients.wrapping import Wrapping
+from visualjudge.errors import ApiError, ClientError, Pending, TransportError, UsageError
+
+MOST_TRIES = 4
+"""How often a request that its batch failed on is put into another one."""
+NOT_RUN = frozenset({"batch cancelled", "batch refused"})
+"""Causes that say nothing of the request: it was not tried."""
+_PARAMETERS = frozenset({400, 403, 422})
+"""Statuses that may be due to a parameter that the server does not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one request of a batch: an HTTP status and body, or the cause why there is none.
+
+    ``learned`` is what was known of the server's parameters when the request was written; ``old``: an earlier
+    invocation's failure, which is to be asked again.
+    """
+
+    status: int
+    body: bytes
+    cause: str | None = None
+    retryable: bool = True
+    learned: frozenset[str] = frozenset()
+    old: bool = False
+
+
+class Desk(Protocol):
+    """Where requests are put down and results lie."""
+
+    def result(self, name: str) -> Result | None:
+        """The result of a request; None while there is none."""
+        ...
+
+    def note(self, name: str, body: Sequence[bytes]) -> None:
+        """Put a request into the next batch, unless it is in one."""
+        ...
+
+    def is_first(self, name: str) -> bool:
+        """Whether a result is used for the first time by this invocation: it is paid for once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How batches are made and waited for.
+
+    Parameters
+    ----------
+    size
+        Most requests of a batch; None = as many as the provider takes.
+    poll_s
+        Seconds between two looks at a batch, at most.
+    wait
+        Whether to wait for the replies; else end when all is submitted.
+    folder
+        Exchange batches as files in this folder, for a program such as vLLM's ``run-batch``; None = the provider's
+        interface.
+    """
+
+    size: int | None = None
+    poll_s: float = 120.0
+    wait: bool = True
+    folder: Path | None = None
+
+
+@dataclass(slots=True)
+class _Call:
+    """One asking of one request: its name, and how many posts it took so far."""
+
+    name: str
+    posts: int = 0
+    result: Result | None = None
+    known: bool = False
+
+
+_call: ContextVar[_Call] = ContextVar("call")
+
+
+class Batched(Wrapping):
+    """A client over batches. Asked by a run only, which sets ``desk``.
+
+    Raises
+    ------
+    UsageError
+        If the backend has no server.
+    """
+
+    inner: RemoteClient
+
+    def __init__(self, inner: Client, settings: Settings) -> None:
+        if not isinstance(inner, RemoteClient):
+            raise UsageError(f"--batch needs a backend with a server, got {inner.identity.backend!r}")
+        super().__init__(inner)
+        self.settings = settings
+        self.desk: Desk | None = None
+        inner.send_through(_BatchWire(self))
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """The reply in a batch; ``cached`` where it was given out before.
+
+        Raises
+        ------
+        Pending
+            If there is none yet: the request is in a batch, or in the next one.
+        ClientError
+            If the request failed.
+        """
+        call = _Call(f"{cache_key(self.identity, request)[:40]}-{attempt}")
+        token = _call.set(call)
+        tries = 0
+        try:
+            while True:
+                try:
+                    reply = await self.inner.ask(request, attempt=attempt)
+                    return replace(reply, cached=True) if call.known else reply
+                except Pending:
+                    raise
+                except ClientError as error:
+                    tries += call.result is not None and call.result.cause not in NOT_RUN
+                    if call.result is None or not self._again(call.result, error, tries):
+                        raise
+        finally:
+            _call.reset(token)
+
+    def _again(self, result: Result, error: ClientError, tries: int) -> bool:
+        """Whether a failure is worth another batch: it may not be the request's fault."""
+        if isinstance(error, ApiError) and error.status in _PARAMETERS:
+            return result.old or result.learned != self.inner.quirks.learned
+        return result.old or (error.retryable and result.retryable and tries < MOST_TRIES)
+
+    def answer(self, body: Sequence[bytes]) -> Answer:
+        """What a batch says to a request."""
+        if self.desk is None:
+            raise UsageError("a batched client is asked by `judge` only")
+        call = _call.get()
+        name = f"{call.name}-{call.posts}"
+        result = self.desk.result(name)
+        if result is None:
+            self.desk.note(name, body)
+            raise Pending(name)
+        call.posts, call.result, call.known = call.posts + 1, result, not self.desk.is_first(name)
+        if result.cause is not None:
+            raise TransportError(f"{self.inner.base_url}: no reply: {result.cause}", cause=result.cause)
+        return Answer(result.status, {}, result.body)
+
+
+class _BatchWire:
+    def __init__(self, client: Batched) -> None:
+        self._client = client
+
+    async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
+        return self._client.answer(body)
+
+    async def aclose(self) -> None:
+        """No connection is open."""
+
+
+def batched_in(client: object) -> Batched | None:
+    """The batched client that ``client`` is, or wraps."""
+    while client is not None:
+        if isinstance(client, Batched):
+            return client
+        client = getattr(client, "inner", None)
+    return None

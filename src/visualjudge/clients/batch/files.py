@@ -1,0 +1,81 @@
+"""Batches as files in a folder: whoever answers them writes ``PART.output.jsonl`` beside ``PART.jsonl``.
+
+That is what vLLM's ``run-batch -i PART.jsonl -o PART.output.jsonl --model M`` does, without a server.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from visualjudge.atomic import atomic_path
+from visualjudge.clients.batch.asking import Result
+from visualjudge.clients.batch.openai import file_line, file_result
+from visualjudge.clients.batch.provider import Look, Provider, Ticket
+from visualjudge.clients.remote import RemoteClient
+from visualjudge.errors import DataError
+
+
+class FileBatches(Provider):
+    """Requests in OpenAI's format. A part has ended when its output has a line for each request."""
+
+    most_requests = 50_000
+    most_bytes = 2**40
+    discount = 1.0
+
+    def __init__(self, client: RemoteClient, folder: Path) -> None:
+        super().__init__(client)
+        self.folder = folder
+
+    def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
+        """A request of a batch file."""
+        return file_line(name, body)
+
+    async def create(self, ticket: Ticket, path: Path) -> str:
+        """Put the file into the folder."""
+        with atomic_path(self._requests(ticket.part)) as scratch:
+            shutil.copyfile(path, scratch)
+        return ticket.part
+
+    async def find(self, ticket: Ticket) -> str | None:
+        """Whether the file is there."""
+        return ticket.part if self._requests(ticket.part).is_file() else None
+
+    async def look(self, batch: str) -> Look:
+        """Ended when each request has its line."""
+        output = self._output(batch)
+        if not output.is_file() or _lines(output) < _lines(self._requests(batch)):
+            return Look("waiting for its output")
+        return Look("completed", ended=True, files=(batch,))
+
+    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+        """A line of an output file."""
+        return file_result(row)
+
+    async def download(self, file: str, into: BinaryIO) -> None:
+        """Copy the output."""
+        with self._output(file).open("rb") as output:
+            shutil.copyfileobj(output, into)
+
+    async def cancel(self, batch: str) -> None:
+        """Take the file out of the folder; nobody else can be told."""
+        self._requests(batch).unlink(missing_ok=True)
+        self._output(batch).touch()
+
+    def _requests(self, part: str) -> Path:
+        return self.folder / f"{part}.jsonl"
+
+    def _output(self, part: str) -> Path:
+        return self.folder / f"{part}.output.jsonl"
+
+
+def _lines(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return sum(line.endswith(b"\n") for line in file)
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None

@@ -1,0 +1,128 @@
+"""Gemini's batch interface: a file of requests up, a batch over it, a file of replies down.
+
+https://ai.google.dev/api/batch-api. Requests always go as a file, of at most 2 GB; inline ones, for less than 20 MB,
+would be a second way for the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote, urlsplit
+
+import orjson
+
+from visualjudge.clients.batch.asking import Result
+from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, id_of, rows_of, word_of
+from visualjudge.clients.failures import one_line
+from visualjudge.clients.fields import member
+from visualjudge.errors import TransportError
+
+_ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"})
+_STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
+"""HTTP statuses of google.rpc.Code; others are the server's fault."""
+
+
+class GoogleBatches(Provider):
+    """Names, counts and states stand in the metadata of an operation."""
+
+    most_requests = 100_000
+    most_bytes = 2_000_000_000
+
+    def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
+        """A request of the file."""
+        return [b'{"key":"', name.encode(), b'","request":', *body, b"}"]
+
+    async def upload(self, part: str, path: Path) -> str | None:
+        """The file's name, by the resumable protocol in one piece."""
+
+        async def send() -> str:
+            about = orjson.dumps({"file": {"displayName": part, "mimeType": "application/jsonl"}})
+            headers = {
+                **self.client.headers(),
+                "Content-Type": "application/json",
+                "X-Goog-Upload-Protocol": "resumable",
+            }
+            headers |= {"X-Goog-Upload-Command": "start", "X-Goog-Upload-Header-Content-Type": "application/jsonl"}
+            headers |= {"X-Goog-Upload-Header-Content-Length": str(path.stat().st_size)}
+            begun = await self._wire.send("POST", self.client.address("/upload/v1beta/files"), headers, about)
+            if begun.body or begun.status >= 300:
+                self.client.object_of(begun)
+            target = self._same_server(begun.headers.get("X-Goog-Upload-URL", ""))
+            rest = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
+            with path.open("rb") as file:
+                sent = await self._wire.send("POST", target, {**self.client.headers(), **rest}, file)
+            found = member(self.client.object_of(sent), "file")
+            return id_of(found if isinstance(found, Mapping) else {}, "name")
+
+        return await self._patiently(send)
+
+    def _same_server(self, url: str) -> str:
+        """The upload's address, if the key may go there."""
+        host, own = urlsplit(url).netloc, urlsplit(self.client.address("")).netloc
+        if not url or host.rpartition("@")[2] != own.rpartition("@")[2]:
+            raise TransportError("the reply has no upload URL on the same server", cause="no reply in body")
+        return url
+
+    async def create(self, ticket: Ticket, path: Path) -> str:
+        """As in :class:`Provider`; the display name names the part."""
+        model = quote(self.client.model.removeprefix("models/"), safe="")
+        batch = {"displayName": _name(ticket.part), "inputConfig": {"fileName": ticket.file}}
+        body = orjson.dumps({"batch": batch})
+        return await self._make(f"/v1beta/models/{model}:batchGenerateContent", body, ticket, "name")
+
+    async def find(self, ticket: Ticket) -> str | None:
+        """By its display name."""
+        token = ""
+        while True:
+            page = await self._get(f"/v1beta/batches?pageSize=100{token}")
+            for row in rows_of(page, "operations"):
+                name = member(row.get("metadata"), "displayName")
+                if name == _name(ticket.part) and row.get("name") not in ticket.known:
+                    return id_of(row, "name")
+            following = word_of(page.get("nextPageToken"))
+            if following is None:
+                return None
+            token = f"&pageToken={quote(following, safe='')}"
+
+    async def look(self, batch: str) -> Look:
+        """As in :class:`Provider`."""
+        body = await self._get(f"/v1beta/{batch}")
+        about, error = body.get("metadata"), body.get("error")
+        state = (word_of(member(about, "state")) or "UNKNOWN").removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
+        output = member(body.get("response"), "responsesFile") or member(member(about, "output"), "responsesFile")
+        file = word_of(output)
+        code = member(error, "code")
+        return Look(
+            state.lower(),
+            ended=state in _ENDED or body.get("done") is True,
+            refused=state == "FAILED" and file is None,
+            limited=code == 8,
+            succeeded=count_of(member(member(about, "batchStats"), "successfulRequestCount")),
+            files=(file,) if file else (),
+            reason=one_line(str(member(error, "message") or "")) or None,
+        )
+
+    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+        """A line of the replies."""
+        name, error = row["key"], row.get("error")
+        if not isinstance(name, str):
+            raise ValueError("key must be a string")
+        if isinstance(error, Mapping):
+            code = error.get("code")
+            status = code if isinstance(code, int) and code >= 400 else _STATUSES.get(code, 500)  # type: ignore[arg-type]
+            return name, Result(status, orjson.dumps({"error": {**error, "code": status}}))
+        return name, Result(200, orjson.dumps(row["response"]))
+
+    async def download(self, file: str, into: BinaryIO) -> None:
+        """As in :class:`Provider`."""
+        await self._save(f"/v1beta/{id_of({'name': file}, 'name')}:download?alt=media", into)
+
+    async def cancel(self, batch: str) -> None:
+        """As in :class:`Provider`."""
+        await self._patiently(lambda: self._call("POST", f"/v1beta/{batch}:cancel"))
+
+
+def _name(part: str) -> str:
+    return f"{TAG}-{part}"

@@ -1,0 +1,120 @@
+"""OpenAI's batch interface, and that of servers which have it too.
+
+https://platform.openai.com/docs/api-reference/batch: 50,000 requests or 200 MB a file, one model a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import aiohttp
+import orjson
+
+from visualjudge.clients.batch.asking import Result
+from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, id_of, rows_of, word_of
+from visualjudge.clients.failures import one_line
+from visualjudge.clients.fields import member
+
+ENDPOINT = "/v1/chat/completions"
+_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_LIMITS = frozenset({"token_limit_exceeded", "rate_limit_exceeded"})
+
+
+def file_line(name: str, body: Sequence[bytes]) -> list[bytes]:
+    """A request of a batch file."""
+    head = orjson.dumps({"custom_id": name, "method": "POST", "url": ENDPOINT})
+    return [head[:-1], b',"body":', *body, b"}"]
+
+
+def file_result(row: Mapping[str, Any]) -> tuple[str, Result]:
+    """A line of an output file or an error file."""
+    name, response, error = row["custom_id"], row.get("response"), row.get("error")
+    if not isinstance(name, str):
+        raise ValueError("custom_id must be a string")
+    if isinstance(response, dict) and type(response.get("status_code")) is int:
+        return name, Result(response["status_code"], orjson.dumps(response.get("body")))
+    code = member(error, "code")
+    return name, Result(
+        0,
+        b"",
+        {"batch_expired": "batch expired", "batch_cancelled": "batch cancelled"}.get(
+            str(code), one_line(str(code or member(error, "message") or "batch error"))[:60]
+        ),
+    )
+
+
+class OpenAiBatches(Provider):
+    """Files up, batches made, looked at and cancelled, files down."""
+
+    most_requests = 50_000
+    most_bytes = 200_000_000
+
+    def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
+        """A request of a batch file."""
+        return file_line(name, body)
+
+    async def upload(self, part: str, path: Path) -> str | None:
+        """The file's id."""
+
+        async def send() -> str:
+            with path.open("rb") as file:
+                form = aiohttp.FormData({"purpose": "batch"})
+                form.add_field("file", file, filename=f"{part}.jsonl", content_type="application/jsonl")
+                return id_of(await self._call("POST", "/files", form))
+
+        return await self._patiently(send)
+
+    async def create(self, ticket: Ticket, path: Path) -> str:
+        """As in :class:`Provider`; the metadata name the part."""
+        body = {
+            "input_file_id": ticket.file,
+            "endpoint": ENDPOINT,
+            "completion_window": "24h",
+            "metadata": {TAG: ticket.part},
+        }
+        return await self._make("/batches", orjson.dumps(body), ticket)
+
+    async def find(self, ticket: Ticket) -> str | None:
+        """By its metadata, or by its file."""
+        after = ""
+        while True:
+            page = await self._get(f"/batches?limit=100{after}")
+            rows = rows_of(page, "data")
+            for row in rows:
+                ours = member(row.get("metadata"), TAG) == ticket.part or row.get("input_file_id") == ticket.file
+                if ours and row.get("id") not in ticket.known:
+                    return id_of(row)
+            if not page.get("has_more") or not rows:
+                return None
+            after = f"&after={id_of(rows[-1])}"
+
+    async def look(self, batch: str) -> Look:
+        """As in :class:`Provider`."""
+        body = await self._get(f"/batches/{batch}")
+        errors = member(body.get("errors"), "data")
+        listed = errors if isinstance(errors, list) else []
+        status = word_of(body.get("status")) or "unknown"
+        files = (word_of(body.get("output_file_id")), word_of(body.get("error_file_id")))
+        return Look(
+            status,
+            ended=status in _ENDED,
+            refused=status == "failed" and not any(files),
+            limited=any(member(one, "code") in _LIMITS for one in listed),
+            succeeded=count_of(member(body.get("request_counts"), "completed")),
+            files=tuple(file for file in files if file),
+            reason=one_line("; ".join(str(member(one, "message")) for one in listed)) or None,
+        )
+
+    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+        """A line of an output file or an error file."""
+        return file_result(row)
+
+    async def download(self, file: str, into: BinaryIO) -> None:
+        """As in :class:`Provider`."""
+        await self._save(f"/files/{id_of({'id': file})}/content", into)
+
+    async def cancel(self, batch: str) -> None:
+        """As in :class:`Provider`."""
+        await self._patiently(lambda: self._call("POST", f"/batches/{batch}/cancel"))

@@ -1,0 +1,232 @@
+"""What the batch interfaces of all providers share: requests that are repeated only where that can do no harm."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, TypeVar
+
+from visualjudge.clients.batch.asking import Result
+from visualjudge.clients.fields import member
+from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.retry import RetryPolicy
+from visualjudge.errors import ApiError, ClientError, TransportError
+from visualjudge.seeding import rng_for
+
+Found = TypeVar("Found")
+PATIENCE = RetryPolicy(attempts=8)
+TAG = "visualjudge_part"
+"""Names the part of a run in what a provider keeps of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What is known of a batch before it is made: enough to find it again.
+
+    ``file`` is the uploaded file's id; ``known`` are batches that are not this one.
+    """
+
+    part: str
+    requests: int
+    file: str | None = None
+    since: datetime | None = None
+    known: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a batch stands. ``succeeded`` counts the replies that its results must hold."""
+
+    status: str
+    ended: bool = False
+    refused: bool = False
+    """Ended without a request having been run."""
+    limited: bool = False
+    """Refused since too much is queued: later is another matter."""
+    succeeded: int = 0
+    files: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How requests follow each other in a file."""
+
+    head: bytes = b""
+    between: bytes = b"\n"
+    tail: bytes = b"\n"
+
+
+class Unsure(Exception):
+    """No answer came to a request that may have been carried out."""
+
+
+class Provider:
+    """The batches of one server.
+
+    Parameters
+    ----------
+    client
+        Whose server, key and time-out are used.
+    policy
+        How patiently a failed call is repeated.
+    """
+
+    most_requests: ClassVar[int]
+    most_bytes: ClassVar[int]
+    framing: ClassVar[Framing] = Framing()
+    discount: ClassVar[float] = 0.5
+    """What a request costs in a batch, as a share of its list price."""
+    anonymous: ClassVar[bool] = False
+    """Whether :meth:`find` may return a batch of others, which only its results tell."""
+
+    def __init__(self, client: RemoteClient, policy: RetryPolicy | None = None) -> None:
+        self.client = client
+        self._policy = policy or PATIENCE
+        self._wire = client.wire(stalls=True)
+
+    def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
+        """One request of a file, in pieces."""
+        raise NotImplementedError
+
+    async def upload(self, part: str, path: Path) -> str | None:
+        """Send a file of requests; its id, or None where it goes with :meth:`create`. Twice does no harm."""
+        return None
+
+    async def create(self, ticket: Ticket, path: Path) -> str:
+        """Have the requests answered; the batch's id.
+
+        Raises
+        ------
+        Unsure
+            If no answer came: :meth:`find` tells whether the batch is there.
+        ClientError
+            If the server refused.
+        """
+        raise NotImplementedError
+
+    async def find(self, ticket: Ticket) -> str | None:
+        """The batch that was made for a ticket, or may have been, among all that the server lists."""
+        raise NotImplementedError
+
+    async def look(self, batch: str) -> Look:
+        """How a batch stands."""
+        raise NotImplementedError
+
+    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+        """The request's name and result in one line of results.
+
+        Raises
+        ------
+        ValueError, KeyError, TypeError
+            If not found.
+        """
+        raise NotImplementedError
+
+    async def cancel(self, batch: str) -> None:
+        """Have no more requests of a batch begun."""
+        raise NotImplementedError
+
+    async def download(self, file: str, into: BinaryIO) -> None:
+        """One of a look's files, written to ``into``."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        await self._wire.aclose()
+
+    # ------------------------------------------------------------ calls
+
+    async def _call(self, method: str, path: str, data: Any = None, **headers: str) -> dict[str, Any]:
+        """One call; the JSON object that answers it."""
+        own = {name: value for name, value in self.client.headers().items() if name.lower() != "content-type"}
+        answer = await self._wire.send(method, self.client.address(path), {**own, **headers}, data)
+        return self.client.object_of(answer)
+
+    async def _get(self, path: str) -> dict[str, Any]:
+        return await self._patiently(lambda: self._call("GET", path))
+
+    async def _save(self, path: str, into: BinaryIO) -> None:
+        async def once() -> None:
+            into.seek(0)
+            into.truncate()
+            url, headers = self.client.address(path), {**self.client.headers(), "Accept-Encoding": "identity"}
+            answer = await self._wire.send("GET", url, headers, into=into)
+            if answer.body or not 200 <= answer.status < 300:
+                self.client.object_of(answer)
+
+        await self._patiently(once)
+
+    async def _make(self, path: str, data: Any, ticket: Ticket, key: str = "id") -> str:
+        """A POST that makes a batch, sent once: an answer that is lost leaves it open whether one was made."""
+        try:
+            made = await self._call(
+                "POST", path, data, **{"Content-Type": "application/json", "Idempotency-Key": ticket.part}
+            )
+            return id_of(made, key)
+        except TransportError as error:
+            raise Unsure(str(error)) from None
+        except ApiError as error:
+            if error.status >= 500 or error.status in (408, 409):
+                raise Unsure(str(error)) from None
+            raise
+
+    async def _patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
+        """The outcome of a call that may be repeated."""
+        for failures in range(1, self._policy.attempts + 1):
+            try:
+                return await call()
+            except ClientError as error:
+                draw = float(rng_for(os.getpid(), "batch back-off", failures).random())
+                wait_s = self._policy.wait_s(failures, error, draw)
+                if wait_s is None:
+                    raise
+            await asyncio.sleep(wait_s)
+        raise AssertionError("unreachable")
+
+
+def id_of(body: Mapping[str, Any], key: str = "id") -> str:
+    """An id that can stand in a URL.
+
+    Raises
+    ------
+    TransportError
+        If not found.
+    """
+    found = member(body, key)
+    if not isinstance(found, str) or not found or not found.translate(_IN_IDS).isalnum() or ".." in found:
+        raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
+    return found
+
+
+_IN_IDS = str.maketrans("", "", "-_./")
+
+
+def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """The objects of a list.
+
+    Raises
+    ------
+    TransportError
+        If it is none.
+    """
+    rows = page.get(key, [])
+    if not isinstance(rows, list):
+        raise TransportError(f"the reply has no list of {key}", cause="no reply in body")
+    return [row for row in rows if isinstance(row, Mapping)]
+
+
+def count_of(value: Any) -> int:
+    """A count, which Google writes as text; 0 if there are no crowds."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value[:15])
+    return value if type(value) is int and value >= 0 else 0
+
+
+def word_of(value: Any) -> str | None:
+    """A text that says something, else None."""
+    return value if isinstance(value, str) and value else None

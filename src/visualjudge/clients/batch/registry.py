@@ -1,0 +1,36 @@
+"""Which interface serves which backend."""
+
+from __future__ import annotations
+
+from visualjudge.clients.batch.anthropic import AnthropicBatches
+from visualjudge.clients.batch.asking import Batched
+from visualjudge.clients.batch.files import FileBatches
+from visualjudge.clients.batch.google import GoogleBatches
+from visualjudge.clients.batch.openai import OpenAiBatches
+from visualjudge.clients.batch.provider import Provider
+from visualjudge.errors import UsageError
+
+PROVIDERS: dict[str, type[Provider]] = {
+    "openai_style": OpenAiBatches,
+    "anthropic_style": AnthropicBatches,
+    "google_style": GoogleBatches,
+}
+"""By the protocol of the backend's bodies."""
+
+
+def provider_of(batched: Batched) -> Provider:
+    """The batch interface of a client's server.
+
+    Raises
+    ------
+    UsageError
+        If the backend has none.
+    """
+    client, folder = batched.inner, batched.settings.folder
+    if client.style not in PROVIDERS:
+        raise UsageError(f"--batch: backend {client.backend!r} has no batches")
+    if folder is None:
+        return PROVIDERS[client.style](client)
+    if client.style != "openai_style":
+        raise UsageError(f"--batch-folder needs the backend api or vllm, got {client.backend!r}")
+    return FileBatches(client, folder)

@@ -1,0 +1,168 @@
+"""A run over batches: rounds of asking, submitting and waiting, until each question has its verdict.
+
+A round asks the judge all that is not waiting. What batches have answered becomes a verdict, what they have not goes
+into new ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from visualjudge.clients.batch.asking import Batched, Result
+from visualjudge.clients.batch.provider import Provider
+from visualjudge.errors import Pending
+from visualjudge.judges.asks import Ask
+from visualjudge.judges.trial import SchemaTrial
+from visualjudge.runs.batch.ledger import Ledger, Part
+from visualjudge.runs.batch.planner import Planner
+from visualjudge.runs.batch.submitting import Batches
+from visualjudge.runs.journal import Journal
+from visualjudge.runs.runner import Ask as AskOne
+from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+
+_FIRST_LOOK_S = 2.0
+_ANSWERED = ""
+
+
+@dataclass
+class BatchEngine:
+    """Runs a judge over batches.
+
+    Parameters
+    ----------
+    client
+        What the judge asks.
+    run
+        Folder of the run.
+    trial
+        The judge's trial of a schema, which the first question decides; None if there is no such value.
+    say
+        Called with lines for the user.
+    fresh
+        Ask what failed in earlier invocations again.
+    """
+
+    client: Batched
+    provider: Provider
+    run: Path
+    trial: SchemaTrial | None = None
+    say: Callable[[str], None] = lambda line: None
+    fresh: bool = False
+
+    async def __call__(
+        self,
+        todo: Callable[[], Iterator[Ask]],
+        ask: AskOne[Ask],
+        journal: Journal,
+        *,
+        concurrency: int,
+        progress: Progress,
+        on_event: Listener | None = None,
+        stop: Stop | None = None,
+    ) -> Progress:
+        """Have all of ``todo()`` answered; ``concurrency`` is the provider's affair."""
+        settings, stop = self.client.settings, stop or Stop()
+        with Ledger(self.run, self.fresh) as ledger:
+            batches = Batches(ledger, self.provider, settings.poll_s, self.say, stop)
+            rounds = _Rounds(batches, self.client, self.trial)
+            self.client.desk = rounds
+            asked = partial(run, journal=journal, concurrency=1, progress=progress, on_event=on_event, stop=stop)
+            try:
+                for part in ledger.open_parts():
+                    await batches.recall(part)
+                while stop.reason is None:
+                    await asked(rounds.left(todo), rounds.asking(ask))
+                    if not await rounds.submitted():
+                        break
+                    if not settings.wait:
+                        stop.request("submitted; the batches are at the server")
+                    await rounds.wait()
+            finally:
+                await asyncio.shield(self.provider.aclose())
+        progress.stopped = stop.reason
+        return progress
+
+
+class _Rounds:
+    """What waits for which batch; the desk that the client puts its requests down at."""
+
+    def __init__(self, batches: Batches, client: Batched, trial: SchemaTrial | None) -> None:
+        self._batches, self._ledger = batches, batches.ledger
+        self._quirks, self._trial = client.inner.quirks, trial
+        self._planner = Planner(self._ledger, batches.provider, client.settings.size)
+        self._where: dict[int, str] = {}
+        """By the hash of an ask's key, the part that it waits for; an answered one waits for none."""
+        for part in list(self._ledger.parts.values())[-1:]:
+            self._quirks.learned |= part.learned
+            if trial is not None and part.settled:
+                trial.recall(part.trial)
+
+    # ------------------------------------------------------------ the client's desk
+
+    def result(self, name: str) -> Result | None:
+        return self._ledger.result(name)
+
+    def is_first(self, name: str) -> bool:
+        return self._ledger.is_first(name)
+
+    def note(self, name: str, body: Sequence[bytes]) -> None:
+        if name not in self._ledger.waiting:
+            self._ledger.waiting[name] = self._planner.add(name, body)
+
+    # ------------------------------------------------------------ a round
+
+    def left(self, todo: Callable[[], Iterator[Ask]]) -> Iterator[Ask]:
+        """What neither is answered nor waits; while the first question decides on the schema, nothing else."""
+        for ask in todo():
+            if hash(ask.key) not in self._where:
+                yield ask
+            if self._trial is not None and self._trial.open and self._where.get(hash(ask.key)):
+                return
+
+    def asking(self, ask_one: AskOne[Ask]) -> AskOne[Ask]:
+        """Asks one; None where it waits."""
+
+        async def asked(ask: Ask) -> Outcome | None:
+            key = hash(ask.key)
+            try:
+                outcome = await ask_one(ask)
+            except Pending as pending:
+                self._where[key] = self._ledger.waiting[str(pending)]
+                await self._submit()
+                return None
+            self._where[key] = _ANSWERED
+            return outcome
+
+        return asked
+
+    async def submitted(self) -> bool:
+        """Submit what was put down in this round; whether anything is waited for."""
+        self._planner.finish()
+        await self._submit()
+        return bool(self._ledger.open_parts())
+
+    async def _submit(self) -> None:
+        while self._planner.whole:
+            name, requests = self._planner.whole.pop(0)
+            outcome, settled = (None, True) if self._trial is None else (self._trial.outcome, not self._trial.open)
+            part = Part(name, requests, self._quirks.learned, outcome, settled)
+            known = {"learned": sorted(part.learned), "trial": part.trial, "settled": part.settled}
+            await self._batches.submit(await self._ledger.say("planned", part, requests=requests, **known))
+
+    async def wait(self) -> None:
+        """Until a batch has ended and its results are here."""
+        batches = self._batches
+        wait_s = min(_FIRST_LOOK_S, batches.longest_s)
+        while batches.stop.reason is None:
+            ended = {part.name for part in self._ledger.open_parts() if await batches.look(part)}
+            if ended:
+                self._where = {key: name for key, name in self._where.items() if name not in ended}
+                if batches.limited and not self._ledger.open_parts():
+                    await batches.sleep(batches.longest_s)
+                return
+            await batches.sleep(wait_s)
+            wait_s = min(batches.longest_s, 1.5 * wait_s)

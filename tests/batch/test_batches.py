@@ -1,0 +1,257 @@
+"""Runs over batches: the verdicts of live runs, each request paid once, whatever the server and the machine do."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import visualjudge as vj
+from batch.fake_batches import ALL, FakeBatches, Faults, said
+from batch.soak_batches import soak
+from runs.made_dataset import make_dataset
+from visualjudge.clients.batch.asking import Settings
+from visualjudge.clients.retry import RetryPolicy
+from visualjudge.errors import RunError, UsageError
+from visualjudge.runs.batch.keeping import Keeper
+from visualjudge.runs.batch.ledger import Ledger, parts_of
+from visualjudge.runs.budget import Prices
+
+pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")
+BACKENDS = ("api", "anthropic", "google")
+KEY = "sk-batch-0123456789"
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_dataset(tmp_path_factory.mktemp("dataset"), pairwise=12, ranking=0, scoring=0)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    patience = RetryPolicy(attempts=8, first_wait_s=0.02)
+    monkeypatch.setattr("visualjudge.clients.batch.provider.PATIENCE", patience)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def client(fake: FakeBatches, backend: str = "api", *, batch: Any = None, **fields: Any) -> Any:
+    url = f"{fake.url}/v1" if backend == "api" else fake.url
+    settings = Settings(size=5, poll_s=0.05) if batch is None else batch
+    return vj.client(backend, model="m", base_url=url, api_key=KEY, cache=False, batch=settings, **fields)
+
+
+def judged(fake: FakeBatches, dataset: Path, out: Path, backend: str = "api", **options: Any) -> vj.Run:
+    own = {name: options.pop(name) for name in ("batch", "max_tokens") if name in options}
+    return vj.judge(dataset, client(fake, backend, **own), out, progress=False, **{"resume": True, **options})
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    for line in lines:
+        line.pop("latency_s")
+    return sorted(lines, key=lambda line: (line["id"], line["order"], line.get("repeat", 0)))
+
+
+def check_once(fake: FakeBatches, out: Path, questions: int = 12) -> None:
+    assert max(fake.paid.values()) == 1
+    assert Counter(row["id"] for row in rows(out)) == Counter({f"pairwise{n}": 1 for n in range(questions)})
+
+
+@pytest.mark.parametrize(
+    ("backend", "mode"), [("api", "auto"), ("api", "json"), ("anthropic", "auto"), ("google", "text")]
+)
+def test_verdicts_are_those_of_a_live_run_at_half_the_price(
+    dataset: Path, tmp_path: Path, backend: str, mode: Any
+) -> None:
+    prices = Prices(10.0, 100.0)
+    with FakeBatches() as fake:
+        run = judged(fake, dataset, tmp_path / "batch", backend, swap=True, mode=mode, prices=prices)
+        assert not fake.live
+        live = judged(fake, dataset, tmp_path / "live", backend, swap=True, mode=mode, prices=prices, batch=False)
+    assert rows(tmp_path / "batch") == rows(tmp_path / "live")
+    assert run.report is not None and live.report is not None
+    assert run.report.progress.budget.cost == pytest.approx(live.report.progress.budget.cost / 2)
+    assert run.report.progress.budget.calls == 24
+    assert max(fake.paid.values()) == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_question_has_one_verdict_whatever_the_server_does(dataset: Path, tmp_path: Path, backend: str) -> None:
+    for seed in range(2):
+        with FakeBatches(ALL, seed) as fake:
+            judged(fake, dataset, tmp_path / str(seed), backend)
+            check_once(fake, tmp_path / str(seed))
+
+
+class Killed(BaseException):
+    """In place of a kill."""
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("backend", ["api", "anthropic"])
+def test_a_kill_at_any_step_costs_nothing(
+    tmp_path: Path, backend: str, before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = make_dataset(tmp_path / "dataset", pairwise=6, ranking=0, scoring=0)
+    say = Ledger.say
+
+    def dying(step: int) -> Any:
+        steps = itertools.count()
+
+        async def said_until(self: Ledger, event: str, part: Any, **fields: Any) -> Any:
+            dead = next(steps) == step
+            if dead and before:
+                raise Killed
+            known = await say(self, event, part, **fields)
+            if dead:
+                raise Killed
+            return known
+
+        return said_until
+
+    for step in range(8):
+        with FakeBatches(Faults(lost=0.3, slow_s=0), step) as fake:
+            monkeypatch.setattr(Ledger, "say", dying(step))
+            with pytest.raises(Killed):
+                judged(fake, dataset, tmp_path / str(step), backend, mode="text")
+            monkeypatch.setattr(Ledger, "say", say)
+            judged(fake, dataset, tmp_path / str(step), backend, mode="text")
+            check_once(fake, tmp_path / str(step), 6)
+
+
+def test_kills_of_the_command(tmp_path: Path) -> None:
+    dataset = make_dataset(tmp_path / "dataset", pairwise=15, ranking=0, scoring=0)
+    assert soak("api", dataset, tmp_path / "run", questions=15, kills=1, size=4, seed=1) == []
+
+
+def test_an_anonymous_batch_of_others_is_not_taken(dataset: Path, tmp_path: Path) -> None:
+    with FakeBatches(Faults(lost=1.0, slow_s=0)) as fake:
+        keeper = {"size": 12, "poll_s": 0.05}
+        judged(fake, dataset, tmp_path / "theirs", "anthropic", mode="text", batch=Settings(**keeper), seed=1)
+        fake.paid.clear()
+        judged(fake, dataset, tmp_path / "ours", "anthropic", mode="text", batch=Settings(**keeper), max_tokens=9)
+        check_once(fake, tmp_path / "ours")
+        assert len(fake.batches) == 2
+        assert all(row["status"] == "ok" for row in rows(tmp_path / "ours"))
+
+
+def test_what_expires_is_asked_again_and_then_fails_until_asked_for(dataset: Path, tmp_path: Path) -> None:
+    with FakeBatches(Faults(expired=1.0, slow_s=0)) as fake:
+        judged(fake, dataset, tmp_path, mode="text")
+        assert {(row["status"], row["cause"]) for row in rows(tmp_path)} == {("api_error", "batch expired")}
+        assert set(fake.seen.values()) == {4}
+        fake.faults = Faults(slow_s=0)
+        judged(fake, dataset, tmp_path, mode="text")
+        assert set(fake.seen.values()) == {4}, "a resumed run asks for no failure again"
+        judged(fake, dataset, tmp_path, mode="text", retry_errors=True)
+    assert {row["status"] for row in rows(tmp_path)} == {"ok"}
+    check_once(fake, tmp_path)
+
+
+def test_a_reply_that_is_paid_for_and_not_given_out_is_a_failure(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeBatches, "_openai_line", lambda self, kind, name, body, outcome: None)
+    with FakeBatches(Faults(slow_s=0)) as fake:
+        judged(fake, dataset, tmp_path, mode="text")
+    assert {row["cause"] for row in rows(tmp_path)} == {"result lost"}
+    check_once(fake, tmp_path)
+
+
+def test_a_parameter_that_is_refused_inside_a_batch_is_asked_for_differently(dataset: Path, tmp_path: Path) -> None:
+    with FakeBatches(Faults(slow_s=0)) as fake:
+        fake.refuse = {'"max_tokens"': "Unsupported parameter: use max_completion_tokens instead"}
+        judged(fake, dataset, tmp_path, mode="text", max_tokens=50)
+        assert {row["status"] for row in rows(tmp_path)} == {"ok"}
+        assert sum(fake.paid.values()) == 12
+        assert all("max_completion_tokens" in row["notes"][0] for row in rows(tmp_path))
+
+
+def test_a_refused_key_is_an_error_and_nothing_is_lost(dataset: Path, tmp_path: Path) -> None:
+    with FakeBatches() as fake, pytest.raises(RunError, match="404"):
+        wrong = vj.client("api", model="m", base_url=f"{fake.url}/nowhere", cache=False, batch=True)
+        vj.judge(dataset, wrong, tmp_path, progress=False)
+    assert len(parts_of(tmp_path)) == 1
+    with FakeBatches() as fake:
+        judged(fake, dataset, tmp_path, accept_changes=True)
+        check_once(fake, tmp_path)
+
+
+def test_no_file_holds_the_key_and_the_ledger_goes_with_the_folder(dataset: Path, tmp_path: Path) -> None:
+    with FakeBatches() as fake:
+        run = judged(fake, dataset, tmp_path / "here", mode="text", batch=Settings(5, 0.05, wait=False))
+        assert run.missing == 12
+        (tmp_path / "here").rename(tmp_path / "there")
+        judged(fake, dataset, tmp_path / "there", mode="text")
+        check_once(fake, tmp_path / "there")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(KEY.encode() in path.read_bytes() for path in files)
+    assert not [path for path in files if path.name.endswith((".names", ".raw"))]
+
+
+def test_a_live_run_over_open_batches_is_refused(dataset: Path, tmp_path: Path) -> None:
+    with FakeBatches(Faults(slow_s=60)) as fake:
+        judged(fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False))
+        with pytest.raises(UsageError, match="batches have not ended"):
+            judged(fake, dataset, tmp_path, mode="text", batch=False)
+
+
+def test_limits_of_a_live_run_cannot_be_kept(dataset: Path, tmp_path: Path) -> None:
+    from visualjudge.runs.budget import Limits
+
+    with FakeBatches() as fake, pytest.raises(UsageError, match="--max-cost"):
+        judged(fake, dataset, tmp_path, limits=Limits(max_calls=3))
+
+
+def test_status_fetch_and_cancel(dataset: Path, tmp_path: Path) -> None:
+    with FakeBatches(Faults(slow_s=3600)) as fake:
+        judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, wait=False))
+
+        async def keep() -> None:
+            keeper = Keeper.of(tmp_path, base_url=None, api_key=KEY, folder=None)
+            assert [state async for _, state in keeper.states()] == ["in_progress, 0 replies"] * 2
+            assert await keeper.fetch() == (0, 2)
+            fake.batches["batch_1"].ready = 0
+            assert await keeper.fetch() == (1, 1)
+            assert await keeper.cancel() == 1
+            assert await keeper.fetch() == (1, 0)
+            await keeper.aclose()
+
+        asyncio.run(keep())
+        fake.faults = Faults(slow_s=0)
+        judged(fake, dataset, tmp_path, mode="text")
+    assert {row["status"] for row in rows(tmp_path)} == {"ok"}
+
+
+def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
+    dataset = make_dataset(tmp_path / "dataset", pairwise=2, ranking=0, scoring=0)
+    questions = json.loads((dataset / "questions.json").read_text())
+    questions[1] |= {name: questions[0][name] for name in ("prompt", "images")}
+    (dataset / "questions.json").write_text(json.dumps(questions))
+    with FakeBatches(Faults(slow_s=0)) as fake:
+        run = judged(fake, dataset, tmp_path / "run", mode="text")
+    assert len(rows(tmp_path / "run")) == 2
+    assert sum(fake.paid.values()) == 1
+    assert run.report is not None and run.report.progress.budget.calls == 1
+
+
+def test_batches_are_exchanged_as_files(dataset: Path, tmp_path: Path) -> None:
+    """As `vllm run-batch -i PART.jsonl -o PART.output.jsonl` does."""
+    place, out = tmp_path / "files", tmp_path / "run"
+    asked = vj.client("vllm", model="m", cache=False, batch=Settings(5, 0.05, wait=False, folder=place))
+    vj.judge(dataset, asked, out, mode="text", progress=False)
+    for path in list(place.glob("*.jsonl")):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        with path.with_name(f"{path.stem}.output.jsonl").open("w") as output:
+            for line in lines:
+                message = {"role": "assistant", "content": said(line["body"])}
+                body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+                response = {"status_code": 200, "request_id": "r", "body": body}
+                print(json.dumps({"id": "x", "custom_id": line["custom_id"], "response": response}), file=output)
+    vj.judge(dataset, asked, out, mode="text", resume=True, progress=False)
+    assert Counter(row["status"] for row in rows(out)) == {"ok": 12}
