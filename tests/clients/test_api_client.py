@@ -285,7 +285,7 @@ def test_vllm_is_found_by_address_and_port_and_sends_no_key_of_openais(monkeypat
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
     client = VllmClient("m", ip_address="10.0.0.5", port="8011")
     assert client.base_url == "http://10.0.0.5:8011/v1"
-    assert "Authorization" not in client._request_headers()
+    assert "Authorization" not in client.headers()
     assert VllmClient("m", port=1, base_url="http://h/v1").base_url == "http://h/v1"
 
 
