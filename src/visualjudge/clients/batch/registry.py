@@ -11,11 +11,12 @@ from visualjudge.clients.batch.provider import Provider
 from visualjudge.errors import UsageError
 
 PROVIDERS: dict[str, type[Provider]] = {
-    "openai_style": OpenAiBatches,
-    "anthropic_style": AnthropicBatches,
-    "google_style": GoogleBatches,
+    "api": OpenAiBatches,
+    "vllm": OpenAiBatches,
+    "anthropic": AnthropicBatches,
+    "google": GoogleBatches,
 }
-"""By the protocol of the backend's bodies."""
+"""By the name of the backend."""
 
 
 def provider_of(batched: Batched) -> Provider:
@@ -27,10 +28,10 @@ def provider_of(batched: Batched) -> Provider:
         If the backend has none.
     """
     client, folder = batched.inner, batched.settings.folder
-    if client.style not in PROVIDERS:
+    if client.backend not in PROVIDERS:
         raise UsageError(f"--batch: backend {client.backend!r} has no batches")
     if folder is None:
-        return PROVIDERS[client.style](client)
-    if client.style != "openai_style":
+        return PROVIDERS[client.backend](client)
+    if PROVIDERS[client.backend] is not OpenAiBatches:
         raise UsageError(f"--batch-folder needs the backend api or vllm, got {client.backend!r}")
     return FileBatches(client, folder)
