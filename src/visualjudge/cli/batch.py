@@ -15,7 +15,17 @@ from visualjudge.cli.options import MODEL, key_of, with_groups
 if TYPE_CHECKING:
     from visualjudge.runs.batch.keeping import Keeper
 
+EXAMPLES = """Examples:
+
+visualjudge batch status RUN --api-key-env OPENAI_API_KEY
+
+visualjudge batch fetch RUN --api-key-env OPENAI_API_KEY
+
+visualjudge batch cancel RUN --api-key-env OPENAI_API_KEY
+"""
+
 app = typer.Typer(
+    epilog=EXAMPLES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
