@@ -12,7 +12,7 @@ import importlib
 import logging
 import multiprocessing
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
@@ -189,6 +189,14 @@ def added(what: str) -> tuple[Any, ...]:
     """Names of the rows that were added to a table, without importing the table."""
     load_plugins()
     return tuple(row.key for row in _STATE.added if row.table.what == what)
+
+
+def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, str]]:
+    """The plug-ins that added any of these (table, key), with their versions; "script" for rows that a script added."""
+    names = {row.plugin for row in _STATE.added if (row.table.what, row.key) in rows}
+    found = [one for one in plugins() if one.name in names]
+    stated = [{"name": one.name, "distribution": one.distribution, "version": one.version} for one in found]
+    return stated + ([{"name": "script"}] if None in names else [])
 
 
 def registrations() -> tuple[tuple[str, Any, Any], ...]:

@@ -76,6 +76,8 @@ def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None
     shifted = [row["final_score"] for row in made if row["source"] == "shifted"]
     assert shifted == [5.0, 5.0, 5.0]  # 5 of at most 10 pixels
     assert {row["error_type"] for row in made} == {None, "magnitude", "direction", "oversmoothing"}
+    meta = json.loads((dataset / "dataset.json").read_text())
+    assert [(one["name"], one["distribution"]) for one in meta["plugins"]] == [("flow", "visualjudge-flow")]
     questions = json.loads((dataset / "questions.json").read_text())
     assert {question["encoding"] for question in questions} == STEMS
     assert all("an optical flow estimation task" in question["prompt"] for question in questions)

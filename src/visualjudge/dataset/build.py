@@ -26,7 +26,8 @@ from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.dataset.staging import staged as staged
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.tasks import task_named
+from visualjudge.registry import in_use
+from visualjudge.tasks import TASKS, task_named
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much is done and how much there is."""
@@ -256,10 +257,20 @@ def _meta(options: BuildOptions, items: Sequence[Item], files: dict[str, str], i
         },
         "prompts": options.prompts.used(),
         **own_prompts(options.prompts),
+        **plugins_in_use(items),
         "invalid_records": invalid,
         "counts": counts(items),
         "files": dict(sorted(files.items())),
     }
+
+
+def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
+    """The plug-ins whose tasks, types or encodings are asked; nothing where all are the project's."""
+    asked = {(item.task, item.stem) for item in items}
+    types = {task: TASKS[task].type for task, _ in asked}
+    rows = {("task", task) for task in types} | {("prediction type", name) for name in types.values()}
+    used = in_use(rows | {("encoding", (types[task], stem)) for task, stem in asked})
+    return {"plugins": used} if used else {}
 
 
 def own_prompts(prompts: PromptSet) -> dict[str, Any]:
