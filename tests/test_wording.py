@@ -13,9 +13,11 @@ import visualjudge
 
 ROOT = Path(visualjudge.__file__).parent
 BAD = re.compile(
-    r": is (an?|no|one|[0-9]+)\b|\bis due\b|\bare due\b|\bon end\b|\bso often\b|\bare let be\b|\btold on\b|\bis none\b"
+    r": is ((an?|no|one|[0-9]+)\b|\{\})|\ban? [\w ]+ (is|are) (an? |one of|H×W|\[)|\b\w+ (is|are) one of\b"
+    r"|\bis due\b|\bare due\b|\bon end\b|\bso often\b|\bare let be\b|\btold on\b|\bis none\b"
     r"|\bthat is no\b|\bwhole road\b|\blet go of\b|\bpictures?\b"
 )
+"""Forms that state the requirement as if it were the finding, and idioms that no manual has."""
 
 
 def _messages(source: str) -> Iterator[tuple[int, str]]:
@@ -66,6 +68,9 @@ def test_an_image_is_called_image_in_code_and_pages() -> None:
         'raise DataError(f"{path}: is no table")',
         'Problem(a, b, c, "a whole number is due")',
         'typer.Option(help="the pictures")',
+        'raise UsageError(f"align is one of {names}, not {align}")',
+        'raise DataError("a polygon is a flat list of numbers")',
+        'raise DataError(f"mask: is {size}, the image {other}")',
     ],
 )
 def test_a_bad_form_is_seen(source: str) -> None:

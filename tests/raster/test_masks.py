@@ -73,7 +73,7 @@ def test_polygon_covers_what_pycocotools_covers() -> None:
     ("segmentation", "reason"),
     [
         ({"size": [4, 4], "counts": [3, 4]}, "add up to 7"),
-        ({"size": [4], "counts": [16]}, "size is"),
+        ({"size": [4], "counts": [16]}, "size must be"),
         ({"size": [4, 4], "counts": [-1, 17]}, "0 and above"),
         ({"size": [4, 4], "counts": 16}, "string or a list"),
         ({"size": [4, 4], "counts": "0"}, "add up to 0"),

@@ -33,7 +33,7 @@ def _read(path: Path) -> pl.DataFrame:
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise UsageError(f"{path}: ratings are .csv, .jsonl or .parquet, or a folder in VIEScore's layout")
+        raise UsageError(f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout")
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     try:

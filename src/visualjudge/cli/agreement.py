@@ -49,7 +49,7 @@ def agreement(
     from visualjudge.errors import UsageError
 
     if level not in ("nominal", "ordinal", "interval"):
-        raise UsageError(f"--level {level}: is nominal, ordinal or interval")
+        raise UsageError(f"--level must be nominal, ordinal or interval, got {level!r}")
     tables, problems = [], []
     for path in ratings or []:
         table, found = read_ratings(path)

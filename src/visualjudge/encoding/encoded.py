@@ -85,7 +85,7 @@ class Scene:
         """
         masks: Masks = self.prediction
         if masks.items and masks.size != self.size:
-            raise DataError(f"segmentation: masks are {masks.size}, the image {self.size} (height, width)")
+            raise DataError(f"segmentation: masks must be {self.size} (height, width) as the image, got {masks.size}")
         return masks
 
 

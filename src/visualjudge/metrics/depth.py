@@ -25,9 +25,11 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
         If the sizes differ, or no truth pixel is valid.
     """
     if align not in ALIGNMENTS:
-        raise UsageError(f"align is one of {', '.join(ALIGNMENTS)}, not {align!r}")
+        raise UsageError(f"align must be one of {', '.join(ALIGNMENTS)}, got {align!r}")
     if prediction.values.shape != truth.values.shape:
-        raise DataError(f"depth: prediction is {prediction.values.shape}, truth {truth.values.shape} (height, width)")
+        raise DataError(
+            f"depth: must be {truth.values.shape} (height, width) as the truth, got {prediction.values.shape}"
+        )
     judged = _positive(truth)
     total = int(np.count_nonzero(judged))
     if total == 0:

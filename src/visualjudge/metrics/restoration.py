@@ -54,5 +54,5 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
 def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
     found, real = prediction.pixels, truth.pixels
     if found.shape != real.shape:
-        raise DataError(f"image: prediction is {found.shape[:2]}, the clean image {real.shape[:2]} (height, width)")
+        raise DataError(f"image: must be {real.shape[:2]} (height, width) as the clean image, got {found.shape[:2]}")
     return found, real

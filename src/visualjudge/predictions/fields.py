@@ -101,4 +101,4 @@ def height_width(size: Size) -> str:
 def check_size(field: str, size: Size, image: Size) -> None:
     """Check that two (height, width) agree."""
     if size != image:
-        raise DataError(f"{field}: is {height_width(size)}, the image {height_width(image)} (height×width)")
+        raise DataError(f"{field}: must be {height_width(image)} (height×width) as the image, got {height_width(size)}")

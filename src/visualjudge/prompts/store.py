@@ -112,7 +112,7 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
     except DataError as error:
         raise PromptError(str(error)) from None
     if not isinstance(content, dict):
-        raise PromptError(f"{path}: a prompt asset is a mapping")
+        raise PromptError(f"{path}: a prompt asset must be a mapping")
     _check_identity(content, path, prompt_id, version)
     if "user_prompt" in content:
         content = _from_blocks(content, path)

@@ -157,7 +157,7 @@ def read_depth(path: str | Path) -> FloatArray:
     if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
         values = values[0] if values.shape[0] == 1 else values[:, :, 0]
     if values.ndim != 2:
-        raise DataError(f"{file}: a depth map is H×W, not of shape {values.shape}")
+        raise DataError(f"{file}: a depth map must be H×W, got shape {values.shape}")
     return np.asarray(values, dtype=np.float64)
 
 

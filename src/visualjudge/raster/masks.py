@@ -30,7 +30,7 @@ EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 def mask_from_array(dense: NDArray[Any]) -> Mask:
     """The mask of an H×W array: a pixel is in it where the value is > 0."""
     if dense.ndim != 2:
-        raise DataError(f"a mask is H×W, not of shape {dense.shape}")
+        raise DataError(f"a mask must be H×W, got shape {dense.shape}")
     inside = np.ascontiguousarray(dense, dtype=np.bool_) if dense.dtype == np.bool_ else dense > 0
     left, top, width, height = cv2.boundingRect(inside.view(np.uint8))
     if width == 0 or height == 0:
@@ -78,7 +78,7 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
 def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
     """A polygon that native code can take, as x, y, x, y, …"""
     if len(ring) < 6 or len(ring) % 2:
-        raise DataError("a polygon is a flat list of at least 3 points: x, y, x, y, x, y")
+        raise DataError("a polygon must be a flat list of at least 3 points: x, y, x, y, x, y")
     if not set(map(type, ring)) <= _NUMBERS:
         raise DataError("a polygon's coordinates must be numbers")
     try:
@@ -167,7 +167,7 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
                 raise DataError("polygons alone do not tell the image size: give size=(height, width)")
             return mask_from_polygons(_rings(segmentation), size)
         case _:
-            raise DataError("a segmentation is a COCO RLE, a COCO polygon list or a PNG path")
+            raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
 
 
 def resized_mask(mask: Mask, size: Size) -> Mask:
@@ -225,7 +225,7 @@ def _runs(counts: Any) -> Runs:
             raise DataError("RLE counts must be whole numbers of 0 and above")
         return np.array(counts, dtype=np.int64)
     if not isinstance(counts, str | bytes):
-        raise DataError("an RLE's counts are a string or a list of numbers")
+        raise DataError("an RLE's counts must be a string or a list of numbers")
     return _compressed_runs(counts.encode() if isinstance(counts, str) else counts)
 
 
@@ -264,14 +264,14 @@ def _rle_size(rle: Mapping[str, Any]) -> Size:
         or len(size) != 2
         or not all(isinstance(v, int) and not isinstance(v, bool) and v > 0 for v in size)
     ):
-        raise DataError(f"an RLE's size is [height, width], not {size!r}")
+        raise DataError(f"an RLE's size must be [height, width], got {size!r}")
     return int(size[0]), int(size[1])
 
 
 def _rings(polygons: Sequence[Any]) -> list[list[float]]:
     if polygons and isinstance(polygons[0], int | float):
-        raise DataError("a polygon segmentation is a list of polygons, each a flat list of numbers")
+        raise DataError("a polygon segmentation must be a list of polygons, each a flat list of numbers")
     for ring in polygons:
         if not isinstance(ring, list | tuple):
-            raise DataError("a polygon is a flat list of numbers")
+            raise DataError("a polygon must be a flat list of numbers")
     return [list(ring) for ring in polygons]

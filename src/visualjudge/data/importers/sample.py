@@ -199,7 +199,7 @@ def read_table(path: Path) -> list[dict[str, Any]]:
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise DataError(f"{path}: must be a JSON array of objects, or an object of objects")
         return rows
-    raise UsageError(f"{path}: a table is a .csv, .tsv, .jsonl or .json file")
+    raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
 
 
 def read_text(path: Path) -> str:
