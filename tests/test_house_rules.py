@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ ROOT = Path(visualjudge.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
 MAY_NAME_TASKS = {"tasks.py", "catalogue.py"}
 MAX_LINES = 400
+ONCE = ("Format", "Media", "Options", "Picture", "Reading", "Scene", "Task", "Token")
+HIDDEN = {"calibration", "pooled_means", "powered_strengths"}
+"""Functions of `analysis.statistics` in modules of their names."""
 
 
 def _compares_with_a_task(tree: ast.AST) -> list[int]:
@@ -40,3 +44,18 @@ def test_file_has_one_subject_and_a_docstring(path: Path) -> None:
     assert text.count("\n") <= MAX_LINES
     assert not text.strip() or ast.get_docstring(ast.parse(text))
     assert path.name != "utils.py"
+
+
+def test_a_name_stands_for_one_thing() -> None:
+    classes = [node for path in SOURCES for node in ast.parse(path.read_text("utf-8")).body]
+    times = Counter(node.name for node in classes if isinstance(node, ast.ClassDef))
+    assert [name for name in ONCE if times[name] > 1] == []
+
+
+def test_a_package_does_not_hide_its_modules() -> None:
+    hidden = set()
+    for init in ROOT.rglob("__init__.py"):
+        modules = {path.stem for path in init.parent.iterdir() if path.suffix == ".py" or path.is_dir()}
+        nodes = [node for node in ast.walk(ast.parse(init.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+        hidden |= modules & {alias.asname or alias.name for node in nodes for alias in node.names}
+    assert hidden == HIDDEN
