@@ -7,13 +7,13 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.analyse import pairwise_figures
 from visualjudge.analysis.bias import preferences
 from visualjudge.analysis.cells import macro
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.encoding_choice import compare_encodings
 from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.leaderboard import leaderboard
-from visualjudge.analysis.results import pairwise_figures
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 
 Figures = dict[str, Estimate]

@@ -16,8 +16,8 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 MAY_NAME_TASKS = {"tasks.py", "catalogue.py"}
 MAX_LINES = 400
 ONCE = ("Format", "Media", "Options", "Picture", "Reading", "Scene", "Task", "Token")
-HIDDEN = {"calibration", "pooled_means", "powered_strengths"}
-"""Functions of `analysis.statistics` in modules of their names."""
+HIDDEN = {"analyse", "calibration", "pooled_means", "powered_strengths"}
+"""Functions of `analysis` in modules of their names: import those by their path."""
 
 
 def _compares_with_a_task(tree: ast.AST) -> list[int]:

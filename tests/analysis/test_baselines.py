@@ -8,8 +8,8 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
+from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.report.markdown import markdown
-from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.words import above
 from visualjudge.records import FAILED
 

@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from making import make_folder
+from visualjudge.analysis.analyse import analyse_study
 from visualjudge.analysis.join import study_of
 from visualjudge.analysis.probes import probe_results, tool_trust
-from visualjudge.analysis.results import analyse_study
 from visualjudge.cli.main import app as visualjudge
 from visualjudge.dataset.folder import Dataset, load_dataset, question_from_wire, question_to_wire
 from visualjudge.dataset.validate import validate

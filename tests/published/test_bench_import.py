@@ -11,9 +11,9 @@ import numpy as np
 import orjson
 import pytest
 
+from visualjudge.analysis.analyse import analyse
 from visualjudge.analysis.decisions.card import card
 from visualjudge.analysis.decisions.shapes import card_json
-from visualjudge.analysis.results import analyse
 from visualjudge.clients.base import Reply
 from visualjudge.clients.scripted import ScriptedClient
 from visualjudge.dataset.folder import load_dataset

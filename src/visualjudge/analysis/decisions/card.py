@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import words
+from visualjudge.analysis.analyse import Analysis, analyse
 from visualjudge.analysis.decisions.checks import (
     NOT_ASKED,
     Check,
@@ -24,7 +25,6 @@ from visualjudge.analysis.decisions.people import omega
 from visualjudge.analysis.decisions.system import System, system
 from visualjudge.analysis.figures import Ends, Estimate, JudgeResult
 from visualjudge.analysis.join import Study, clusters_of
-from visualjudge.analysis.results import Analysis, analyse
 from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
 from visualjudge.analysis.statistics.shares import one_share
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from visualjudge.analysis import columns, words
+from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.columns import ACCURACY, Table
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import Cell, JudgeResult
 from visualjudge.analysis.report.methods import methods
-from visualjudge.analysis.results import Analysis
 
 Row = TypeVar("Row")
 

@@ -12,13 +12,13 @@ from markupsafe import Markup
 
 import visualjudge
 from visualjudge.analysis import columns, words
+from visualjudge.analysis.analyse import Analysis
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity
 from visualjudge.analysis.report import charts
 from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_images, examples, probe_examples
 from visualjudge.analysis.report.grids import Grid, across, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
-from visualjudge.analysis.results import Analysis
 from visualjudge.encoding.titles import encoding_title
 
 
