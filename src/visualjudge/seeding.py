@@ -9,10 +9,12 @@ import numpy as np
 
 Key = str | int | float | None | tuple[object, ...] | list[object]
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
 
 def seed_for(seed: int, *keys: Key) -> int:
     """A 128-bit seed from ``seed`` and ``keys``: the first half of the SHA-256 of their JSON form."""
-    text = json.dumps([seed, *keys], ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = _ENCODER.encode([seed, *keys])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
 

@@ -127,3 +127,14 @@ def test_broken_json_names_the_file(dataset: Path) -> None:
 def test_other_folder_is_no_dataset(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a dataset"):
         load_dataset(tmp_path)
+
+
+def test_a_sample_is_checked_alone(dataset: Path) -> None:
+    assert validate(dataset, sample=5)[1] == []
+    _edit(dataset, "scoring", lambda q: q.update(answer=q["answer"] + 0.1))
+    assert [problem.field for problem in validate(dataset, sample=10**6)[1]] == ["answer"]
+    shown = {name for question in validate(dataset, sample=10**6)[0].questions for name in question.images}
+    for name in sorted(shown):
+        (dataset / name).unlink()
+    told = {problem.record for problem in validate(dataset, sample=1)[1] if problem.field == "files"}
+    assert 0 < len(told) <= 4

@@ -12,6 +12,8 @@ from runs.chaotic_server import RATES, ChaoticServer, completion, serving
 from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, ScriptedClient, open_client
 from visualjudge.clients.base import Reply
+from visualjudge.dataset import parquet_form
+from visualjudge.dataset.convert import convert
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.errors import ApiError, DataError, UsageError
 from visualjudge.judges.baseline import baseline_judge
@@ -229,3 +231,17 @@ def test_chaos_loses_nothing_doubles_nothing_and_counts_as_the_server_does(tmp_p
 
 def test_completions_of_the_test_server_are_what_clients_read() -> None:
     assert completion("x")["choices"][0]["message"]["content"] == "x"  # type: ignore[index]
+
+
+def test_a_resumed_run_reads_only_what_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_dataset(tmp_path / "ds", pairwise=40, ranking=0, scoring=0)
+    convert(tmp_path / "ds", tmp_path / "parquet", "parquet")
+    monkeypatch.setattr("visualjudge.dataset.folder.HELD_ROWS", 0)
+    dataset, judge = load_dataset(tmp_path / "parquet"), baseline_judge("oracle:0.8", tmp_path)
+    judged(dataset, judge, tmp_path / "run", limit=30, swap=True)
+    read: list[int] = []
+    real = parquet_form.question_of
+    monkeypatch.setattr(parquet_form, "question_of", lambda row, k=0: read.append(k) or real(row, k))
+    report = judged(dataset, judge, tmp_path / "run", resume=True, swap=True)
+    assert read == list(range(30, 40))
+    assert (report.statuses.total(), report.progress.done, report.missing) == (80, 20, 0)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FOLDER = "questions"
 INDEX = f"{FOLDER}/index.json"
 VERSION = 1
-_BATCH = 256
+_BATCH, _COLUMN_BATCH = 256, 4096
 _NULLABLE = ("class_of_interest", "ties")
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources", "images")
@@ -118,9 +118,9 @@ class ParquetQuestions(Stored):
         wanted = dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])])
         stored = [name for name in wanted if name in schema().names]  # what has no column is in no plain row
         for path in self.shards:
-            for batch in _opened(path).iter_batches(_BATCH, columns=stored):
-                for row in batch.to_pylist():
-                    yield tuple(_value(row, name) for name in names)
+            for batch in _opened(path).iter_batches(_COLUMN_BATCH, columns=stored):
+                read = {name: batch.column(name).to_pylist() for name in stored}
+                yield from zip(*(_values(read, name, batch.num_rows) for name in names), strict=True)
 
     def json(self) -> Iterator[bytes]:
         """``questions.json``, in parts."""
@@ -183,6 +183,16 @@ def question_of(row: dict[str, Any], position: int = 0) -> Question:
 def _bytes(row: dict[str, Any], position: int) -> bytes:
     stored: bytes | None = row["json"]
     return orjson.dumps(question_to_wire(question_of(row, position))) if stored is None else stored
+
+
+def _values(read: dict[str, list[Any]], name: str, rows: int) -> list[Any]:
+    """A column as :class:`Question` has it."""
+    if name in _TEXTS and name != "answer":
+        return read[name]
+    if name == "answer":
+        kinds = read["question_type"]
+        return [_value({"answer": a, "question_type": k}, name) for a, k in zip(read[name], kinds, strict=True)]
+    return [_value({name: value}, name) for value in read.get(name, [None] * rows)]
 
 
 def _value(row: dict[str, Any], name: str) -> Any:

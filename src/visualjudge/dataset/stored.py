@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, overload
 
 from visualjudge.records import Question
@@ -59,6 +60,13 @@ class View(Stored):
         """The questions at ``positions`` of the choice."""
         places = self._positions
         return at(self._source, (places[k] for k in positions))
+
+    def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Those of the source where the choice is a stretch of it: its other columns stay unread."""
+        places = self._positions
+        if isinstance(places, range) and places.step == 1:
+            return islice(columns(self._source, *names), places.start, places.stop)
+        return super().columns(*names)
 
 
 def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Question]:

@@ -65,9 +65,15 @@ class Judged:
 def plan(questions: Iterable[Question], *, swap: bool = False, repeats: int = 1) -> Iterator[Ask]:
     """All there is to ask, question by question; only a pairwise question has a second order."""
     for question in questions:
-        for order in _ORDERS if swap and question.question_type == "pairwise" else _ORDERS[:1]:
-            for repeat in range(repeats):
-                yield Ask(question, order, repeat)
+        for _, order, repeat in keys(question.id, question.question_type, swap=swap, repeats=repeats):
+            yield Ask(question, order, repeat)
+
+
+def keys(question_id: str, question_type: str, *, swap: bool = False, repeats: int = 1) -> Iterator[Key]:
+    """What names the verdicts on one question."""
+    for order in _ORDERS if swap and question_type == "pairwise" else _ORDERS[:1]:
+        for repeat in range(repeats):
+            yield question_id, order, repeat
 
 
 def verdict_line(verdict: Verdict) -> dict[str, Any]:
@@ -145,7 +151,7 @@ def failed(ask: Ask, cause: str, **extra: Any) -> Verdict:
 
 def in_stored_letters(ask: Ask, verdict: Verdict) -> Verdict:
     """A verdict in the letters shown, turned into the letters stored."""
-    probability = verdict.probability_a
-    if ask.order == "BA" and probability is not None:
-        probability = 1 - probability
+    if ask.order == "AB":
+        return verdict
+    probability = None if verdict.probability_a is None else 1 - verdict.probability_a
     return replace(verdict, value=ask.stored(verdict.value), probability_a=probability)

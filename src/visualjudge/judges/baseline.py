@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from visualjudge.records import LETTERS, Question, Verdict
 from visualjudge.replies import read_reply
 from visualjudge.seeding import rng_for
 
+_reading = lru_cache(4096)(read_reply)  # a simulated judge says few things, a million times
 MIDDLE = 5.0
 MODELS = "random, first, oracle:P[,bias=B][,slope=S], sharpness"
 
@@ -104,7 +106,7 @@ class SimulatedJudge:
         """The reply that was drawn, read as any other."""
         text = self._reply(ask)
         question = ask.question
-        reading = read_reply(text, question.question_type, len(question.annotation_ids))
+        reading = _reading(text, question.question_type, len(question.annotation_ids))
         shown = Verdict(question.id, ask.order, reading.value, reading.status, text, latency_s=0.0, repeat=ask.repeat)
         return Judged(in_stored_letters(ask, shown), calls=0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,9 +16,9 @@ from typing import Any, Protocol
 from visualjudge import __version__
 from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.dataset.folder import QUESTIONS, Dataset
-from visualjudge.dataset.stored import columns
+from visualjudge.dataset.stored import View, columns
 from visualjudge.errors import DataError
-from visualjudge.judges.asks import Ask, Judge, Judged, Key, plan, verdict_line
+from visualjudge.judges.asks import Ask, Judge, Judged, Key, keys, plan, verdict_line
 from visualjudge.records import Question
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder, key_of
@@ -175,10 +176,10 @@ async def run_judge(
         if options.retry_errors:
             journal.drop(lambda line: line["status"] == "api_error")
         before = Progress()
-        done = set[Key]()
+        done = set[int]()  # of a key its hash alone is kept: there may be millions
         last_error: str | None = None
         for line in journal.records():
-            done.add(key_of(line))
+            done.add(hash(key_of(line)))
             _count(before, line)
             last_error = line.get("error") or last_error
 
@@ -191,9 +192,12 @@ async def run_judge(
         folder.write_manifest(manifest)
 
         def todo() -> Iterator[Ask]:
-            return (ask for ask in asks(questions, options) if ask.key not in done)
+            every = plan(unanswered, swap=options.swap, repeats=options.repeats)
+            return (ask for ask in every if hash(ask.key) not in done)
 
-        left = manifest["asked"] - (sum(ask.key in done for ask in asks(questions, options)) if done else 0)
+        unanswered, left = questions[: options.limit], manifest["asked"]
+        if done:
+            unanswered, left = _unanswered(unanswered, options, done)
         try:
             progress = await engine(
                 todo,
@@ -221,6 +225,18 @@ async def run_judge(
         )
     folder.write_manifest({**manifest, **_ending(report)})
     return report
+
+
+def _unanswered(questions: Sequence[Question], options: RunSettings, done: set[int]) -> tuple[Sequence[Question], int]:
+    """The questions that have asks left, and how many asks; found without reading what is answered."""
+    places, left = array("q"), 0
+    for place, (question_id, kind) in enumerate(columns(questions, "id", "question_type")):
+        wanted = keys(question_id, kind, swap=options.swap, repeats=options.repeats)
+        count = sum(hash(key) not in done for key in wanted)
+        left += count
+        if count:
+            places.append(place)
+    return View(questions, lambda _: places), left
 
 
 def _count(progress: Progress, line: Record) -> None:

@@ -152,6 +152,7 @@ class _Crew:
     streak: _Streak = field(default_factory=_Streak)
     unreported: list[Outcome] = field(default_factory=list)
     error: Exception | None = None
+    breath_at: float = 0.0
 
     async def work(self) -> None:
         """Job after job; an error stops the others too, but lets them finish the call that is paid for."""
@@ -175,6 +176,9 @@ class _Crew:
             except StopIteration:
                 return
             await self._do(job)
+            if time.monotonic() >= self.breath_at:  # jobs that wait for nothing would let nobody else in
+                await asyncio.sleep(0)
+                self.breath_at = time.monotonic() + _REPORT_EVERY_S
 
     async def _do(self, job: Any) -> None:
         budget = self.progress.budget
