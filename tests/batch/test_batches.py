@@ -194,6 +194,25 @@ def test_no_file_holds_the_key_and_the_ledger_goes_with_the_folder(dataset: Path
     assert not [path for path in files if path.name.endswith((".names", ".raw"))]
 
 
+def test_a_server_that_is_away_while_a_batch_runs_is_waited_for(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    row = FakeBatches._openai_row
+
+    def away(self: FakeBatches, batch: Any) -> Any:
+        looks.append(1)
+        if 12 < len(looks) < 40:
+            raise RuntimeError("a server error")
+        return row(self, batch)
+
+    monkeypatch.setattr(FakeBatches, "_openai_row", away)
+    with FakeBatches() as fake:
+        judged(fake, dataset, tmp_path, mode="text")
+        check_once(fake, tmp_path)
+    assert {row["status"] for row in rows(tmp_path)} == {"ok"}
+
+
 def test_a_live_run_over_open_batches_is_refused(dataset: Path, tmp_path: Path) -> None:
     with FakeBatches(Faults(slow_s=60)) as fake:
         judged(fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from visualjudge.clients.batch.provider import Look, Provider, Unsure
 from visualjudge.clients.retry import RetryPolicy
-from visualjudge.errors import ApiError, RunError
+from visualjudge.errors import ApiError, ClientError, RunError
 from visualjudge.runs.batch.ledger import Ledger, Part
 from visualjudge.runs.runner import Stop
 
@@ -134,7 +134,13 @@ class Batches:
         if part.batch is None:
             await self.submit(part)
             return False
-        look = await self.provider.look(part.batch)
+        try:
+            look = await self.provider.look(part.batch)
+        except ClientError as error:
+            if not error.retryable:
+                raise
+            self.say(f"batch {part.batch}: {error}; looking again")  # a day is long: servers and networks come back
+            return False
         if not look.ended:
             return False
         replies = await self._take(part, look)
