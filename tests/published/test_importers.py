@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 
 from published import copies
 from visualjudge.analysis.analyse import analyse
+from visualjudge.analysis.decisions.card import card
+from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.audit import audit
 from visualjudge.cli.bench import app
 from visualjudge.clients.base import Reply
@@ -218,3 +220,23 @@ def test_a_folder_that_holds_something_else_is_named(tmp_path: Path, name: str) 
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"empty: must hold .*found"):
         import_benchmark(name, tmp_path / "empty", tmp_path / "out")
+
+
+def test_a_card_over_several_benchmarks_has_a_row_in_each_and_mixes_none(tmp_path: Path) -> None:
+    first = import_benchmark(
+        "mj-bench", copies.mj_bench(tmp_path / "mj", [0, 1, 0]), tmp_path / "a" / "s", replies=["gpt"]
+    )
+    copy = copies.mllm_judge(tmp_path / "mllm")
+    second = import_benchmark("mllm-as-a-judge", copy, tmp_path / "b" / "s", replies=["gpt-4o"])
+    runs = [first.runs[0][0], second.runs[0][0]]
+    told = card_json(card(runs))
+    rows = {(row["judge"], row["benchmark"], row["question_type"]): row for row in told["benchmarks"]}
+    assert set(rows) == {("gpt", "mj-bench", "pairwise")} | {
+        ("gpt-4o", "mllm-as-a-judge", kind) for kind in ("pairwise", "ranking", "scoring")
+    }
+    assert rows["gpt", "mj-bench", "pairwise"]["guessing"] == 0.5
+    assert rows["gpt-4o", "mllm-as-a-judge", "pairwise"]["guessing"] == pytest.approx(1 / 3)
+    known = [{name for name, value in judge["as_published"].items() if value is not None} for judge in told["judges"]]
+    assert {name.partition("/")[0] for name in known[0]} == {"mj-bench"}
+    assert {name.partition("/")[0] for name in known[1]} == {"mllm-as-a-judge"}
+    assert "Benchmarks" in str(card(runs)) and told["benchmarks"][0]["measure"] == "share right"

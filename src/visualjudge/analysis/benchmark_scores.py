@@ -47,12 +47,14 @@ class Score:
     tasks: tuple[str, ...] | None = None
     scale: float = 100.0
     digits: int = 2
+    benchmark: str | None = None
+    """Whose questions it is of, where those of several benchmarks stand together."""
 
 
 def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
     """The scores that ``dataset.json`` lists (of each dataset, where several were merged)."""
     stated = meta.get("benchmarks") or [meta.get("benchmark")]
-    rows = [row for one in stated if isinstance(one, Mapping) for row in one.get("scores", ())]
+    rows = [(one.get("name"), row) for one in stated if isinstance(one, Mapping) for row in one.get("scores", ())]
     return tuple(
         Score(
             str(row["name"]),
@@ -60,8 +62,9 @@ def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
             None if row.get("tasks") is None else tuple(row["tasks"]),
             float(row.get("scale", 100)),
             int(row.get("digits", 2)),
+            name if isinstance(name, str) else None,
         )
-        for row in rows
+        for name, row in rows
         if row.get("rule") in RULES
     )
 
@@ -81,6 +84,8 @@ def benchmark_scores(table: pl.DataFrame, scores: Sequence[Score]) -> dict[str, 
     for score in scores:
         kind, rule = RULES[score.rule]
         part = read.filter(pl.col("kind") == kind)
+        if "benchmark" in read.columns:
+            part = part.filter(pl.col("benchmark") == score.benchmark)
         part = part if score.tasks is None else part.filter(pl.col("task").is_in(list(score.tasks)))
         value = rule(part) if part.height else None
         found[score.name] = None if value is None else round(value * score.scale, score.digits)

@@ -123,13 +123,23 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     """
     table, meta = read_questions(roots[0])
     benchmarks = [meta.get("benchmark")]
+    if len(roots) > 1:
+        table = _of(table, meta, roots[0])
     for root in roots[1:]:
-        other, said = read_questions(root)
+        read, said = read_questions(root)
+        other = _of(read, said, root)
         benchmarks.append(said.get("benchmark"))
         _refuse_others(table, other, root, roots[0])
         table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
     named = [said for said in benchmarks if said]
     return (numbered(table) if len(roots) > 1 else table), {**meta, "benchmarks": named}
+
+
+def _of(table: pl.DataFrame, meta: Mapping[str, Any], root: Path) -> pl.DataFrame:
+    """The questions with the benchmark that they are of, else the name of the dataset's folder."""
+    stated = meta.get("benchmark")
+    name = stated.get("name") if isinstance(stated, Mapping) else None
+    return table.with_columns(benchmark=pl.lit(str(name or root.name)))
 
 
 def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: Path) -> None:

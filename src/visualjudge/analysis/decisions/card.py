@@ -12,6 +12,7 @@ import polars as pl
 
 from visualjudge.analysis import words
 from visualjudge.analysis.analyse import Analysis, analyse
+from visualjudge.analysis.decisions.benchmarks import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     NOT_ASKED,
     Check,
@@ -68,6 +69,8 @@ class Card:
 
     judges: tuple[JudgeCard, ...]
     thresholds: Thresholds
+    benchmarks: tuple[BenchmarkRow, ...] = ()
+    """A row a judge, benchmark and type of question, where the runs are on several datasets."""
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.card_page import body
@@ -121,7 +124,8 @@ def card_of(
     study = analysis.study
     results = analysis.results.judges
     chosen = range(len(results)) if judges is None else judges
-    return Card(tuple(_judge(study, i, results[i], held, people, epsilon) for i in chosen), held)
+    cards = tuple(_judge(study, i, results[i], held, people, epsilon) for i in chosen)
+    return Card(cards, held, rows_of(study, chosen))
 
 
 def _judge(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from visualjudge.analysis.decisions.benchmarks import benchmarks_table
 from visualjudge.analysis.decisions.pages import Table, number, ranks, span
 from visualjudge.analysis.words import many
 
@@ -113,6 +114,10 @@ def _tables(found: JudgeCard) -> list[Table]:
     return [checks_table(found), *([system_table(found), sources_table(main)] if main else [])]
 
 
+def _over_all(card: Card) -> list[Table]:
+    return [benchmarks_table(card.benchmarks)] if card.benchmarks else []
+
+
 def diagram_table(found: JudgeCard) -> Table | None:
     """The reliability diagram as a table."""
     if found.probabilities is None:
@@ -123,7 +128,7 @@ def diagram_table(found: JudgeCard) -> Table | None:
 
 def text(card: Card) -> str:
     """For a terminal."""
-    parts = []
+    parts = [table.text() + "\n" for table in _over_all(card)]
     for found in card.judges:
         parts += [found.answer, "", *(table.text() + "\n" for table in _tables(found)), *_extras(found), ""]
     return "\n".join(parts).rstrip()
@@ -131,7 +136,7 @@ def text(card: Card) -> str:
 
 def markdown(card: Card) -> str:
     """One Markdown page."""
-    parts = ["# Judge card", ""]
+    parts = ["# Judge card", "", *(table.markdown() + "\n" for table in _over_all(card))]
     for found in card.judges:
         parts += [f"## {_plain(found.judge)}{_simulated(found)}", "", _plain(found.answer), ""]
         diagram = diagram_table(found)
@@ -150,7 +155,7 @@ def _simulated(found: JudgeCard) -> str:
 
 def body(card: Card) -> str:
     """What stands in the page, and in a notebook."""
-    parts = []
+    parts = [table.html() for table in _over_all(card)]
     for found in card.judges:
         diagram = diagram_table(found)
         tables = [*_tables(found), *([diagram] if diagram else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -68,7 +69,12 @@ def _row(row: CorrectedRow) -> Json:
 
 def card_json(card: Card) -> Json:
     """``{"judges": [{"judge", "checks": [...], "system": {...}}]}``."""
-    return {"judges": [_judge(found) for found in card.judges], "least_images": card.thresholds.least_images}
+    rows = [{**asdict(row), "ci95": None if row.interval is None else list(row.interval)} for row in card.benchmarks]
+    return {
+        "judges": [_judge(found) for found in card.judges],
+        "least_images": card.thresholds.least_images,
+        "benchmarks": [{name: value for name, value in row.items() if name != "interval"} for row in rows],
+    }
 
 
 def _judge(found: JudgeCard) -> Json:
