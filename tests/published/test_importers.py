@@ -146,6 +146,12 @@ def test_dsg_counts_a_question_whose_parent_was_answered_no_as_no(tmp_path: Path
     assert "A cat 2." in dataset(tmp_path)[2].prompt
 
 
+def test_a_score_of_nought_is_a_score(tmp_path: Path) -> None:
+    done = imported(tmp_path, "dsg-tifa160")  # two of the four images are scored 0
+    scoring = analyse([done.runs[0][0]]).results.judges[0].scoring
+    assert (scoring.n, scoring.failed) == (4, 0)
+
+
 def test_t2vscore_correlates_a_metric_with_people(tmp_path: Path) -> None:
     found = published(imported(tmp_path, "t2vscore"))
     assert found["t2vscore/alignment/pearson"] == round(float(stats.pearsonr([0.2, 0.6, 0.4, 1.0], [1, 4, 2, 5])[0]), 3)

@@ -61,9 +61,10 @@ def _verdict(ask: Ask, reply: PublishedReply, scale: Scale, row: Benchmark) -> V
     kept = {name: value for name, value in extra.items() if value is not None}
     if reply.text is None:
         failed = theirs is None or theirs == FAILED
-        value, cause = (FAILED, "not read by its authors") if failed else (theirs, None)
+        value = FAILED if theirs is None else theirs
+        cause = "not read by its authors" if failed else None
         status: Status = "unparseable" if failed else "ok"
-        return Verdict(ask.question.id, ask.order, value or FAILED, status, None, cause=cause, extra=kept)
+        return Verdict(ask.question.id, ask.order, value, status, None, cause=cause, extra=kept)
     found = _read(row.in_our_marks(reply.text, ask.question.question_type), ask.question, scale)
     shown = Verdict(
         ask.question.id,
