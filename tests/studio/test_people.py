@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
@@ -23,8 +24,11 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from judged_records import pair, ranking, scoring, write_dataset
-from visualjudge.errors import RunError, UsageError
+from visualjudge.analysis.decisions.labels import read_labels
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.errors import DataError, RunError, UsageError
 from visualjudge.runs.folder import RunFolder
+from visualjudge.studio.people.answers import Given
 from visualjudge.studio.people.opening import people_app, people_pages, plan_of
 from visualjudge.studio.people.pages import PeoplePages
 from visualjudge.studio.people.plan import Settings
@@ -391,3 +395,60 @@ def test_the_filter_is_the_query_of_a_grid(dataset: Path) -> None:
     assert {item.type for item in plan.items} <= {"ranking", "scoring"}
     with pytest.raises(UsageError, match="no question fits"):
         plan_of(shelf, Settings(filter="task=none"))
+
+
+def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(dataset: Path, tmp_path: Path) -> None:
+    questions = {q.id: q for q in load_dataset(dataset).questions}
+    pairs = [name for name, q in questions.items() if q.question_type == "pairwise"][:3]
+    queue = tmp_path / "next.csv"
+    queue.write_text("question_id,answer,probability\n" + "".join(f"{name},,0.25\n" for name in pairs))
+    site = Site(find_places([dataset]), tmp_path / "cache")
+    pages = people_pages(site, tmp_path / "run", Settings(known=1, repeats=1), ["anna", "ben"], queue)
+    desk = pages.desk
+    for rater, value in (("anna", "A"), ("ben", "B")):
+        while slot := desk.next(rater):
+            desk.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
+    asyncio.run(desk.synced())
+    desk.close()
+    labels = read_labels(tmp_path / "run")
+    (known,) = desk.plan.known
+    assert labels.by == "question_id"
+    assert {name: (label.said, label.probability) for name, label in labels.labels.items()} == {
+        name: ("tie", 0.25) for name in pairs if name != known
+    }
+
+
+@pytest.mark.parametrize("named", ["{task}/{annotation}", "{annotation}"])
+def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
+    dataset: Path, tmp_path: Path, named: str
+) -> None:
+    question = next(q for q in load_dataset(dataset).questions if q.question_type == "scoring")
+    queue = tmp_path / "next.csv"
+    name = named.format(task=question.task, annotation=question.annotation_ids[0])
+    queue.write_text(f"annotation_id,score,probability\n{name},,0.5\n")
+    site = Site(find_places([dataset]), tmp_path / "cache")
+    desk = people_pages(site, tmp_path / "run", Settings(), ["anna", "ben"], queue).desk
+    for rater, value in (("anna", 4.0), ("ben", 7.0)):
+        slot = desk.next(rater)
+        assert slot is not None and slot.id == question.id
+        desk.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
+    desk.close()
+    (label,) = read_labels(tmp_path / "run").labels.values()
+    assert (label.name, label.said, label.probability) == (question.id, "5.5", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("question_id,answer\nq0,A\n", "visualjudge label --out"),
+        ("question_id,answer,probability\nnobody,,0.5\n", "no question of the dataset asks nobody"),
+        ("question_id,answer,probability\nq0,,2\n", "probability must be above 0"),
+    ],
+)
+def test_a_file_that_is_no_queue_of_this_dataset_is_refused(
+    dataset: Path, tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "next.csv").write_text(text)
+    site = Site(find_places([dataset]), tmp_path / "cache")
+    with pytest.raises(DataError, match=said):
+        people_pages(site, tmp_path / "run", Settings(), ["anna"], tmp_path / "next.csv")

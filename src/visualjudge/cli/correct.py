@@ -14,7 +14,11 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def correct(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several count as a panel.", show_default=False)],
     labels: Annotated[
-        Path, typer.Option(help="CSV: annotation_id,score or question_id,answer (and probability).", show_default=False)
+        Path,
+        typer.Option(
+            help="CSV: annotation_id,score or question_id,answer (and probability); or a people's run.",
+            show_default=False,
+        ),
     ],
     json: Annotated[Path | None, typer.Option("--json", help="Where the figures go as JSON.")] = None,
     gap: Annotated[float | None, typer.Option(min=0, help="How many labels decide such a difference?")] = None,

@@ -42,6 +42,9 @@ def studio(
         int | None, typer.Option(min=1, help="With --people: number of questions to draw. Default: all.")
     ] = None,
     filter_: Annotated[str, typer.Option("--filter", help="With --people: the part after ? of a grid's address.")] = "",
+    items: Annotated[
+        Path | None, typer.Option(help="With --people: ask the items of this file of `visualjudge label`.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="With --people: seed of every draw.")] = 42,
 ) -> None:
     """Browse datasets and runs, compare predictions and let people judge. Only this machine can reach the pages.
@@ -61,6 +64,7 @@ def studio(
         rater or [],
         Settings(seed, overlap, raters_per_question, repeats, known, sample, filter_),
         port,
+        items,
     )
 
 
@@ -79,7 +83,9 @@ def serve(folders: list[Path], port: int) -> None:
     _run(app, port)
 
 
-def serve_people(folders: list[Path], people: Path, raters: list[str], settings: Settings, port: int) -> None:
+def serve_people(
+    folders: list[Path], people: Path, raters: list[str], settings: Settings, port: int, items: Path | None = None
+) -> None:
     """Serve the questions of one dataset to named raters until Ctrl-C."""
     from visualjudge.errors import UsageError
     from visualjudge.studio.people.opening import people_app, people_pages
@@ -89,7 +95,7 @@ def serve_people(folders: list[Path], people: Path, raters: list[str], settings:
 
     site = Site(find_places(folders))
     check_free(port)
-    pages = people_pages(site, people, settings, raters)
+    pages = people_pages(site, people, settings, raters, items)
     if not pages.desk.raters:
         raise UsageError("--people needs at least one --rater")
     for name in (ADMIN, *pages.desk.raters):

@@ -64,12 +64,13 @@ def card(
 def correct(
     runs: Runs, labels: str | Path, *, dataset: str | Path | None = None, gap: float | None = None
 ) -> Leaderboard:
-    """A leaderboard of sources from many verdicts and the few labels of a CSV file.
+    """A leaderboard of sources from many verdicts and few labels.
 
     Parameters
     ----------
     labels
-        ``annotation_id,score`` or ``question_id,answer``, and ``probability`` where :func:`label` drew the items.
+        ``annotation_id,score`` or ``question_id,answer``, and ``probability`` where :func:`label` drew the items; or
+        the folder of a people's run.
     gap
         How many labels decide such a difference?
 

@@ -1,13 +1,16 @@
-"""Labels that people gave: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``.
+"""Labels that people gave: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``, or a people's run.
 
-A ``probability`` column (as ``visualjudge label`` writes it) says with which probability each item was chosen.
+A ``probability`` column (as ``visualjudge label`` writes it) says with which probability each item was chosen; the
+answers of a people's run (``visualjudge studio --items``) bear it too.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,8 +19,11 @@ from visualjudge.analysis.decisions.items import Items
 from visualjudge.analysis.join import Study
 from visualjudge.errors import DataError, Problem
 from visualjudge.records import LETTERS, FloatArray
+from visualjudge.runs.folder import RunFolder
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}
+PEOPLE = "people"
+"""The backend of a people's run."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +45,16 @@ class Labels:
 
 
 def read_labels(path: str | Path) -> Labels:
-    """Read ``path``. Rows without a score or answer (not labelled yet) are skipped.
+    """Read the table, or the folder of a people's run, at ``path``. What is not labelled yet is skipped.
 
     Raises
     ------
     DataError
-        If the file is not there, is no CSV, lacks its columns, or labels nothing.
+        If it is not there, is no CSV and no people's run, lacks its columns, or labels nothing.
     """
     home = Path(path)
+    if home.is_dir():
+        return _answers(RunFolder(home))
     table = _table(home)
     by = next((name for name, said in FORMS.items() if {name, said} <= set(table.columns)), None)
     if by is None:
@@ -70,6 +78,55 @@ def read_labels(path: str | Path) -> Labels:
     if not labels:
         raise DataError(f"{home}: holds no label; fill in the column {FORMS[by]}")
     return Labels(by, labels, tuple(problems))
+
+
+def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
+    """The queue that ``visualjudge label`` wrote: what it names, and each name with the probability of its draw.
+
+    Raises
+    ------
+    DataError
+        If the file is not there, or is no such queue.
+    """
+    table = _table(Path(path))
+    by = next((name for name in FORMS if {name, "probability"} <= set(table.columns)), None)
+    if by is None:
+        raise DataError(f"{path}: columns must be those of visualjudge label --out, got {','.join(table.columns)}")
+    drawn = {str(row[by]): _probability(row["probability"]) for row in table.iter_rows(named=True)}
+    bad = next((name for name, chance in drawn.items() if not isinstance(chance, float)), None)
+    if bad is not None:
+        raise DataError(f"{path}: {bad}: probability must be above 0 and at most 1")
+    return by, {name: chance for name, chance in drawn.items() if isinstance(chance, float)}
+
+
+def _answers(run: RunFolder) -> Labels:
+    """The labels of a people's run: the mean score, or the answer that most raters gave, of each question.
+
+    Repeats and known items were not drawn as the others, and count for nothing here; nor does a question on which as
+    many raters gave one answer as another, unless it is a pair: then it is a tie.
+    """
+    if run.manifest().get("backend") != PEOPLE:
+        raise DataError(f"{run.path}: must be a table of labels or a run of people")
+    said: dict[str, list[Any]] = {}
+    chances: dict[str, float | None] = {}
+    for verdict in run.verdicts().values():
+        if verdict.extra.get("purpose") == "question" and verdict.status == "ok":
+            said.setdefault(verdict.id, []).append(verdict.value)
+            chances[verdict.id] = verdict.extra.get("probability")
+    labels = {name: Label(name, answer, chances[name]) for name, values in said.items() if (answer := _agreed(values))}
+    if not labels:
+        raise DataError(f"{run.path}: holds no label; nobody has answered yet")
+    return Labels("question_id", labels, ())
+
+
+def _agreed(values: list[Any]) -> str | None:
+    """What several raters say of one question together."""
+    if isinstance(values[0], int | float):
+        return repr(sum(values) / len(values))
+    (first, most), *others = Counter(values).most_common(2)
+    if others and others[0][1] == most:
+        return "tie" if len(str(first)) == 1 else None
+    return str(first)
 
 
 def _table(path: Path) -> pl.DataFrame:

@@ -184,7 +184,7 @@ class Desk:
                 rater.pending = None
             else:
                 raise Stale("this question was answered in another window")
-            record = _line(slot, given, name, repeat, revised=revise)
+            record = _line(slot, given, name, repeat, revised=revise, probability=self.plan.by_id[slot.id].probability)
             self._journal.write(record)
             self._take_in(record)
 
@@ -201,7 +201,9 @@ class Desk:
             self._folder.write_manifest(self._manifest)
 
 
-def _line(slot: Slot, given: Given, rater: str, repeat: int, *, revised: bool) -> dict[str, Any]:
+def _line(
+    slot: Slot, given: Given, rater: str, repeat: int, *, revised: bool, probability: float | None
+) -> dict[str, Any]:
     """A verdict as ``verdicts.jsonl`` has it; what only people's runs have stands after."""
     line = {
         "id": slot.id,
@@ -218,7 +220,8 @@ def _line(slot: Slot, given: Given, rater: str, repeat: int, *, revised: bool) -
         "shown": slot.shown,
         "answered": _now(),
     }
-    return line | ({"note": given.note} if given.note else {}) | ({"revised": True} if revised else {})
+    extra = {"note": given.note, "revised": revised, "probability": probability}
+    return line | {name: value for name, value in extra.items() if value}
 
 
 def _slot_of(record: Mapping[str, Any]) -> Slot:

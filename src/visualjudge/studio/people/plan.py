@@ -40,6 +40,8 @@ class Settings:
         Questions drawn from those that the filter leaves; None = all.
     filter
         The query of a grid's address; empty = the whole dataset.
+    items
+        SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty = none.
     """
 
     seed: int = 42
@@ -49,6 +51,7 @@ class Settings:
     known: int = 0
     sample: int | None = None
     filter: str = ""
+    items: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.overlap <= 1:
@@ -70,6 +73,8 @@ class Item:
     id: str
     type: QuestionType
     options: int
+    probability: float | None = None
+    """With which it was drawn to be labelled, where it was."""
 
 
 @dataclass(frozen=True, slots=True)
