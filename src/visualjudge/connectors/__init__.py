@@ -5,5 +5,5 @@
     grading        one response scored by a judge that sees its images
     evaluators     the same with the signature of DeepEval, Phoenix, MLflow and Langfuse
     inspect_tasks  tasks and scorers of Inspect: ``inspect eval visualjudge/judge``
-    labelling      questions to Label Studio and Argilla, people's answers back
+    verifiers_tasks  a taskset of verifiers v1
 """
