@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.analyse import pairwise_figures
+from visualjudge.analysis.analysing import pairwise_figures
 from visualjudge.analysis.bias import preferences
 from visualjudge.analysis.cells import macro
 from visualjudge.analysis.comparisons import paired

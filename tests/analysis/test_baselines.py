@@ -8,7 +8,7 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
-from visualjudge.analysis.analyse import Analysis
+from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.words import above
 from visualjudge.records import FAILED

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from making import make_folder
-from visualjudge.analysis.analyse import analyse_study
+from visualjudge.analysis.analysing import analyse_study
 from visualjudge.analysis.join import study_of
 from visualjudge.analysis.probes import probe_results, tool_trust
 from visualjudge.cli.main import app as visualjudge

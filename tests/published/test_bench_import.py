@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 
-from visualjudge.analysis.analyse import analyse
+from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.decisions.card import card
 from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.clients.base import Reply

@@ -14,7 +14,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from published import copies
-from visualjudge.analysis.analyse import analyse
+from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.decisions.card import card
 from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.audit import audit

@@ -9,12 +9,12 @@ In the order data flows::
     encoding_choice, variance, comparisons, leaderboard, published      leaks     what shallow judges reach
     unread         replies that could not be read                       ratings, people   people as raters
     figures        the typed results of all of it                       columns   one list of columns a table
-    analyse        all of it                                            report    HTML, Markdown, terminal
+    analysing      all of it                                            report    HTML, Markdown, terminal
 """
 
 from __future__ import annotations
 
-from visualjudge.analysis.analyse import Analysis, analyse, analyse_study
+from visualjudge.analysis.analysing import Analysis, analyse, analyse_study
 from visualjudge.analysis.join import Run, Study, study_of
 from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.analysis.statistics.strengths import davidson

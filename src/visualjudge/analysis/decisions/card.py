@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import words
-from visualjudge.analysis.analyse import Analysis, analyse
+from visualjudge.analysis.analysing import Analysis, analyse
 from visualjudge.analysis.decisions.benchmarks import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     NOT_ASKED,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 
-from visualjudge.analysis.analyse import Analysis
+from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
 from visualjudge.analysis.decisions.card_page import LABELS, STATES
 from visualjudge.analysis.decisions.pages import Table, number

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from visualjudge.analysis import columns, words
-from visualjudge.analysis.analyse import Analysis
+from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.columns import ACCURACY, Table
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import Cell, JudgeResult

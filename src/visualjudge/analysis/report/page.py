@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import visualjudge
 from visualjudge.analysis import columns, words
-from visualjudge.analysis.analyse import Analysis
+from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity
 from visualjudge.analysis.report import charts

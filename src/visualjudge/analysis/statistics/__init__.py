@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from visualjudge.analysis.statistics.alternative_annotator import AltTest as AltTest
 from visualjudge.analysis.statistics.alternative_annotator import alt_test as alt_test
-from visualjudge.analysis.statistics.calibration import Calibration as Calibration
-from visualjudge.analysis.statistics.calibration import calibration as calibration
 from visualjudge.analysis.statistics.cascade import RiskThreshold as RiskThreshold
 from visualjudge.analysis.statistics.cascade import risk_threshold as risk_threshold
 from visualjudge.analysis.statistics.conformal import ConformalRadius as ConformalRadius
@@ -33,11 +31,13 @@ from visualjudge.analysis.statistics.lee import allocate_labels as allocate_labe
 from visualjudge.analysis.statistics.lee import lee_correction as lee_correction
 from visualjudge.analysis.statistics.pairwise_accuracy import SoftPairwiseAccuracy as SoftPairwiseAccuracy
 from visualjudge.analysis.statistics.pairwise_accuracy import soft_pairwise_accuracy as soft_pairwise_accuracy
-from visualjudge.analysis.statistics.pooled_means import PooledMeans as PooledMeans
-from visualjudge.analysis.statistics.pooled_means import pooled_means as pooled_means
-from visualjudge.analysis.statistics.powered_strengths import powered_strengths as powered_strengths
+from visualjudge.analysis.statistics.ppi_means import PooledMeans as PooledMeans
+from visualjudge.analysis.statistics.ppi_means import pooled_means as pooled_means
+from visualjudge.analysis.statistics.ppi_strengths import powered_strengths as powered_strengths
 from visualjudge.analysis.statistics.prediction_powered import PPIMean as PPIMean
 from visualjudge.analysis.statistics.prediction_powered import ppi_mean as ppi_mean
 from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets
+from visualjudge.analysis.statistics.reliability import Calibration as Calibration
+from visualjudge.analysis.statistics.reliability import calibration as calibration
 from visualjudge.analysis.statistics.sampling import draw as draw
 from visualjudge.analysis.statistics.sampling import inclusion_probabilities as inclusion_probabilities
