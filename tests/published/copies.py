@@ -233,3 +233,19 @@ def vision_judge(folder: Path, *, images: bool) -> Path:
         for k, name in enumerate("ab"):
             image(folder / "final_format/media" / f"{name}.jpg", 40 + 60 * k)
     return folder
+
+
+def mmrb2(folder: Path) -> Path:
+    """A complete copy: prompts and images are there. The sample judge says the first response in either order."""
+    rows = []
+    for k, chosen in enumerate("AABA"):
+        names = [f"images/{k}{side}.jpg" for side in ("in", "a", "b")]
+        for level, name in enumerate(names):
+            image(folder / "benchmark" / name, 70 * level + k)
+        a, b = ({"model_name": "m", "response_content": [["image", name], ["text", "Done."]]} for name in names[1:])
+        prompt = [["text", "Add a hat."], ["image", names[0]]]
+        rows.append({"id": f"p{k}", "prompt_content": prompt, "response_a": a, "response_b": b, "chosen": chosen})
+    write(folder / "benchmark" / "edit.json", {"pairs": rows})
+    said = {row["id"]: {"forward": [{"judgement": "A"}], "reverse": [{"judgement": "B"}]} for row in rows}
+    write(folder / "outputs" / "sample_task2_edit.json", said)
+    return folder

@@ -39,6 +39,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], str, bool]] = {
     "imagenhub": (copies.imagenhub, "gpt4o", True),
     "dsg-tifa160": (copies.dsg_tifa160, "mplug_dsg", False),
     "t2vscore": (copies.t2vscore, "T2VScore-A (GPT-4V)", True),
+    "mmrb2": (copies.mmrb2, "sample", False),
     "rewardbench-2": (copies.rewardbench2, "", False),
     "vision-judge": (lambda folder: copies.vision_judge(folder, images=True), "", False),
 }
@@ -156,6 +157,11 @@ def test_t2vscore_correlates_a_metric_with_people(tmp_path: Path) -> None:
     found = published(imported(tmp_path, "t2vscore"))
     assert found["t2vscore/alignment/pearson"] == round(float(stats.pearsonr([0.2, 0.6, 0.4, 1.0], [1, 4, 2, 5])[0]), 3)
     assert found["t2vscore/quality/pearson"] is None
+
+
+def test_mmrb2_with_its_images_can_be_judged_and_a_steady_judge_scores_the_share_of_its_answer(tmp_path: Path) -> None:
+    assert published(imported(tmp_path, "mmrb2")) == {"mmrb2/edit": 75.0}
+    assert all(len(question.images) == 3 for question in dataset(tmp_path))
 
 
 def test_rewardbench_2_asks_for_all_pairs_of_a_prompt(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def _item(row: Row, images: Images, path: Path, number: int) -> Item:
     first = texts[0].count(IMAGE_MARK)
     split = (rest[:first], rest[first:])
     options = tuple(
-        Option(text.replace(IMAGE_MARK, "").strip(), shown_there, about.get(f"model_name_{letter}"))
-        for text, shown_there, letter in zip(texts, split, "ab", strict=True)
+        Option(text.replace(IMAGE_MARK, "").strip(), held, about.get(f"model_name_{letter}"))
+        for text, held, letter in zip(texts, split, "ab", strict=True)
     )
     return Item(
         key,
