@@ -36,7 +36,18 @@ def _numbered(scan: Scan, match: re.Match[str]) -> str:
 
 def _ordinal(scan: Scan, match: re.Match[str]) -> str:
     place = ORDINALS.get(scan.token(match.start()).lower()) if scan.kind == "pairwise" else None
+    if match[0][-1] == "k" and not scan.token(match.end() - 1).lower().startswith(("r", "结")):
+        return match[0]  # my first choice; but: the first result
     return ("A" if place == 1 else "B").ljust(len(match[0]), GONE) if place in (1, 2) else match[0]
+
+
+def _both_names(scan: Scan, match: re.Match[str]) -> str:
+    same = ORDINALS.get(scan.token(match.start()).lower()) == "AB".index(match[1]) + 1
+    return match[1].ljust(len(match[0]), GONE) if same else match[0]
+
+
+def _may_follow_article(word: str) -> bool:
+    return word[0] < "\u0250" and word not in ("daha", "tốt", "lebih", "jest")
 
 
 def _rival(scan: Scan, match: re.Match[str]) -> str:
@@ -63,28 +74,34 @@ _SAME_FORM = steps(
     ("M", "M(?=[A-H])", ""),  # most likely A
     ("c", "(?<=[A-HijI])c", ""),  # is actually
     ("", r"(?:^|(?<=\n))[-.>]+", ""),  # a bullet
+    ("o", r"on?\(([AB])\)", _both_names),
     ("", r"\(([A-Hx])\)|(?<![A-H])<([A-Hx])>", lambda scan, match: GONE + match[0][1] + GONE),
     ("a", "(?<![A-H#ubx])a|a(?![A-H#ubx])", ""),
     ("x", r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
     ("x", "x", lambda scan, match: GONE if scan.token(match.start()) == "a" else "w"),
-    ("1", r"1(?:[nk]|w?n|(?=[.,\nig]|$))", _owned),  # B's result
+    ("1", r"1(?:[nk]|w?n|v(?=[.,\n]|$)|(?=[.,\nig]|$))", _owned),  # B's result
     ("1", "1", "w"),
     (
         "A",  # an article at the head of a sentence
         r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkuoMLRSmW+Tx]|b(?![I.]|$))",
-        lambda scan, match: GONE if scan.token(match.end())[0] < "\u0250" else "A",
+        lambda scan, match: GONE if _may_follow_article(scan.token(match.end())) else "A",
     ),
     ("n#", "n#", _numbered),
-    ("o", r"on|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
+    ("o", r"o[nk]|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
     ("+k", r"\+(?=k)", lambda scan, match: "b" if scan.token(match.start()).lower() in ("correct", "right") else "+"),
     ("n", "n+(?=[A-H])", ""),
-    ("f", "f(?:[jfhw]{0,4}v,?(?![A-H])|[jfh]{0,3}[:,])", ""),  # if I had to choose
+    ("!", "(?<=[jO])[RVSv][A-H]!(?:t[A-H])?", lambda scan, match: f"v{match[0][1]}".ljust(len(match[0]), GONE)),
+    ("!", "(?<=[A-H])[RVS]!(?=$|[.,tmr])", "ib"),  # A scores higher
+    ("!", "!", "w"),
+    ("f", "f(?:[jfhw]{0,4}vn?,?(?![A-H])|[jfh]{0,3}[:,])", ""),  # if I had to choose
     ("", "M+[bu]|[My][+T]|L[+bu]|(?<!I)LW|LW(?=t)", _compared),  # more accurate, less wrong
     ("b", "b(?:[&,]{1,2}[b+]){1,4}", "b"),
     ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
     ("", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
     ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskw]{1,3},", ""),  # an aside
     ("", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
+    ("", r"([A-H])\1(?![A-H])", lambda scan, match: match[1] + GONE),  # the second option (B)
+    ("v\n", r"(?:^|(?<=\n))v\n(?=[A-H])", "k:"),  # a heading "Pick"
     ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
 )
 
@@ -98,9 +115,9 @@ ORDINALS = {
     word: place
     for place, words in enumerate(
         (
-            "former first 1st 第一 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
-            "latter 次之 second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
-            "third 3rd 第三 dritte troisième tercera tercero terza terzo terceira третье третий",
+            "former first 1st 🥇 第一 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
+            "latter 🥈 次之 second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
+            "third 🥉 3rd 第三 dritte troisième tercera tercero terza terzo terceira третье третий",
             "fourth 4th 第四",
             "fifth 5th 第五",
         ),
@@ -113,10 +130,10 @@ ORDINALS = {
 _O = "[A-H]"
 _END = rf"(?=»|[)rsyYm]|O(?:[nmT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzwly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
-_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mnT])(?!,?[yY&][iI]?[mc]?[uWz])"
+_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mnT])(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
 """What may follow "better": nothing that says in what respect only, nothing that turns it round."""
 
-_WORDS = "[jsymwibnkrOTIeM+]{0,40}"
+_WORDS = "[jsymwibnkrOTIM+]{0,40}"
 _LEADS = {
     # What may stand between the beginning of a clause and the form: nothing that denies, supposes or doubts.
     "clause": f"°{_WORDS}V?",
@@ -133,19 +150,21 @@ _LEADS = {
 }
 _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
-    ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTI]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
+    ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIg]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
     ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
     ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTj]{1,8}i|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(@)¶"),
-    ("verb", DECLARED, 0, "I", "v[rOtk]?(@)¶"),
+    ("best", DECLARED, 0, "clause", r"b[nk]{0,2}(@)(?=:[^.?\nA-H#]{0,120}»)"),
+    ("verb", DECLARED, 0, "I", r"v[rOtk]?(@)(?:¶|(?=:(?![^.?\n]*@:)))"),
     ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),
-    ("verb last", DECLARED, 0, "clause", "(@)[iw]?v(?=»|[,r])"),
+    ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
-    ("is better", COMPARED, 0, "subject", "(@)n?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=k)[nw]{1,6})?i?§|bI|I[nTw]{1,4}b§|ij»)"),
+    ("and I choose it", COMPARED, 0, "subject", "(@)[wImbn+Tti]{1,24},?[&s]{1,2}jv(?=»|r)"),
+    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[kn])[nw]{1,6})?i?§|bI|I[nTw]{1,4}b§|ij»)"),
     ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+]{1,12}&im?b[nk]{0,3}§"),
     ("making it better", COMPARED, 0, "conclusion", "(@)[wInOTM+&msbL]{1,24},?rb[nkm]{1,3}»"),
     ("making it the winner", COMPARED, 0, "clause", "r(@)kn?»"),
     ("is worse", COMPARED, -1, "subject", "(@)(?:[iIV]{0,2}u[nk]{0,4}i?§|l»)"),
-    ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{1,4}i|[nk]?:)(@)¶"),
+    ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
     ("not as good", COMPARED, 0, "subject", "@i?zr?[+]r?(@)¶"),
     ("beats", COMPARED, 0, "subject", "(@)(?:gn?§|[gJ]@¶)"),
     ("is beaten", COMPARED, 0, "subject", "@(?:l[avk]?|iJ[wr]?)(@)¶"),
@@ -232,13 +251,47 @@ def _claim(
 
 _WITHOUT = re.compile("[ys]?z[^A-H,]{1,12},$")
 """Without the blur, …"""
-_RESTRICTED = re.compile(r"[yY][^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))")
+_RESTRICTED = re.compile(r"[yY][^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))|z\Z")
 """… but it fails to, … while B"""
 _SHARPER = re.compile(rf"(?<!Y)({_O})n?[iI]{{1,2}}m?([+b])")
 
 
+_LISTING = re.compile(r"A[.:)][wn+&]{1,12}[.,|\n]{0,2}B[.:)](?=[wn+])")
+"""Options spelled out: "A. cat B. dog"."""
+_LINE = re.compile(r"(?:^|(?<=\n))([AB]):?\n(?=[^.?\n]*[^.?\nA-H])")
+
+
+def _without_headings(scan: Scan, claims: list[Claim]) -> list[Claim]:
+    """Without an option that only heads a part of the reply, where the other heads one as well, or heads a listing."""
+    lines = list(_LINE.finditer(scan.codes))
+    heads = {match.start(1) for match in lines} if {match[1] for match in lines} == {"A", "B"} else ()
+    spelt = [match.span() for match in _LISTING.finditer(scan.codes)]
+    return [
+        claim
+        for claim in claims
+        if claim.level >= DECLARED
+        or (claim.start not in heads and not any(start < claim.end <= end for start, end in spelt))
+    ]
+
+
+def _without_parts(scan: Scan, claims: list[Claim]) -> list[Claim]:
+    """Without the results on single criteria ("Advantage: A", "Advantage: B"), where the last line declares the whole."""
+    said: dict[str, set[str | float]] = {}
+    words = []
+    for claim in claims:
+        found = re.compile("[kbvg]").search(scan.codes, claim.start, claim.end) if claim.level >= BARE else None
+        words.append(scan.token(found.start()).lower() if found else "")
+        said.setdefault(words[-1], set()).add(claim.value)
+    last = max(range(len(claims)), key=lambda n: claims[n].start, default=0)
+    torn = {word for word, values in said.items() if word and len(values) > 1}
+    if not torn or not words[last] or words[last] in torn or "\n" in scan.codes[claims[last].end :].rstrip("\n."):
+        return claims
+    return [claim for claim, word in zip(claims, words, strict=True) if word not in torn]
+
+
 def _weighed(scan: Scan, claims: list[Claim]) -> list[Claim]:
     """Without comparisons in one respect ("B is more natural") where another option leads in another ("A is sharper")."""
+    claims = _without_parts(scan, _without_headings(scan, claims))
     leads = {m[1] for m in _SHARPER.finditer(scan.codes) if scan.token(m.start(2)).lower().endswith("er")}
     if not leads:
         return claims

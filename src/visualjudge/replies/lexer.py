@@ -48,6 +48,11 @@ def _lexicon() -> dict[str, str]:
 _WORD = rf"[{_LATIN}]+(?:['’][{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
 _NUMERAL = r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*(?:[-–][a-zA-Z]+)?|(?<![\w)\]/.])[-−–]\d+(?:[.,]\d+)*"
 _ASCII = re.compile(rf"[A-Za-z]+(?:'[A-Za-z]+|(?<=[a-z])-(?!to\b)[a-z]+)*|{_NUMERAL}|\n+|[^\s\w*`$\"'{{}}\[\]\\]")
+_SETTLES = (
+    r"(?:settles?|decides?|tips?|tilts?|swings?) (?:it|this|that|things|the (?:balance|scales?|decision|matter"
+    r"|comparison|case|question|verdict))"
+)
+_DROPS = ("discard", "eliminate", "rule out", "throw out", "throw away", "drop")
 _SAME_AS = (
     # a word that the phrase has, what it says, the phrase
     ("reason", "so", "for (?:this|that|these|those|all these|the above) reasons?"),
@@ -78,6 +83,29 @@ _SAME_AS = (
     ("no contest", "sure", "no contest"),
     ("not even close", "sure", "not even close"),
     ("or so", "sure", "or so"),
+    ("by a", "sure", r"by (?:a|an) (?:(?:\w+ )?(?:mile|margin)|landslide|long shot|hair|whisker|nose)"),
+    ("be considered", "be", "be considered"),
+    ("every", "sure", "in (?:nearly |almost )?every (?:respect|aspect|way|regard)"),
+    ("rather", "prefer", "rather (?:have|take|go with)"),
+    ("ive me", "prefer", "give me"),
+    ("the one in", "option", "the one in"),
+    ("only", "just", r"only(?= \d+(?:\.\d+)? ?(?:/|out of) ?10\b)"),
+    ("hesitation", "sure", "without (?:any )?hesitation"),
+    (" to", "choose", r"(?:give|award|hand) (?:it|this|this one|this round) to"),
+    ("umber", "option", r"number(?= [12] (?:is|was|looks|has|does)\b)"),
+    ("favo", "verdict", rf"{_SETTLES} in(?= (?:\w+ )?[A-H]['’]s favou?r\b)"),
+    ("favo", "verdict", rf"{_SETTLES} in favou?r of"),
+    (" toward", "verdict", rf"{_SETTLES} towards?"),
+    ("improve", "beats", "improve[sd]? (?:up)?on"),
+    ("من", "of", "من(?= 10)"),
+    *(
+        (
+            verb,
+            "worse one is",
+            rf"(?:the one (?:that |which )?)?i(?:['’]d|['’]ll| would| will)? {verb}\b(?: is)?(?= (?:\w+ )?[A-H]\b)",
+        )
+        for verb in _DROPS
+    ),
     ("can ", "sure", "can (?:be )?(?:said|say|concluded?|seen?)"),
     ("respect to", "in", "with respect to"),
     ("regard", "in", "with regards? to"),

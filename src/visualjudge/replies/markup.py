@@ -27,6 +27,9 @@ _DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]")
 _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>")
 _BREAK = re.compile(r"<br ?/?>")
 _LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|huge|displaystyle|quad|[,;!()\[\]])")
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(\d{1,2})\s*\}\s*\{\s*(\d{1,2})\s*\}")
+_TICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[[xX✓✔]\]|[☑☒✅])[ \t]*(.+)$", re.M)
+_UNTICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[ \]|☐).*$", re.M)
 _ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
@@ -101,7 +104,7 @@ def without_echo(text: str) -> str:
 
 def marked(text: str) -> list[Marked]:
     """The answers that a reply marks: ``\\boxed{B}``, ``<answer>B</answer>``, ``[[B]]``; the last kind first found."""
-    for finder in (_boxed, _tagged, _doubled):
+    for finder in (_boxed, _tagged, _doubled, _ticked):
         found = list(finder(text))
         if found:
             return found
@@ -111,6 +114,7 @@ def marked(text: str) -> list[Marked]:
 def plain(text: str) -> str:
     """Without code fences, tags and LaTeX commands."""
     if "\\" in text or "&" in text:
+        text = _FRACTION.sub(lambda match: f"{match[1]}/{match[2]}".rjust(len(match[0])), text)
         text = _ABOVE.sub(lambda match: ">".center(len(match[0])), text)
         text = _LATEX.sub(_blank, text).replace("\\n", " \n")
     if "<" in text:
@@ -163,3 +167,10 @@ def _doubled(text: str) -> Iterator[Marked]:
     if "[[" in text:
         for match in _DOUBLE.finditer(text):
             yield Marked(match[1], match.start(1), match.end(1), "double brackets", match.start())
+
+
+def _ticked(text: str) -> Iterator[Marked]:
+    """The ticked line of a list of boxes that has others, unticked."""
+    if ("[ ]" in text or "☐" in text) and _UNTICKED.search(text):
+        for match in _TICKED.finditer(text):
+            yield Marked(match[1], match.start(1), match.end(1), "ticked", match.start())

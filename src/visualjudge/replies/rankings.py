@@ -35,7 +35,7 @@ _HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
 _PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
 _RANKED = re.compile(rf"({_O})[|:i\-(]{{1,2}}R?(#)(?!\|[^\n]|[/N])")
 _BEST_WORST = re.compile(
-    rf"({_O})[:,iI(OR=\-Vr]{{0,3}}([buogKk])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:iO=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
+    rf"({_O})[:,iI(OR=\-Vr]{{0,3}}\+?([buogKk])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
 )
 
 
@@ -47,8 +47,8 @@ def _string(scan: Scan, match: re.Match[str]) -> str:
     return "Z" if "".join(sorted(scan.token(match.start()).upper())) == "ABCDEFGH"[: scan.n_options] else "w"
 
 
-_SPELT = re.compile(r"x(?:[,>\-]?x)+[.\n]*")
-_SINGLE = steps(("x", "x", lambda scan, match: scan.token(match.start()).upper()))
+_SPELT = re.compile(r"[A-H](?:\.[A-H])+\.?\n*|x(?:[,>\-]?x)+[.\n]*")
+_SINGLE = steps(("x", "x", lambda scan, match: scan.token(match.start()).upper()), (".", r"(?<=[A-H])\.(?=[A-H])", ","))
 _BEFORE = steps(
     ("Q", r"(?:^|(?<=[:i(\n.=>kR]))Q(?=$|[\n.,)])", _string),  # lower case counts where it can be nothing else
     ("", "[-=]{1,2}>|~", ">"),
@@ -152,6 +152,8 @@ def _level(lead: str, said: str, *, whole: bool) -> float | None:
         return DECLARED + weight
     if said == "Z" and lead[-1:] == ",":
         return COMPARED + weight
+    if lead[-1:] == "O":
+        return None
     return COMPARED + weight if set(said) & set(">d") and "w" not in lead.rpartition(",")[2] else None
 
 
@@ -208,6 +210,10 @@ def _place(scan: Scan, at: int, n_options: int) -> int:
     return 2 if token == "middle" and n_options == 3 else ORDINALS.get(token, 0)
 
 
+def _ends_suffice(codes: str, n_options: int, placed: set[int]) -> bool:
+    return {1, n_options} <= placed or ("z" not in codes and bool({1, n_options} & placed))
+
+
 def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
     """ "B is best, followed by A, and C is the worst"."""
     codes = scan.codes
@@ -237,7 +243,13 @@ def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
         first = first or place
         start, end = (match.start() if len(places) == 1 else start), match.end()
     missing = set("ABCDEFGH"[:n_options]) - set(places)
-    if n_options > 2 and len(missing) == 1 and {1, n_options} <= set(places.values()) and "e" not in codes:
+    if (
+        n_options > 2
+        and len(missing) == 1
+        and len(set(places.values())) == len(places)
+        and _ends_suffice(codes, n_options, set(places.values()))
+        and "e" not in codes
+    ):
         places[missing.pop()] = (set(range(1, n_options + 1)) - set(places.values())).pop()
     if sorted(places.values()) == list(range(1, n_options + 1)):
         value = "".join(sorted(places, key=lambda letter: places[letter]))

@@ -28,21 +28,22 @@ _ASPECT = re.compile(r"(?:z|O|rb)[^,#]{0,12}[wWTbg][^,#]{0,20},")
 
 _START = r"(?:^|(?<=[,;(\-sy&])|(?<=~)(?=[mSs]|#U?['|])|(?<![#U]~)(?<=~))"
 _NUM = r"…?(?P<n>#)(?P<half>½?)(?:U?['|](?P<of>#))?U?"
-_END = r"(?=$|[.):sYym]|,(?!z?#(?![wi])|[|∨hK])|[-](?!#)|r(?!b)|V$|\((?![p|∨hz]|#(?!i)|[^)]{0,30}p)|[Oa](?:[nmj]|$)|'[nm]|i[jm]?[S+b]|[ti|S~]$|~[^#]|i[rV]$|\|N|(?<=['|]#)[-(])"
+_END = r"(?=$|[.)sYym]|:(?!z)|,(?!z?:?#(?![wi])|[|∨h]|K(?!$))|[-](?!#)|r(?!b)|V$|\((?!['p|∨hz]|#(?!i)|[^)]{0,30}p)|[Oa](?:[nmj]|$)|'m|i[jm]?[S+]|[ti|S~]$|~[^#]|i[rV]$|SV$|\|N|(?<=['|]#)[-(])"
 _SURE = r"[jmskbn+Ki]{0,8}"
 _FORMS: tuple[tuple[str, float, str], ...] = (
-    ("label", DECLARED, rf"{_START}{_SURE}(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjikS:']{{0,4}}{_NUM}{_END}"),
+    ("label", DECLARED, rf"{_START}{_SURE}(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjiksS:']{{0,4}}{_NUM}{_END}"),
     ("verb", DECLARED, rf"{_START}(?!aV)[jmsnkwOrvSM%i+b'a]{{0,20}}V[nhSVwOjrm'Tb+aie:k]{{0,10}}(?<!w'){_NUM}{_END}"),
     ("verb", DECLARED, rf"^(?![^#]*O[^kmsnST,])[^zhfqKlpe#]{{0,40}}j[Vr]n?{_NUM}{_END}"),
     ("said", DECLARED, rf"{_START}[sym]{{0,3}}(?:j[mnjiO]{{0,3}}(?:v[rOa]{{0,2}})?|v[rOa]{{0,2}}){_NUM}{_END}"),
     ("score of", BARE, rf"^[^zhfqKlu:O]{{0,40}}O?(?<![wTpN])m?S['aO]{_NUM}{_END}"),
-    ("sum", BARE, rf"^(?!w{{1,3}}[:=])(?=.{{0,60}}[\^K\-])[^zhfq]{{0,80}}#[^zhfq=]{{0,20}}={_NUM}{_END}"),
+    ("sum", BARE, rf"^(?!w{{1,3}}[:=])(?=.{{0,60}}[\^K\-])[^zhfq]{{0,80}}#[^zhfq=]{{0,20}}[=V]{_NUM}{_END}"),
     ("after all", BARE, rf"^[^zhfqK:]{{1,30}}(?:\(|[iK][^:zhfq]{{0,12}}:|[iIg+][^:zhfq(]{{0,12}}-){_NUM}{_END}"),
     ("noun", BARE, rf"^(?P<noun>n):{_NUM}{_END}"),
     ("is", BARE, rf"{_START}[sjmnTa]{{0,6}}i[jm+baKvO]{{0,3}}{_NUM}{_END}"),
     ("is the score", DECLARED, rf"^{_NUM}i[jm]{{0,3}}S(?=$|[.,r])"),
     ("alone", BARE, rf"^(?:r?#N{{1,2}}[:,]?)?(?:as|[smjyh+O=]){{0,4}}[,:(\-]{{0,3}}[h+K]?{_NUM}{_END}"),
     ("only of ten", 0.4, rf"^(?!w{{1,4}}#)(?![^:#]*w[^:#]*:)(?![^i#]*w[wT']{{0,3}}[iSV])[^zhfqKlu]{{1,60}}{_NUM}{_END}"),
+    ("only of ten", 0.4, rf"^[ji][^zhfqKluNWO:#]{{0,4}}:{_NUM}$"),
     ("is fair", BARE, rf"(?<=[,y]){_NUM}i[+b]{{1,2}}$"),
     ("alone", BARE, rf"(?<=[,\-])(?:s|ri|[sy][bjcmOV]{{0,4}})[,:]?{_NUM}{_END}|(?<![#U][,~])(?<=[,~]){_NUM.replace('?P<n>', '?P<n2>').replace('?P<half>', '?P<half2>').replace('?P<of>', '?P<of2>')}$"),
 )  # fmt: skip
@@ -51,13 +52,27 @@ _RULES = tuple((rule, level, re.compile(pattern)) for rule, level, pattern in _F
 
 def _scale(scan: Scan, match: re.Match[str]) -> str:
     first, second = match.start() + match[0].index("#"), match.start() + match[0].rindex("#")
-    ends = number(scan, first) in (0, 1) and number(scan, second) == HIGHEST
+    ends = {number(scan, first), number(scan, second)} in ({0, HIGHEST}, {1, HIGHEST})
     return GONE * len(match[0]) if ends else match[0]
 
 
 def _of_ten(scan: Scan, match: re.Match[str]) -> str:
     at = match.start() + match[0].index("#")
     return GONE * len(match[0]) if number(scan, at) == HIGHEST else match[0]
+
+
+def _on_ten_points(scan: Scan, match: re.Match[str]) -> str:
+    scale = scan.token(match.start() + 1).lower() in ("10-point", "ten-point", "11-point")
+    return GONE * len(match[0]) if scale else match[0]
+
+
+def _of_ten_before(scan: Scan, match: re.Match[str]) -> str:
+    return match[0] if scan.token(match.end() - 1).lower() == "of" else _of_ten(scan, match)
+
+
+def _half(scan: Scan, match: re.Match[str]) -> str:
+    ends = number(scan, match.start()), number(scan, match.end() - 1)
+    return "½".ljust(len(match[0]), GONE) if ends == (1, 2) else match[0]
 
 
 def _same(scan: Scan, match: re.Match[str]) -> str:
@@ -82,13 +97,26 @@ _FIRST = steps(
 _LIST = steps(("#", _HEAD.pattern, ""))
 _THEN = steps(
     ("", r"(?:^|(?<=\n))(?:[\->|]+(?=[^\n#=])|-+(?=#))", ""),  # a bullet
-    ("#", r"\(?t?(?:O?[Nn]['nOt]{0,2})?[:m]?#(?:[-a…])#N?\)?|#[=:(]u[,a)&]{0,2}#[=:(]b\)?", _scale),
+    (
+        "#",
+        r"\(?t?(?:O?[Nn]['nOt]{0,2})?[:m]?#(?:[-a…])#N?\)?|#[=:(]u[,a)&]{0,2}#[=:(]b\)?|\(#[=:(]b[,a)&]{0,2}#[=:(][wu]\)",
+        _scale,
+    ),
     ("#", r"(?:(?<=[Skm])\(?['|]?|^\(?['|])#(?=\)?[:,i])\)?", _of_ten),  # score out of 10: 7
     ("I", "I", lambda scan, match: "i" if scan.token(match.start()).lower() in ("makes", "make") else "I"),
-    ("f", "f[jfah]{0,4}[vV][^#,]{0,8},(?=#|j)", ""),  # if I had to give a score
+    ("f", "f[jfah]{0,4}[vV][^#,:]{0,8}[,:](?=#|j)", ""),  # if I had to give a score
     ("#:", r"(?:^|(?<=\n))w#:(?=[^\n]*[:=])", ""),  # step 3: score = 7
     ("@", "#U?@(?=#)", ""),
-    ("#", r"(?<=#),?[tz]{1,2}'?#(?=$|[.,\n])|z#,?[yt](?=#)|z#,(?=#)|#,z,(?=#)", ""),  # 7 rather than 8, not 8 but 7
+    ("(", r"\((?:#N|'#)\)", _of_ten),
+    ("N", "ON{1,2}(?=$|[.,)])", _on_ten_points),
+    ("P", "#U?'P(?=#)", _of_ten),
+    ("#'", "#'(?=#(?:$|[.,]))", _of_ten_before),  # 10 üzerinden 7
+    ("#", r"(?<=#)#[|]#", _half),
+    (
+        "#",
+        r"(?<=#),?[tz]{1,2}'?#(?=$|[.,\n])|(?:z#[,&]{0,2}){1,3}[yt:](?=#)|(?:z#[,&]{1,2}){1,3}(?=#)|#,z,(?=#)",
+        "",
+    ),  # 7 rather than 8, not 8 but 7
     ("\n", r"(?<=[:S])\n(?=[#\-])", ""),
 )
 
@@ -129,6 +157,8 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
     suffix = "2" if names["n"] is None and names.get("n2") else ""
     start = match.start("n" + suffix)
     value = number(scan, at + start) + (0.5 if names["half" + suffix] else 0)
+    if said[match.end() :] == ",K" and value != HIGHEST:  # 10/10, perfect
+        return None
     if names["of" + suffix] and number(scan, at + match.start("of" + suffix)) != HIGHEST:
         return None
     if rule == "only of ten" and (not names["of"] or len(_OF_ANY.findall(scan.codes)) > 1):
