@@ -93,7 +93,7 @@ class Mask:
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Answer = str | float
 Order = Literal["AB", "BA"]
-Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell"]
+Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted"]
 FAILED = "Failed"
 TIES = ("tie", "both_bad")
 """What a pairwise question may allow as answers beside A and B."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,19 @@ def test_causes_and_shapes_of_what_could_not_be_read_are_counted() -> None:
     assert judge.unread.causes == {"unparseable: tie": 4}
     assert judge.pairwise.accuracy.causes == {"unparseable: tie": 4}
     assert (judge.pairwise.accuracy.share.value, judge.pairwise.accuracy.parsed.value) == (0.6, 1.0)
+
+
+def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(10)]
+    ours = [said(q, "A") for q in questions[:6]]
+    theirs = [
+        replace(said(q, "A" if i else "B"), status="ok_extracted", cause="hedge") for i, q in enumerate(questions[6:])
+    ]
+    judge = result(questions, ours + theirs)
+    assert (judge.pairwise.accuracy.share.value, judge.pairwise.accuracy.parsed.value) == (0.6, 1.0)
+    assert judge.unread.causes == {"ok_extracted: hedge": 4}
+    assert (judge.unread.failed, judge.unread.extracted) == (4, 4)
+    assert judge.unread.accuracy_with_extracted == pytest.approx(0.9)
 
 
 def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:

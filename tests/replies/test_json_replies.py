@@ -66,7 +66,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 def test_an_object_after_prose_is_read_exactly(prose: str, extra: dict[str, object], fence: bool) -> None:
     meant = extra | {"winner": "A"}
     body = json.dumps(meant, ensure_ascii=False)
-    lead = prose.replace("{", "").replace("`", "").replace("<", "") + " "
+    lead = "".join(sign for sign in prose if sign not in "{`<[") + " "
     assert object_with(f"{lead}{F}json\n{body}\n{F}" if fence and F not in body else lead + body, "winner") == meant
 
 

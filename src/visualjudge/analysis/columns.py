@@ -228,6 +228,8 @@ UNREAD: Table[f.Unread] = Table((
     Column("failed", lambda u: u.failed),
     Column("causes", lambda u: u.causes),
     Column("shapes", lambda u: [SHAPE.json(row) for row in u.shapes]),
+    Column("extracted", lambda u: u.extracted),
+    Column("accuracy_with_extracted", lambda u: u.accuracy_with_extracted),
 ))  # fmt: skip
 
 

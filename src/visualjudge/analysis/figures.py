@@ -255,6 +255,10 @@ class Unread:
     failed: int
     causes: Mapping[str, int]
     shapes: tuple[Shape, ...]
+    extracted: int = 0
+    """Of the failed, those that a second reader gave a value; no other figure uses these."""
+    accuracy_with_extracted: float | None = None
+    """Pairwise accuracy with them; None where there are none."""
 
 
 @dataclass(frozen=True)

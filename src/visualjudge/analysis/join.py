@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from visualjudge.dataset.stored import columns
-from visualjudge.records import LETTERS, TIES, Question, Verdict
+from visualjudge.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.runs.tokens import token_counts
 
 PROBE = ("name", "design", "group", "cue", "level")
@@ -202,6 +202,9 @@ def numbered(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns((pl.col(of).rank("dense").cast(pl.Int64) - 1).alias(to) for to, of in numbers.items())
 
 
+EXTRACTED = "ok_extracted"
+
+
 def _usable() -> pl.Expr:
     """Whether the value fits the question: a letter or a tie it allows, a permutation of its letters, 0..10."""
     letters = pl.col("text").str.split("").list.sort().list.join("")
@@ -230,10 +233,17 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
     """One row a verdict of ``run`` on a question that the dataset holds.
 
     ``parsed``: the reply could be used; ``cause``: why not, null where it could; ``right``: pairwise only, a failed
-    reply is wrong; ``said_first``: the option shown first was chosen (null where failed or a tie); ``first_right``: the
-    option shown first is the better one (null where neither is).
+    reply is wrong; ``right_extracted``: what a second reader read is right, and in no other column; ``said_first``:
+    the option shown first was chosen (null where failed or a tie); ``first_right``: the option shown first is the
+    better one (null where neither is).
     """
     table = run.verdicts.join(questions, on="id", how="inner", maintain_order="left").with_columns(parsed=_usable())
+    extracted = pl.col("status") == EXTRACTED
+    table = table.with_columns(
+        right_extracted=pl.when(extracted & (pl.col("kind") == "pairwise")).then(pl.col("text") == pl.col("answer")),
+        text=pl.when(extracted).then(pl.lit(FAILED)).otherwise("text"),
+        number=pl.when(~extracted).then("number"),
+    )
     turned = pl.col("order") == "BA"
     pairwise = pl.col("kind") == "pairwise"
     chose_a, a_right = pl.col("text") == "A", pl.col("answer") == "A"

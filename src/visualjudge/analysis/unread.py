@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from visualjudge.analysis.figures import Shape, Unread
-from visualjudge.analysis.join import Run, Study
+from visualjudge.analysis.join import EXTRACTED, Run, Study
 from visualjudge.analysis.load import read_reply
 
 SHAPES = 10
@@ -36,7 +36,16 @@ def unread(study: Study, index: int) -> Unread:
     failed = table.filter(~pl.col("parsed"))
     causes = dict(failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False]).iter_rows())
     shapes = _shapes(study.runs[index], failed)
-    return Unread(table.height, failed.height, {str(k): int(n) for k, n in causes.items()}, shapes)
+    found = {str(k): int(n) for k, n in causes.items()}
+    extracted = failed.filter(pl.col("status") == EXTRACTED).height
+    return Unread(table.height, failed.height, found, shapes, extracted, _accuracy_with(table) if extracted else None)
+
+
+def _accuracy_with(table: pl.DataFrame) -> float | None:
+    """Pairwise accuracy where the values that a second reader gave count as well."""
+    pairs = table.filter(pl.col("right").is_not_null())
+    right = pl.col("right") | pl.col("right_extracted").fill_null(False)
+    return float(pairs.select(right.mean()).item()) if pairs.height else None
 
 
 def _shapes(run: Run, failed: pl.DataFrame) -> tuple[Shape, ...]:

@@ -14,6 +14,7 @@ from visualjudge.cli.options import (
     BudgetOptions,
     CacheOptions,
     ClientOptions,
+    ExtractorOptions,
     QuestionOptions,
     RunOptions,
     open_asked,
@@ -66,6 +67,7 @@ def judge(
     budget: BudgetOptions,
     cache: CacheOptions,
     batches: BatchOptions,
+    extractor: ExtractorOptions,
     swap: Annotated[bool, typer.Option("--swap", help="Ask pairwise questions in both orders.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="Number of samples per question (self-consistency).")] = 1,
     retry_errors: Annotated[
@@ -128,6 +130,7 @@ def judge(
         "retries": retries,
         "seed": seed,
         "ties": ties,
+        "extractor": extractor.opened(cache, run.concurrency),
         "name": name,
         "limits": limits,
         "prices": budget.prices,

@@ -206,6 +206,37 @@ class BatchOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExtractorOptions:
+    """A second reader for replies that could not be read."""
+
+    extractor_model: Annotated[
+        str | None,
+        typer.Option(help="Show replies that could not be read to this model (ok_extracted).", rich_help_panel=MODEL),
+    ] = None
+    extractor_backend: Annotated[str, typer.Option(help="As --backend.", rich_help_panel=MODEL)] = "api"
+    extractor_base_url: Annotated[str | None, typer.Option(help="As --base-url.", rich_help_panel=MODEL)] = None
+    extractor_api_key_env: Annotated[str | None, typer.Option(help="As --api-key-env.", rich_help_panel=MODEL)] = None
+
+    def opened(self, cache: CacheOptions, concurrency: int) -> Client | None:
+        """The client of the second reader, or None without one.
+
+        Raises
+        ------
+        UsageError
+            If the variable of the API key is not set, or the backend is unknown.
+        """
+        if self.extractor_model is None:
+            return None
+        shared = ClientOptions(
+            backend=self.extractor_backend,
+            model=self.extractor_model,
+            base_url=self.extractor_base_url,
+            api_key_env=self.extractor_api_key_env,
+        )
+        return open_asked(shared.config(), cache, concurrency)
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How a run goes, and how it goes on."""
 

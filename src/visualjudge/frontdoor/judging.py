@@ -18,6 +18,7 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.errors import UsageError
 from visualjudge.frontdoor.run import Run
 from visualjudge.judges.asks import Judge
+from visualjudge.judges.extractor import ExtractingJudge
 from visualjudge.judges.question import Mode, QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES
 from visualjudge.runs.batch.engine import BatchEngine
@@ -113,6 +114,7 @@ class JudgeOptions(TypedDict, total=False):
     mode: Mode
     retries: int
     ties: bool
+    extractor: Client | None
     seed: int | None
     name: str | None
     limits: Limits | None
@@ -182,6 +184,7 @@ async def judge_async(
     mode: Mode = "auto",
     retries: int = 0,
     ties: bool = False,
+    extractor: Client | None = None,
     seed: int | None = None,
     name: str | None = None,
     limits: Limits | None = None,
@@ -212,6 +215,9 @@ async def judge_async(
         How often an unreadable reply is asked for again.
     ties
         Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis counts them apart.
+    extractor
+        A client that is shown each complete reply that could not be read, and says which answer it states. Such
+        verdicts have the status ``ok_extracted``; analyses count them apart.
     seed
         Sent to the server.
     name
@@ -232,6 +238,8 @@ async def judge_async(
     check_images(read, read.questions[:limit])
     options = RunSettings(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
     chosen = judge_of(asked, read.root, mode, retries, seed, ties)
+    if extractor is not None:
+        chosen = ExtractingJudge(chosen, extractor, ties)
     engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
     budget = Budget(limits, prices)
     report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine)

@@ -57,6 +57,10 @@ def _kendall_distance(one: str, other: str) -> int:
     return sum(other.index(a) > other.index(b) for a, b in itertools.combinations(one, 2))
 
 
+def _vote(verdict: Verdict) -> Answer:
+    return FAILED if verdict.status == "ok_extracted" else verdict.value
+
+
 @dataclass
 class PanelJudge:
     """Gives the majority of verdicts that are there already; asks nobody.
@@ -72,7 +76,7 @@ class PanelJudge:
 
     async def __call__(self, ask: Ask) -> Judged:
         """The majority; ``raw_response`` lists the votes. A tie, or no vote at all, is ``unparseable``."""
-        votes = {name: verdicts[ask.key].value for name, verdicts in self.members.items() if ask.key in verdicts}
+        votes = {name: _vote(verdicts[ask.key]) for name, verdicts in self.members.items() if ask.key in verdicts}
         value = majority(list(votes.values()), ask.question.question_type)
         said = "; ".join(f"{name}: {vote}" for name, vote in votes.items())
         verdict = Verdict(

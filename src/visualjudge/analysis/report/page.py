@@ -227,6 +227,11 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
         found.setdefault("Replies that could not be read", {})[judge.name] = words.failed_share(u.failed, u.n)
         found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
         found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(p.parsed)
+        if u.extracted:
+            found.setdefault("Read by a second reader", {})[judge.name] = words.failed_share(u.extracted, u.n)
+            found.setdefault("Pairwise: right with the second reader", {})[judge.name] = words.percent(
+                u.accuracy_with_extracted
+            )
         for cause, n in u.causes.items():
             found.setdefault(f"Cause: {cause}", {})[judge.name] = words.failed_share(n, u.n)
     return Section(

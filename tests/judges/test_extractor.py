@@ -1,0 +1,136 @@
+"""The second reader: what it may read, and that no figure mixes its values in."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from visualjudge.clients import ScriptedClient
+from visualjudge.clients.base import Reply
+from visualjudge.errors import TransportError
+from visualjudge.judges.asks import Ask
+from visualjudge.judges.extractor import ExtractingJudge, declared
+from visualjudge.judges.panel import PanelJudge
+from visualjudge.judges.question import QuestionJudge
+from visualjudge.records import Question, Verdict
+
+
+def question(kind: str = "pairwise", n: int = 2) -> Question:
+    return Question(
+        id="q",
+        task="object_detection",
+        encoding="0305",
+        question_type=kind,  # type: ignore[arg-type]
+        subset=("judge_analysis",),
+        image_id="i",
+        class_of_interest=("dog",),
+        error_type=None,
+        annotation_ids=tuple(map(str, range(n))),
+        final_scores=tuple(map(float, range(n))),
+        sources=(None,) * n,
+        prompt="Which is better? Answer with A or B.",
+        images=(),
+        answer="B",
+    )
+
+
+def verdict(said: str | Reply, second: str | Reply | Exception, order: str = "AB") -> tuple[Verdict, ScriptedClient]:
+    reader = ScriptedClient([second])
+    judge = ExtractingJudge(QuestionJudge(ScriptedClient([said]), Path(), "text"), reader)
+    ask = Ask(question(), order="AB")
+    if order == "BA":
+        judge = ExtractingJudge(_Fixed(said if isinstance(said, str) else said.text), reader)
+        ask = Ask(question(), order="BA")
+    return asyncio.run(judge(ask)).verdict, reader
+
+
+class _Fixed:
+    """A judge that cannot be read."""
+
+    simulated = False
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+
+    async def __call__(self, ask: Ask):  # type: ignore[no-untyped-def]
+        from visualjudge.judges.asks import Judged
+
+        return Judged(Verdict(ask.question.id, ask.order, "Failed", "unparseable", self.said, cause="hedge"))
+
+    def describe(self) -> dict[str, object]:
+        return {"model": "fixed", "parameters": {"mode": "text"}}
+
+    async def aclose(self) -> None:
+        pass
+
+
+def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both_replies() -> None:
+    found, reader = verdict("Maybe the one on the dog, hard to say.", "It calls B better.\nAnswer: B")
+    assert (found.value, found.status, found.cause) == ("B", "ok_extracted", "no answer")
+    assert found.raw_response == "Maybe the one on the dog, hard to say."
+    assert found.extra["extractor_response"] == "It calls B better.\nAnswer: B"
+    assert "Maybe the one on the dog" in str(reader.requests[0].parts)
+
+
+def test_the_value_is_in_stored_letters_where_the_order_is_turned() -> None:
+    assert verdict("hm", "Answer: B", order="BA")[0].value == "A"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Answer: A",
+        "It is a tie.",
+        "I'm sorry, I cannot help with that.",
+        Reply("Maybe the one", finish_reason="length"),
+    ],
+)
+def test_replies_that_are_understood_or_cut_are_not_shown(said: str | Reply) -> None:
+    found, reader = verdict(said, "Answer: B")
+    assert not reader.requests
+    assert found.status != "ok_extracted"
+
+
+@pytest.mark.parametrize(
+    "second", ["Answer: none", "I think B is better", "Answer: A or B", "Answer: B\nor so", "", "Answer: C"]
+)
+def test_only_the_declared_form_is_read(second: str) -> None:
+    found, _ = verdict("Hard to say.", second)
+    assert (found.value, found.status) == ("Failed", "unparseable")
+
+
+def test_a_failing_second_reader_leaves_the_verdict_as_it_was() -> None:
+    found, _ = verdict("Hard to say.", TransportError("down"))
+    assert (found.value, found.status, found.extra["extractor_error"]) == ("Failed", "unparseable", "down")
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "said", "value"),
+    [
+        ("scoring", 1, "Answer: 7.5", 7.5),
+        ("scoring", 1, "Answer: 11", None),
+        ("scoring", 1, "Answer: 7/10", None),
+        ("ranking", 3, "**Answer:** CAB", "CAB"),
+        ("ranking", 3, "Answer: CA", None),
+        ("pairwise", 2, "answer: b.", "B"),
+        ("pairwise", 2, "Answer: tie", None),
+    ],
+)
+def test_declared_values_fit_the_question(kind: str, n: int, said: str, value: object) -> None:
+    assert declared(Reply(said), question(kind, n)) == value
+
+
+def test_run_json_names_the_second_reader() -> None:
+    told = ExtractingJudge(_Fixed("x"), ScriptedClient(["Answer: A"], model_name="reader")).describe()
+    assert told["parameters"]["mode"] == "text"
+    assert told["parameters"]["extractor"]["model"] == "reader"
+
+
+def test_a_panel_does_not_count_extracted_values() -> None:
+    members = {
+        name: {("q", "AB", 0): Verdict("q", "AB", "B", status, "x")}  # type: ignore[arg-type]
+        for name, status in (("one", "ok_extracted"), ("two", "ok_extracted"))
+    }
+    assert asyncio.run(PanelJudge(members)(Ask(question()))).verdict.value == "Failed"
