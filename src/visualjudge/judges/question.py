@@ -21,6 +21,7 @@ from visualjudge.judges.swap import swapped
 from visualjudge.judges.trial import SchemaTrial
 from visualjudge.records import FAILED, IMAGE_MARK, LETTERS, TIES, Question, Verdict
 from visualjudge.replies import Reading, read_reply
+from visualjudge.replies.confidence import stated_confidence
 from visualjudge.replies.logprobs import expected_score, probability_of_a
 
 Mode = Literal["text", "auto", "json", "logprobs"]
@@ -210,14 +211,18 @@ class QuestionJudge:
         return in_stored_letters(ask, self._weighed(question, reply, shown))
 
     def _weighed(self, question: Question, reply: Reply, verdict: Verdict) -> Verdict:
-        """With what the log-probabilities add, where they were asked for and came."""
-        if self.mode != "logprobs" or reply.tokens is None:
+        """With the probability that log-probabilities give where they were asked for, else the reply's own words."""
+        if self.mode == "logprobs" and reply.tokens is not None:
+            if question.question_type == "pairwise":
+                return replace(verdict, probability_a=probability_of_a(reply))
+            if question.question_type == "scoring":
+                return replace(verdict, expected_score=expected_score(reply))
             return verdict
-        if question.question_type == "pairwise":
-            return replace(verdict, probability_a=probability_of_a(reply))
-        if question.question_type == "scoring":
-            return replace(verdict, expected_score=expected_score(reply))
-        return verdict
+        sure = stated_confidence(reply.text) if verdict.status == "ok" and verdict.value in ("A", "B") else None
+        if sure is None:
+            return verdict
+        probability = round(sure if verdict.value == "A" else 1 - sure, 6)
+        return replace(verdict, probability_a=probability, extra={**verdict.extra, "probability_from": "stated"})
 
     @property
     def diagnostics(self) -> Diagnostics:
