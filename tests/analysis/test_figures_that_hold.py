@@ -216,7 +216,8 @@ def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
 
 
 def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:
-    from visualjudge.analysis.columns import ACCURACY, document
+    from visualjudge.analysis.columns import ACCURACY
+    from visualjudge.analysis.document import document
 
     questions = [pair(i, (8.0, 1.0)) for i in range(24)]
     analysis = analyse_study(

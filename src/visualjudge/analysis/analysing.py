@@ -53,7 +53,7 @@ class Analysis:
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
         """What metrics.json holds."""
-        from visualjudge.analysis.columns import document
+        from visualjudge.analysis.document import document
 
         return document(self.results)
 

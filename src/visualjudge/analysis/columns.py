@@ -6,7 +6,7 @@ A new statistic is one function that fills a field of :mod:`visualjudge.analysis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from visualjudge.analysis import figures as f
@@ -383,20 +383,3 @@ DATASET: Table[f.DatasetFacts] = Table((
     Column("by_question_type", lambda d: d.by_question_type),
     Column("prompts", lambda d: list(d.prompts)),
 ))  # fmt: skip
-
-
-def _rows(table: Table[Row], rows: Sequence[Row]) -> list[Json]:
-    return [table.json(row) for row in rows]
-
-
-def document(results: f.Results) -> Json:
-    """metrics.json."""
-    return {
-        "judges": _rows(JUDGE, results.judges),
-        "warnings": list(results.warnings),
-        "comparisons": _rows(COMPARISON, results.comparisons),
-        "judge_agreement": _rows(AGREEMENT, results.agreement),
-        "leak_audit": _rows(LEAK, results.leaks),
-        "dataset": DATASET.json(results.dataset),
-        "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
-    }

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import MODEL, key_of, with_groups
+from visualjudge.cli.option_groups import with_groups
+from visualjudge.cli.options import MODEL, key_of
 
 if TYPE_CHECKING:
     from visualjudge.runs.batch.keeping import Keeper

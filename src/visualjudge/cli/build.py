@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import BuildingOptions, with_groups
+from visualjudge.cli.option_groups import with_groups
+from visualjudge.cli.options import BuildingOptions
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import Built

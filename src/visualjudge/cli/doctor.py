@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import ClientOptions, with_groups
+from visualjudge.cli.option_groups import with_groups
+from visualjudge.cli.options import ClientOptions
 
 if TYPE_CHECKING:
     from visualjudge.starting.doctor import Check

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     BatchOptions,
     BudgetOptions,
@@ -18,7 +19,6 @@ from visualjudge.cli.options import (
     QuestionOptions,
     RunOptions,
     open_asked,
-    with_groups,
 )
 from visualjudge.errors import RunError, UsageError
 

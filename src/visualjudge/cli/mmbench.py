@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     MODEL,
     BudgetOptions,
@@ -19,7 +20,6 @@ from visualjudge.cli.options import (
     RunOptions,
     key_of,
     open_asked,
-    with_groups,
 )
 from visualjudge.errors import DataError, RunError, UsageError
 

@@ -1,18 +1,15 @@
 """Options that several commands share, each group defined once as a dataclass.
 
-A command takes a group as one parameter and is decorated with :func:`with_groups`, which shows Typer the fields of the
-group as options of their own, under the group's heading in ``--help``.
+A command takes a group as one parameter (:mod:`visualjudge.cli.option_groups`).
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -32,39 +29,6 @@ JUDGES = ", ".join(["baseline", *added("question judge")])
 MODEL, CACHE, RUN, BUDGET, QUESTIONS = "Model", "Cache", "Run", "Budget", "Questions"
 BUILDING = "Building"
 BATCH = "Batches"
-
-
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with each parameter that is a group in the place of that group's options."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
-
-    @functools.wraps(command)
-    def called(**values: Any) -> None:
-        made = {name: group(**{f.name: values.pop(f.name) for f in fields(group)}) for name, group in groups.items()}
-        command(**values, **made)
-
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        own = [parameter.replace(annotation=hints[name])]
-        parameters += _options(groups[name]) if name in groups else own
-    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    called.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
-    return called
-
-
-def _options(group: type) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]
 
 
 def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:

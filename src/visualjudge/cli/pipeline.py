@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, with_groups
+from visualjudge.cli.option_groups import with_groups
+from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions
 from visualjudge.errors import RunError, UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import BuildingOptions, with_groups
+from visualjudge.cli.option_groups import with_groups
+from visualjudge.cli.options import BuildingOptions
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

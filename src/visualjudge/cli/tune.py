@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.judge import ModeName
-from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked, with_groups
+from visualjudge.cli.option_groups import with_groups
+from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked
 
 if TYPE_CHECKING:
     from visualjudge.frontdoor.judging import Asked

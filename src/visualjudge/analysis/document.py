@@ -1,0 +1,20 @@
+"""``metrics.json``: every column of every table."""
+
+from __future__ import annotations
+
+from visualjudge.analysis.columns import AGREEMENT, COMPARISON, DATASET, JUDGE, LEAK
+from visualjudge.analysis.figures import Results
+from visualjudge.analysis.tabular import Json
+
+
+def document(results: Results) -> Json:
+    """The results as an object of JSON."""
+    return {
+        "judges": [JUDGE.json(row) for row in results.judges],
+        "warnings": list(results.warnings),
+        "comparisons": [COMPARISON.json(row) for row in results.comparisons],
+        "judge_agreement": [AGREEMENT.json(row) for row in results.agreement],
+        "leak_audit": [LEAK.json(row) for row in results.leaks],
+        "dataset": DATASET.json(results.dataset),
+        "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
+    }
