@@ -78,3 +78,22 @@ def test_time_grows_with_length_and_not_with_its_square(unit: str, kind: Any) ->
 
     seconds(500)
     assert seconds(8_000) < 10 * seconds(2_000) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit"),
+    [
+        ("pairwise", "The mask of A covers the dog, while B misses the tail.\n"),
+        ("ranking", "A > B, then "),
+        ("scoring", "It finds 7 of 9 dogs. "),
+        ("pairwise", "<answer>"),
+    ],
+)
+def test_time_is_linear_up_to_a_megabyte(kind: Any, unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = (unit * (length // len(unit) + 1))[:length]
+        begun = time.process_time()
+        read_reply(text, kind, 3)
+        return time.process_time() - begun
+
+    assert seconds(1_000_000) < 6 * seconds(250_000) + 0.5

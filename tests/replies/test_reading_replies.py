@@ -106,3 +106,25 @@ def test_exchanging_the_letters_exchanges_the_reading(reply: str) -> None:
     flip: dict[object, object] = {"A": "B", "B": "A"}
     first, second = read_reply(spaced, "pairwise"), read_reply(turned, "pairwise")
     assert flip.get(first.value, first.value) == second.value
+
+
+SIDES = {"left": "A", "right": "B"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("The left image is better.", "A"),
+        ("Answer: right", "B"),
+        ("**Right.** It keeps the tail.", "B"),
+        ("The left one misses a dog, so I prefer the right one.", "B"),
+        ("<answer>left</answer>", "A"),
+        ("It is better on the left side of the dog.", "Failed"),
+        ("The left or the right", "Failed"),
+        ("left-handed people may prefer it", "Failed"),
+    ],
+)
+def test_names_of_options_are_read_where_the_prompt_has_them(reply: str, value: str) -> None:
+    assert read(reply, "pairwise", names=SIDES)[0] == value
+    if value != "Failed" and "B" not in reply:
+        assert read(reply, "pairwise")[0] == "Failed"

@@ -71,7 +71,6 @@ _SAME_FORM = steps(
     ('"', ',?"', ""),
     (">", ">{2,3}", ">"),
     (">", "[-=]{1,2}>", "~"),
-    ("M", "M(?=[A-H])", ""),  # most likely A
     ("c", "(?<=[A-HijI])c", ""),  # is actually
     ("", r"(?:^|(?<=\n))[-.>]+", ""),  # a bullet
     ("o", r"on?\(([AB])\)", _both_names),
@@ -91,7 +90,6 @@ _SAME_FORM = steps(
     ("+k", r"\+(?=k)", lambda scan, match: "b" if scan.token(match.start()).lower() in ("correct", "right") else "+"),
     ("n", "n+(?=[A-H])", ""),
     ("!", "(?<=[jO])[RVSv][A-H]!(?:t[A-H])?", lambda scan, match: f"v{match[0][1]}".ljust(len(match[0]), GONE)),
-    ("!", "(?<=[A-H])[RVS]!(?=$|[.,tmr])", "ib"),  # A scores higher
     ("!", "!", "w"),
     ("f", "f(?:[jfhw]{0,4}vn?,?(?![A-H])|[jfh]{0,3}[:,])", ""),  # if I had to choose
     ("", "M+[bu]|[My][+T]|L[+bu]|(?<!I)LW|LW(?=t)", _compared),  # more accurate, less wrong
@@ -100,8 +98,6 @@ _SAME_FORM = steps(
     ("", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
     ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskw]{1,3},", ""),  # an aside
     ("", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
-    ("", r"([A-H])\1(?![A-H])", lambda scan, match: match[1] + GONE),  # the second option (B)
-    ("v\n", r"(?:^|(?<=\n))v\n(?=[A-H])", "k:"),  # a heading "Pick"
     ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
 )
 
@@ -162,7 +158,6 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[kn])[nw]{1,6})?i?§|bI|I[nTw]{1,4}b§|ij»)"),
     ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+]{1,12}&im?b[nk]{0,3}§"),
     ("making it better", COMPARED, 0, "conclusion", "(@)[wInOTM+&msbL]{1,24},?rb[nkm]{1,3}»"),
-    ("making it the winner", COMPARED, 0, "clause", "r(@)kn?»"),
     ("is worse", COMPARED, -1, "subject", "(@)(?:[iIV]{0,2}u[nk]{0,4}i?§|l»)"),
     ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
     ("not as good", COMPARED, 0, "subject", "@i?zr?[+]r?(@)¶"),
@@ -177,10 +172,8 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("it is", BARE, 0, "it", "i(@)¶"),
     ("list", DECLARED, 0, "start", r"#[.)](@)\n#[.)]@[.\n]*\Z"),
     ("it is", BARE, 0, "conclusion", "(@)i»"),
-    ("noun", BARE, 0, "start", "n:(@)¶"),
     ("alone", BARE, 0, "sentence", "(@)[,:]?»"),
     ("first", BARE, 0, "start", "(@)¶"),
-    ("line", BARE, 0, "start", r"(@)(?=,?r|-(?![A-H>]|[zc])|\((?![A-H|∨&=hz])(?![^()A-H]{0,20}\)[|∨&,]{1,2}[A-H])(?![^()]{0,40}\)[^.,\n\-r:]))"),
     ("so", BARE, 0, "comma", "(@)¶"),
     ("no", BARE, 0, "denial", "(@)»"),
     ("corrected", BARE, 0, "correction", "(@)»"),
@@ -203,7 +196,7 @@ _NAMES_OPTION = re.compile(_O)
 _OTHER = {"A": "B", "B": "A"}
 _REACH = 200
 """How far a sentence is followed, so that time grows with a reply's length and not with its square."""
-_AT_LINE = ("corrected", "line")
+_AT_LINE = ("corrected",)
 _REST = re.compile(rf"[^.?\n]{{0,{_REACH}}}")
 
 

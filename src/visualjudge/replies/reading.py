@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from visualjudge.replies import choices, rankings, scores
@@ -55,6 +56,7 @@ def read_reply(
     *,
     finish_reason: str = "stop",
     ties: Collection[str] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> Reading:
     """The value that a reply states.
 
@@ -72,6 +74,9 @@ def read_reply(
     ties
         Which of ``"tie"`` and ``"both_bad"`` the question allows as answers. A tie that is not allowed is
         ``unparseable`` with cause ``"tie"``.
+    names
+        What the prompt calls the options beside their letters, such as ``{"left": "A", "right": "B"}``. Such a word
+        counts after "the", after a colon and at the beginning of a line.
 
     Returns
     -------
@@ -94,6 +99,7 @@ def read_reply(
     if finish_reason == "refusal":
         return Reading(FAILED, "refusal", "declined")
     said = without_echo(without_thoughts(text))
+    said = _lettered(said, names) if names else said
     found = _marked(said, question_type, n_options) or _stated(plain(said), question_type, n_options, 0)
     if ties and found.cause == "tie":
         found = _prose_tie(said) or found
@@ -106,6 +112,14 @@ def read_reply(
     if not said.strip() and text.strip():
         return Reading(FAILED, "unparseable", "cut")
     return found
+
+
+def _lettered(text: str, names: Mapping[str, str]) -> str:
+    """The text with "A's" in the place of a name of A, filled up so that it keeps its length."""
+    letters = {name.lower(): f"{letter}'s"[: len(name)] for name, letter in names.items()}
+    words = "|".join(sorted(map(re.escape, letters), key=len, reverse=True))
+    named = re.compile(rf"(\bthe |[:{{\[>] ?[*(\"']{{0,3}}|^[ *(\"'>-]*)({words})(?![\w-])", re.I | re.M)
+    return named.sub(lambda m: m[1] + letters[m[2].lower()].ljust(len(m[2])), text)
 
 
 def _marked(text: str, question_type: QuestionType, n_options: int) -> Reading | None:

@@ -33,18 +33,14 @@ _SURE = r"[jmskbn+Ki]{0,8}"
 _FORMS: tuple[tuple[str, float, str], ...] = (
     ("label", DECLARED, rf"{_START}{_SURE}(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjiksS:']{{0,4}}{_NUM}{_END}"),
     ("verb", DECLARED, rf"{_START}(?!aV)[jmsnkwOrvSM%i+b'a]{{0,20}}V[nhSVwOjrm'Tb+aie:k]{{0,10}}(?<!w'){_NUM}{_END}"),
-    ("verb", DECLARED, rf"^(?![^#]*O[^kmsnST,])[^zhfqKlpe#]{{0,40}}j[Vr]n?{_NUM}{_END}"),
     ("said", DECLARED, rf"{_START}[sym]{{0,3}}(?:j[mnjiO]{{0,3}}(?:v[rOa]{{0,2}})?|v[rOa]{{0,2}}){_NUM}{_END}"),
-    ("score of", BARE, rf"^[^zhfqKlu:O]{{0,40}}O?(?<![wTpN])m?S['aO]{_NUM}{_END}"),
     ("sum", BARE, rf"^(?!w{{1,3}}[:=])(?=.{{0,60}}[\^K\-])[^zhfq]{{0,80}}#[^zhfq=]{{0,20}}[=V]{_NUM}{_END}"),
     ("after all", BARE, rf"^[^zhfqK:]{{1,30}}(?:\(|[iK][^:zhfq]{{0,12}}:|[iIg+][^:zhfq(]{{0,12}}-){_NUM}{_END}"),
     ("noun", BARE, rf"^(?P<noun>n):{_NUM}{_END}"),
     ("is", BARE, rf"{_START}[sjmnTa]{{0,6}}i[jm+baKvO]{{0,3}}{_NUM}{_END}"),
-    ("is the score", DECLARED, rf"^{_NUM}i[jm]{{0,3}}S(?=$|[.,r])"),
     ("alone", BARE, rf"^(?:r?#N{{1,2}}[:,]?)?(?:as|[smjyh+O=]){{0,4}}[,:(\-]{{0,3}}[h+K]?{_NUM}{_END}"),
     ("only of ten", 0.4, rf"^(?!w{{1,4}}#)(?![^:#]*w[^:#]*:)(?![^i#]*w[wT']{{0,3}}[iSV])[^zhfqKlu]{{1,60}}{_NUM}{_END}"),
     ("only of ten", 0.4, rf"^[ji][^zhfqKluNWO:#]{{0,4}}:{_NUM}$"),
-    ("is fair", BARE, rf"(?<=[,y]){_NUM}i[+b]{{1,2}}$"),
     ("alone", BARE, rf"(?<=[,\-])(?:s|ri|[sy][bjcmOV]{{0,4}})[,:]?{_NUM}{_END}|(?<![#U][,~])(?<=[,~]){_NUM.replace('?P<n>', '?P<n2>').replace('?P<half>', '?P<half2>').replace('?P<of>', '?P<of2>')}$"),
 )  # fmt: skip
 _RULES = tuple((rule, level, re.compile(pattern)) for rule, level, pattern in _FORMS)
@@ -105,7 +101,6 @@ _THEN = steps(
     ("#", r"(?:(?<=[Skm])\(?['|]?|^\(?['|])#(?=\)?[:,i])\)?", _of_ten),  # score out of 10: 7
     ("I", "I", lambda scan, match: "i" if scan.token(match.start()).lower() in ("makes", "make") else "I"),
     ("f", "f[jfah]{0,4}[vV][^#,:]{0,8}[,:](?=#|j)", ""),  # if I had to give a score
-    ("#:", r"(?:^|(?<=\n))w#:(?=[^\n]*[:=])", ""),  # step 3: score = 7
     ("@", "#U?@(?=#)", ""),
     ("(", r"\((?:#N|'#)\)", _of_ten),
     ("N", "ON{1,2}(?=$|[.,)])", _on_ten_points),
@@ -117,7 +112,6 @@ _THEN = steps(
         r"(?<=#),?[tz]{1,2}'?#(?=$|[.,\n])|(?:z#[,&]{0,2}){1,3}[yt:](?=#)|(?:z#[,&]{1,2}){1,3}(?=#)|#,z,(?=#)",
         "",
     ),  # 7 rather than 8, not 8 but 7
-    ("\n", r"(?<=[:S])\n(?=[#\-])", ""),
 )
 
 
