@@ -155,8 +155,8 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
     ("and I choose it", COMPARED, 0, "subject", "(@)[wImbn+Tti]{1,24},?[&s]{1,2}jv(?=»|r)"),
-    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[kn])[nw]{1,6})?i?§|bI|I[nTw]{1,4}b§|ij»)"),
-    ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+]{1,12}&im?b[nk]{0,3}§"),
+    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[kn])[nw]{1,6})?i?§|bI|I[nTw]{0,4}b§|ij»)"),
+    ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+LWT]{1,12}&is?m?b[nk]{0,3}§"),
     ("making it better", COMPARED, 0, "conclusion", "(@)[wInOTM+&msbL]{1,24},?rb[nkm]{1,3}»"),
     ("is worse", COMPARED, -1, "subject", "(@)(?:[iIV]{0,2}u[nk]{0,4}i?§|l»)"),
     ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
@@ -249,7 +249,7 @@ _RESTRICTED = re.compile(r"[yY][^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))|z\Z")
 _SHARPER = re.compile(rf"(?<!Y)({_O})n?[iI]{{1,2}}m?([+b])")
 
 
-_LISTING = re.compile(r"A[.:)][wn+&]{1,12}[.,|\n]{0,2}B[.:)](?=[wn+])")
+_LISTING = re.compile(r"#[.)][AB](?![.])[^\n]{0,80}\n#[.)][AB]|A[.:)][wn+&]{1,12}[.,|\n]{0,2}B[.:)](?=[wn+])")
 """Options spelled out: "A. cat B. dog"."""
 _LINE = re.compile(r"(?:^|(?<=\n))([AB]):?\n(?=[^.?\n]*[^.?\nA-H])")
 

@@ -121,12 +121,17 @@ def _chains(scan: Scan) -> Iterator[Claim]:
             continue
         if "(" in said:
             level = level or DECLARED
-        if level is None or (("n:" in lead or ("&" in said and not lead)) and letters == "".join(sorted(letters))):
+        if level is None or (letters == "".join(sorted(letters)) and _enumerates(lead, said)):
             continue
         upward = bool(_UPWARD.search(lead))
         if upward and ">" in said:
             continue
         yield Claim(letters[::-1] if upward or "<" in said else letters, level, chain.start(), chain.end(), "chain")
+
+
+def _enumerates(lead: str, said: str) -> bool:
+    """Whether a chain in alphabetical order may only name the options: "Options: A, B, C", "I will rank A, B and C"."""
+    return "n:" in lead or ("&" in said and (not lead or lead.endswith("jR")))
 
 
 def _level(lead: str, said: str, *, whole: bool) -> float | None:
@@ -211,7 +216,7 @@ def _place(scan: Scan, at: int, n_options: int) -> int:
 
 
 def _ends_suffice(codes: str, n_options: int, placed: set[int]) -> bool:
-    return {1, n_options} <= placed or ("z" not in codes and bool({1, n_options} & placed))
+    return {1, n_options} <= placed or (not {"z", "∨"} & set(codes) and bool({1, n_options} & placed))
 
 
 def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
