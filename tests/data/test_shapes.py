@@ -111,6 +111,7 @@ def test_predictions_have_confidences(tmp_path: Path) -> None:
         ("labelme", "gt/a.json", labelme("line", RING), "shape_type: must be polygon, rectangle, circle or mask"),
         ("labelme", "gt/a.json", {**labelme("polygon", RING), "imageWidth": 5}, "size: must be 10×20, got 10×5"),
         ("labelme", "gt/a.json", labelme("polygon", RING[:2]), "a polygon must be a flat list of at least 3 points"),
+        ("labelme", "gt/a.json", labelme("circle", [[1e308, 2], [-1e308, 8]]), "circle: must have finite numbers"),
         ("labelme", "gt/a.json", {"flags": {}}, "is not as the format has it: KeyError: 'shapes'"),
         ("labelme", "gt/a.json", labelme("mask", [[15, 2], [22, 8]], mask=base64.b64encode(bitmap()).decode()),
          "mask: must lie inside the image"),

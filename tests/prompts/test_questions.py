@@ -129,6 +129,16 @@ def test_every_question_has_a_mark_a_image_a_role_and_a_format(row: object, kind
         assert ("Format of prediction: " if kind == "scoring" else "Format of predictions: ") in prompt
 
 
+@pytest.mark.parametrize("row", encodings(), ids=lambda r: f"{r.task}/{r.stem}")
+@pytest.mark.parametrize("prompts", [("a cup", "a cup"), ("the red cup", "it"), ("A.", None)])
+def test_turned_prompt_is_that_of_the_options_in_the_other_order(row: object, prompts: tuple[str | None, ...]) -> None:
+    scene = _scene(row.task, row.stem, row.kind)  # type: ignore[attr-defined]
+    options = [replace(_shown(row.kind, said), legend=f"B.\n\n{said}") for said in prompts]  # type: ignore[attr-defined]
+    straight, turned = (built("pairwise", scene, shown, 3) for shown in (options, options[::-1]))
+    assert straight.turned() == turned
+    assert turned.turned() == straight
+
+
 @pytest.mark.parametrize(
     "row", [r for r in encodings() if TASKS[r.task].type not in NATURAL], ids=lambda r: f"{r.task}/{r.stem}"
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from PIL import Image
 
 from visualjudge.errors import DataError
 from visualjudge.raster import images
-from visualjudge.raster.images import image_size, png_bytes, read_depth, read_rgb, write_png
+from visualjudge.raster.images import image_size, png_bytes, read_depth, read_gray, read_rgb, write_png
 
 
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))))
@@ -34,6 +35,49 @@ def test_alpha_is_laid_over_white(tmp_path: Path) -> None:
     rgba[0, 1] = 10, 20, 30, 255
     Image.fromarray(rgba).save(tmp_path / "a.png")
     assert read_rgb(tmp_path / "a.png").tolist() == [[[255, 255, 255], [10, 20, 30]]]
+
+
+def test_transparency_in_bands_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rgba = np.random.default_rng(5).integers(0, 256, (23, 17, 4), dtype=np.uint8)
+    Image.fromarray(rgba).save(tmp_path / "a.png")
+    monkeypatch.setattr(images, "_BAND_PIXELS", 17 * 5)
+    white = Image.new("RGBA", (17, 23), (255, 255, 255, 255))
+    whole = Image.alpha_composite(white, Image.fromarray(rgba)).convert("RGB")
+    assert np.array_equal(read_rgb(tmp_path / "a.png"), np.asarray(whole))
+
+
+@pytest.mark.parametrize(("mode", "most"), [("L", 1200), ("RGB", 1200), ("RGBA", 900), ("I;16", 1200)])
+def test_bound_counts_bytes_of_all_channels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str, most: int
+) -> None:
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "1200")
+    Image.new(mode, (30, most // 30)).save(tmp_path / "a.png")
+    assert read_rgb(tmp_path / "a.png").shape == (most // 30, 30, 3)
+    Image.new(mode, (30, most // 30 + 1)).save(tmp_path / "a.png")
+    for read in (read_rgb, read_gray, image_size):
+        with pytest.raises(DataError, match="VISUALJUDGE_MAX_PIXELS sets the bound"):
+            read(tmp_path / "a.png")
+
+
+def test_bound_counts_sixteen_bits_of_a_colour_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((40, 30, 4), dtype=np.uint16))
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3200")
+    assert read_rgb(tmp_path / "a.png").shape == (40, 30, 3)
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3199")
+    with pytest.raises(DataError, match="3 bytes for each of 3199 pixels"):
+        read_rgb(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("name", ["d.npy", "d.png"])
+def test_depth_is_bounded_as_the_float64_it_becomes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    values = np.zeros((40, 30), dtype=np.uint16)
+    Image.fromarray(values).save(tmp_path / "d.png")
+    np.save(tmp_path / "d.npy", values)
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3200")
+    assert read_depth(tmp_path / name).shape == (40, 30)
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3199")
+    with pytest.raises(DataError, match="a depth map must decode to at most"):
+        read_depth(tmp_path / name)
 
 
 def test_sixteen_bits_are_scaled_to_eight(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from visualjudge.dataset.shown import hole_line, prediction_line
 from visualjudge.encoding import Encoded, context_image, encode
 from visualjudge.predictions import Prediction, read_prediction, type_of
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.prompts.questions import QuestionScene, Shown, question_prompt
+from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
 from visualjudge.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
 from visualjudge.raster.masks import mask_from_png, resized_mask
 from visualjudge.records import LETTERS, Annotation, ImageRecord, Mask, OptionFeatures, Pixels, Question, Size
@@ -159,8 +159,7 @@ def render(job: Job) -> Piece:
         used.update(question.images)
         reversed_ = None
         if item.question_type == "pairwise":
-            turned = replace(item, annotation_ids=item.annotation_ids[::-1])
-            reversed_ = _written(_question(turned, job, contexts[item.task], options))
+            reversed_ = _written(_reversed(question, item, job, contexts[item.task], options))
         asked.append((place, _written(question), reversed_))
     media.keep(used)
     return Piece(tuple(asked), tuple(undecidable), media.files, tuple(predictions))
@@ -284,9 +283,8 @@ def covered(prediction: Prediction, size: Size) -> float | None:
 
 
 def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]) -> Question:
-    notes = [job.unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
-    chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
-    first = chosen[0].shown
+    notes = _notes(item, job)
+    shown = [options[item.task, name, item.stem].shown for name in item.annotation_ids]
     scene = QuestionScene(
         task=TASKS[item.task],
         stem=item.stem,
@@ -294,12 +292,36 @@ def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[st
         original=context.original,
         control=context.control,
         masked=context.masked,
-        combo=first.image and first.text is not None,
+        combo=shown[0].image and shown[0].text is not None,
         class_of_interest=notes[0].class_of_interest,
     )
-    prompt = question_prompt(
-        item.question_type, scene, [option.shown for option in chosen], item.paraphrase, job.prompts
-    )
+    prompt = question_prompt(item.question_type, scene, shown, item.paraphrase, job.prompts)
+    return _worded(item, prompt, notes, context, options)
+
+
+def _reversed(
+    question: Question, item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]
+) -> Question:
+    """A pairwise question with its options in the other order."""
+    turned = replace(item, annotation_ids=item.annotation_ids[::-1])
+    notes = _notes(turned, job)
+    if notes[0].class_of_interest != notes[1].class_of_interest or question.spans is None:
+        return _question(turned, job, context, options)  # a prompt names the class of its first option
+    return _worded(turned, Prompt(question.prompt, question.spans).turned(), notes, context, options)
+
+
+def _notes(item: Item, job: Job) -> list[Annotation]:
+    return [job.unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
+
+
+def _worded(
+    item: Item,
+    prompt: Prompt,
+    notes: list[Annotation],
+    context: _Context,
+    options: Mapping[tuple[str, str, str], _Option],
+) -> Question:
+    chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
     return Question(
         id=question_id(item, prompt.text),
         task=item.task,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from visualjudge.predictions import type_of
 from visualjudge.prompts.contexts import CONTEXTS, mixed, type_sentence
@@ -51,6 +51,13 @@ class Prompt:
 
     text: str
     spans: Spans
+
+    def turned(self) -> Prompt:
+        """The prompt of the same two options in the other order: what they show changes places, the letters stay."""
+        (a, b), (c, d) = self.spans.options
+        text = self.text
+        turned = f"{text[:a]}{text[c:d]}{text[b:c]}{text[a:b]}{text[d:]}"
+        return Prompt(turned, replace(self.spans, options=((a, a + d - c), (d - b + a, d))))
 
 
 @dataclass(frozen=True, slots=True)

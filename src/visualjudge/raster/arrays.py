@@ -70,7 +70,7 @@ def read_pfm(path: Path) -> NDArray[Any]:
             raise DataError("must be a single-channel PFM that begins with 'Pf'")
         width, height = (int(number) for number in file.readline(64).split())
         order = "<f4" if float(file.readline(64)) < 0 else ">f4"
-        check_pixels("a PFM", (height, width))
+        check_pixels("a PFM", (height, width), 8)  # four in the file, eight as they are given
         values = np.frombuffer(_exactly(file, width * height * 4), dtype=order)
     with np.errstate(invalid="ignore"):  # a signalling NaN
         return np.asarray(values.reshape(height, width)[::-1], dtype=np.float64)
@@ -85,7 +85,7 @@ def _array(file: IO[bytes]) -> NDArray[Any]:
         raise DataError(f"must hold real numbers, got dtype {str(dtype)[:60]}")
     if len(shape) > MOST_AXES:
         raise DataError(f"must have at most {MOST_AXES} axes, got {len(shape)}")
-    check_pixels("an array", shape)
+    check_pixels("an array", shape, dtype.itemsize)
     raw = _exactly(file, math.prod(shape) * dtype.itemsize)
     return np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if by_column else "C")
 

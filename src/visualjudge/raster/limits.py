@@ -10,6 +10,8 @@ from visualjudge.errors import DataError, UsageError
 PIXELS_VARIABLE = "VISUALJUDGE_MAX_PIXELS"
 MOST_PIXELS = 120_000_000
 """Pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` says otherwise."""
+BYTES_PER_PIXEL = 3
+"""Bytes of decoded samples, for each pixel of the bound: 8-bit RGB reaches both bounds at once, 16-bit RGBA sooner."""
 MOST_POINTS = 100_000
 """Points of the polygons of one mask."""
 LONGEST_OUTLINE = 4_000_000
@@ -38,13 +40,15 @@ def most_pixels() -> int:
     return int(stated[:18])
 
 
-def check_pixels(what: str, shape: Sequence[int]) -> None:
+def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
     """Refuse an array of ``shape`` (height, width, and further axes) before it is made.
+
+    ``item_bytes`` are the bytes of all samples of a pixel, or of one where ``shape`` has an axis of channels.
 
     Raises
     ------
     DataError
-        If an axis is negative, or height × width is above the bound.
+        If an axis is negative, or the pixels or their bytes are above the bound.
     """
     if len(shape) < 2 or any(side < 0 for side in shape):
         raise DataError(f"{what} must be H×W, got shape {tuple(shape)}"[:200])
@@ -55,3 +59,8 @@ def check_pixels(what: str, shape: Sequence[int]) -> None:
     if number > bound * (4 if len(shape) > 2 else 1):
         size = "×".join(map(str, shape))[:100]
         raise DataError(f"{what} must have at most {bound} pixels, got {size}; {PIXELS_VARIABLE} sets the bound")
+    if number * item_bytes > bound * BYTES_PER_PIXEL:
+        raise DataError(
+            f"{what} must decode to at most {BYTES_PER_PIXEL} bytes for each of {bound} pixels, got "
+            f"{number * item_bytes >> 20} MiB; {PIXELS_VARIABLE} sets the bound"
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -275,7 +276,9 @@ def _box(label: str, corners: Sequence[float], score: float | None) -> LabelledS
 
 
 def _circle(cx: float, cy: float, x: float, y: float) -> tuple[float, ...]:
-    radius, angles = float(np.hypot(x - cx, y - cy)), np.linspace(0, 2 * np.pi, CIRCLE, endpoint=False)
+    radius, angles = math.hypot(x - cx, y - cy), np.linspace(0, 2 * np.pi, CIRCLE, endpoint=False)
+    if not math.isfinite(cx + cy + radius):
+        raise DataError("circle: must have finite numbers")
     return tuple(np.column_stack([cx + radius * np.cos(angles), cy + radius * np.sin(angles)]).ravel().tolist())
 
 
