@@ -80,6 +80,19 @@ def test_depth_is_bounded_as_the_float64_it_becomes(monkeypatch: pytest.MonkeyPa
         read_depth(tmp_path / name)
 
 
+def test_jpeg_of_many_scans_is_refused(tmp_path: Path) -> None:
+    for mode in ("RGB", "L", "CMYK"):
+        for progressive in (False, True):
+            Image.new(mode, (40, 30)).save(tmp_path / "a.jpg", progressive=progressive)
+            assert read_rgb(tmp_path / "a.jpg").shape == (30, 40, 3)
+    Image.new("RGB", (40, 30)).save(tmp_path / "a.jpg", progressive=True)
+    content = (tmp_path / "a.jpg").read_bytes()
+    last = content[content.rindex(b"\xff\xda") : -2]
+    (tmp_path / "a.jpg").write_bytes(content[:-2] + last * 100 + content[-2:])
+    with pytest.raises(DataError, match="a JPEG must have at most 100 scans, got 1"):
+        read_rgb(tmp_path / "a.jpg")
+
+
 def test_sixteen_bits_are_scaled_to_eight(tmp_path: Path) -> None:
     Image.fromarray(np.array([[0, 257 * 100, 65535]], dtype=np.uint16)).save(tmp_path / "a.png")
     assert read_rgb(tmp_path / "a.png")[0, :, 0].tolist() == [0, 100, 255]

@@ -237,7 +237,7 @@ def _whole(config: Mapping[str, Any], name: str, default: int | None) -> int | N
         return default
     try:
         number = int(stated)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = -1
     if number < 0:
         raise UsageError(f"{name} must be an integer of at least 0, got {stated!r}")

@@ -18,7 +18,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from visualjudge.atomic import write_bytes
 from visualjudge.errors import DataError
 from visualjudge.raster.arrays import read_npy, read_npz, read_pfm
-from visualjudge.raster.limits import MOST_CHUNKS, check_pixels
+from visualjudge.raster.limits import MOST_CHUNKS, MOST_SCANS, check_pixels
 from visualjudge.records import FloatArray, Pixels, Size
 
 try:
@@ -34,6 +34,8 @@ warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
 _BAND_PIXELS = 2**20
+_SCAN = b"\xff\xda"
+"""The marker of a scan: in the data of one a byte 255 is followed by 0 or a restart."""
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
@@ -262,6 +264,8 @@ def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Ima
     try:
         with Image.open(path, formats=FORMATS) as image:
             check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
+            if image.format in ("JPEG", "MPO"):
+                _check_scans(image)
             yield image
     except FileNotFoundError:
         raise DataError(f"{name}: no such file") from None
@@ -278,8 +282,24 @@ def _bytes_per_pixel(image: Image.Image) -> int:
     """Of the samples as stored: a decoder may make 8 bits of 16, but reads them all."""
     if image.mode in ("I", "F"):
         return 4
-    deep = image.mode.startswith("I;16") or any(";16" in str(tile[3]) for tile in image.tile)
+    deep = image.mode.startswith("I;16") or any(";16" in str(tile[3]) for tile in getattr(image, "tile", ()))
     return len(image.getbands()) * (2 if deep else 1)
+
+
+def _check_scans(image: Image.Image) -> None:
+    """Refuse a JPEG of very many scans; one of a single scan, as most are, is told by its header."""
+    file = getattr(image, "fp", None)
+    if file is None:
+        return
+    place, bands = file.tell(), len(image.getbands())  # behind the head of the first scan
+    head = _SCAN + (6 + 2 * bands).to_bytes(2, "big") + bytes([bands])
+    file.seek(max(0, place - 8 - 2 * bands))
+    if file.read(len(head)) != head or image.info.get("progressive"):
+        file.seek(0)
+        scans = file.read().count(_SCAN)
+        if scans > MOST_SCANS:
+            raise DataError(f"a JPEG must have at most {MOST_SCANS} scans, got {scans}")
+    file.seek(place)
 
 
 def _said(error: Exception) -> str:

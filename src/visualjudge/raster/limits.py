@@ -12,6 +12,8 @@ MOST_PIXELS = 120_000_000
 """Pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` says otherwise."""
 BYTES_PER_PIXEL = 3
 """Bytes of decoded samples, for each pixel of the bound: 8-bit RGB reaches both bounds at once, 16-bit RGBA sooner."""
+MOST_SCANS = 100
+"""Scans of a JPEG; encoders write about ten. Each is a pass over all pixels, and may be a few bytes of the file."""
 MOST_POINTS = 100_000
 """Points of the polygons of one mask."""
 LONGEST_OUTLINE = 4_000_000
