@@ -50,6 +50,14 @@ def test_loopback_is_refused_however_it_is_written(host: str) -> None:
         asyncio.run(fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5))
 
 
+@pytest.mark.parametrize(
+    "host", ["\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "[::ffff:127.0.0.1]", "a@127.0.0.1"]
+)
+def test_an_address_is_checked_as_it_is_connected_to(host: str) -> None:
+    with pytest.raises(DataError, match="is not a public address"):
+        asyncio.run(fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5))
+
+
 def test_a_name_that_resolves_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.7", 80))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: answer)

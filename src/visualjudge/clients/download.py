@@ -16,6 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
 
 from visualjudge.clients.failures import one_line
 from visualjudge.clients.limits import LARGEST_IMAGE_FILE
@@ -75,8 +76,9 @@ async def _hop(session: aiohttp.ClientSession, url: str, allow_private: bool) ->
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise DataError("an image's URL must begin with http:// or https://, and so must every redirect")
-    _check_literal(parts.hostname, allow_private)
-    async with session.get(url, headers=_HEADERS, allow_redirects=False, proxy=_proxy(parts)) as response:
+    asked = URL(url)
+    _check_literal(asked.raw_host or "", allow_private)  # as it is connected to: other digits and dots are normalised
+    async with session.get(asked, headers=_HEADERS, allow_redirects=False, proxy=_proxy(parts)) as response:
         if response.status in _REDIRECTS:
             return b"", response.headers.get("Location") or ""
         if response.status != 200:
