@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cv2
@@ -21,7 +22,7 @@ from visualjudge.judges.asks import Ask, Judged
 from visualjudge.judges.local.features import Given, features_of, nearness_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
-from visualjudge.judges.local.questions import nearness_in
+from visualjudge.judges.local.questions import QuestionFeatures, nearness_in
 from visualjudge.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
 from visualjudge.records import Pixels, Question
 
@@ -103,6 +104,19 @@ def test_text_and_image_of_one_prediction_get_one_verdict(dataset: Dataset) -> N
         chosen = question.annotation_ids["AB".index(str(verdict.value))] if verdict.status == "ok" else "none"
         by_pair.setdefault((first, *sorted(question.annotation_ids)), set()).add(chosen)
     assert all(len(chosen) == 1 for chosen in by_pair.values())
+
+
+def test_a_prediction_is_looked_at_once_for_all_questions_and_encodings(dataset: Dataset) -> None:
+    looks = QuestionFeatures(dataset.root)
+    questions = [q for q in dataset.questions if q.task in ("object_detection", "keypoint")]
+    with ThreadPoolExecutor(8) as threads:
+        options = list(threads.map(looks.options, questions))
+    seen: dict[str, list[tuple[str, object]]] = {}
+    for question, features in zip(questions, options, strict=True):
+        for name, option in zip(question.annotation_ids, features, strict=True):
+            seen.setdefault(name, []).append((question.encoding, option))
+    assert max(len({encoding for encoding, _ in places}) for places in seen.values()) > 1
+    assert all(option is places[0][1] for places in seen.values() for _, option in places)
 
 
 def test_what_is_shown_tells_nothing_of_the_truth(dataset: Dataset) -> None:

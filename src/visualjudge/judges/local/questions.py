@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
+from threading import Lock
 
 import matplotlib
 import numpy as np
@@ -25,13 +26,18 @@ KEPT = 4096
 
 
 class QuestionFeatures:
-    """Features of the options of a dataset's questions; each is computed once and kept for other questions."""
+    """Features of the options of a dataset's questions; each is computed once and kept for other questions.
+
+    What is kept goes by what is looked at: depth maps and whole images are read back from the media, other predictions
+    are data, the same in all their encodings. Threads take turns, since questions asked together share their options.
+    """
 
     def __init__(self, root: str | Path) -> None:
         self._root = Path(root)
         self._shown = ShownPredictions(root)
         self._given = lru_cache(maxsize=16)(self._read_given)
         self._features = lru_cache(maxsize=KEPT)(self._look)
+        self._one_by_one = Lock()
 
     def options(self, question: Question) -> list[Features]:
         """Features of each option; empty ones where there is nothing to look at.
@@ -41,21 +47,20 @@ class QuestionFeatures:
         DataError
             If an image or a prediction cannot be read.
         """
-        n = len(question.annotation_ids)
-        drawn = question.images[-n:] if self._drawn(question) else (None,) * n
-        context = question.images[: -n if drawn[0] is not None else None]
+        n, kind = len(question.annotation_ids), type_of(question.task)
+        read_back = kind.file_field is not None
+        drawn = question.images[-n:] if read_back else (None,) * n
+        context = question.images[:-n] if read_back else question.images[:1]
+        colours = question.encoding if read_back and not kind.is_image else ""
         place = question.task, question.image_id, context
-        return [
-            self._features(place, name, image, question.encoding)
-            for name, image in zip(question.annotation_ids, drawn, strict=True)
-        ]
-
-    def _drawn(self, question: Question) -> bool:
-        """Whether the prediction is read back from its image: depth maps and whole images are."""
-        return type_of(question.task).file_field is not None
+        with self._one_by_one:
+            return [
+                self._features(place, name, image, colours)
+                for name, image in zip(question.annotation_ids, drawn, strict=True)
+            ]
 
     def _look(
-        self, place: tuple[str, str, tuple[str, ...]], annotation_id: str, image: str | None, stem: str
+        self, place: tuple[str, str, tuple[str, ...]], annotation_id: str, image: str | None, colours: str
     ) -> Features:
         task = place[0]
         given = self._given(*place)
@@ -67,7 +72,7 @@ class QuestionFeatures:
         pixels = self._pixels(image)
         if type_of(task).is_image:
             return features_of(task, WholeImage(pixels), given)
-        return NOTHING if given.image is None else depth_features(given.view, nearness_in(pixels, stem))
+        return NOTHING if given.image is None else depth_features(given.view, nearness_in(pixels, colours))
 
     def _read_given(self, task: str, image_id: str, context: tuple[str, ...]) -> Given:
         controls = [name for name in context if PurePosixPath(name).name.startswith(CONTROL)]
