@@ -15,7 +15,7 @@ from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_o
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
 from visualjudge.analysis.bootstrap import Resampling
 from visualjudge.analysis.cells import CELL, NO_ACCURACY, Counted, accuracy, accuracy_cells, counted, macro, margin_bin
-from visualjudge.analysis.comparisons import asked_like, comparisons, judge_agreement, strangers
+from visualjudge.analysis.comparisons import asked_like, comparisons, judge_agreement, nothing_in_common
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import (
     Cell,
@@ -110,7 +110,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
         study,
         Results(
             judges=tuple(judges),
-            warnings=strangers(study),
+            warnings=nothing_in_common(study),
             comparisons=comparisons(study, gap),
             agreement=judge_agreement(study),
             leaks=leak_audit(study.questions.filter(unchanged())),

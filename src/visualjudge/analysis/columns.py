@@ -38,7 +38,7 @@ ACCURACY: Table[f.Accuracy] = Table((
     Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
     *figure("accuracy", lambda a: a.share, "Right", ends="ci95"),
     Column("failed", lambda a: a.failed, "Not read", lambda a: words.failed_share(a.failed, a.share.n)),
-    Column("accuracy_bounds", lambda a: None if a.hopeful is None else (a.share.value, a.hopeful)),
+    Column("accuracy_bounds", lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound)),
     Column("accuracy_parsed", lambda a: a.parsed.value, "Right of what was read", lambda a: percent(a.parsed.value)),
     Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
     Column("answered_a", lambda a: a.answered_a),

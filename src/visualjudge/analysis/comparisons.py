@@ -101,7 +101,7 @@ def _design_effect(variance: float, only_a: int, only_b: int, n: int) -> float:
     return max(1.0, variance / plain) if plain > 0 else 1.0
 
 
-def strangers(study: Study) -> tuple[str, ...]:
+def nothing_in_common(study: Study) -> tuple[str, ...]:
     """One line where the runs fall into groups that answered no question in common; else none."""
     groups: list[tuple[IntArray, list[str]]] = []
     for run, ids in zip(study.runs, study.asked, strict=True):

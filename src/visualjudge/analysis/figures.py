@@ -29,7 +29,7 @@ class Accuracy:
 
     share: Share
     failed: int
-    hopeful: float | None
+    upper_bound: float | None
     """The share had every failed reply been right."""
     parsed: Share
     answered_a: float | None

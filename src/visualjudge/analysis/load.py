@@ -102,15 +102,15 @@ def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int |
 def _checked(run: Run, questions: pl.DataFrame, checksum: str | None, alone: bool) -> Run:
     """The run with what does not fit the dataset, or is not there, noted; ``alone``: no other dataset is read."""
     known = questions["id"]
-    strangers = run.verdicts.filter(~pl.col("id").is_in(known.implode())).height
+    foreign = run.verdicts.filter(~pl.col("id").is_in(known.implode())).height
     run = replace(run, expected=expected_verdicts(run.info, questions["kind"] if alone else None))
     notes, problems = list(run.warnings), list(run.problems)
     if run.unfinished:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
-    if strangers and strangers == run.verdicts.height:
+    if foreign and foreign == run.verdicts.height:
         raise DataError(f"{run.folder}: none of its verdicts is on a question of the dataset; name it with --dataset")
-    if strangers:
-        problems.append(f"{run.folder}: {strangers} verdicts are on questions that the dataset does not hold, left out")
+    if foreign:
+        problems.append(f"{run.folder}: {foreign} verdicts are on questions that the dataset does not hold, left out")
     own = dataset_checksum(run.info)
     if own and checksum and own != checksum:
         problems.append(f"{run.folder}: the dataset's questions.json has changed since the run")

@@ -71,8 +71,8 @@ class Stage extends HTMLElement {
       opacity: range("Overlay", 0, 100, 100, (v) => { this.opacity = v / 100; }, this),
     };
     this.panes = h("div", { class: "panes", role: "group", "aria-label": "Images", tabindex: 0 });
-    const several = this.layers.length > 1;
-    this.truthButton = h("button", { type: "button", hidden: !this.truth, title: "Ground truth on and off (T)", "aria-keyshortcuts": "T", "aria-pressed": "false", onclick: () => this.toggleTruth() }, "Ground truth");
+    const several = this.layers.length > 1, truthTitle = "Ground truth on and off (T)";
+    this.truthButton = h("button", { type: "button", hidden: !this.truth, title: truthTitle, "aria-keyshortcuts": "T", "aria-pressed": "false", onclick: () => this.toggleTruth() }, "Ground truth");
     this.append(
       h("div", { class: "stage-tools", role: "toolbar", "aria-label": "Compare images" },
         several ? h("div", { class: "segments" }, this.modes) : null,
@@ -153,8 +153,7 @@ class Stage extends HTMLElement {
   zoomTo(scale, px, py) {
     const { width, height } = this.field();
     const [cx, cy] = [px ?? width / 2, py ?? height / 2];
-    const old = this.scale();
-    const [ix, iy] = this.toImage(cx, cy, old);
+    const [ix, iy] = this.toImage(cx, cy);
     const next = Math.max(Math.min(1, this.fitted() / 4), Math.min(scale, 96));
     this.view = { scale: next, x: ix - (cx - width / 2) / next - this.base.width / 2, y: iy - (cy - height / 2) / next - this.base.height / 2 };
     this.draw();
@@ -199,10 +198,7 @@ class Stage extends HTMLElement {
     this.pointers.set(event.pointerId, [event.clientX, event.clientY]);
     event.target.setPointerCapture?.(event.pointerId);
     const move = (e) => this.drag(e);
-    const done = () => {
-      this.pointers.delete(event.pointerId);
-      event.target.removeEventListener("pointermove", move);
-    };
+    const done = () => { this.pointers.delete(event.pointerId); event.target.removeEventListener("pointermove", move); };
     event.target.addEventListener("pointermove", move);
     event.target.addEventListener("pointerup", done, { once: true });
     event.target.addEventListener("pointercancel", done, { once: true });
