@@ -11,7 +11,7 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.errors import DataError
 from visualjudge.judges.local.fit import Pair, Sample
 from visualjudge.judges.local.model import shipped
-from visualjudge.judges.local.questions import QuestionFeatures
+from visualjudge.judges.local.questions import QuestionFeatures, changed
 from visualjudge.judges.local.training import Trained, train
 from visualjudge.records import LETTERS, Question, Verdict
 from visualjudge.runs.folder import RunFolder
@@ -60,7 +60,7 @@ def _lessons(
     pairs: defaultdict[str, list[Pair]] = defaultdict(list)
     samples: defaultdict[str, list[Sample]] = defaultdict(list)
     looks = QuestionFeatures(dataset.root)
-    known = [question for question in dataset.questions if question.id in verdicts]
+    known = [question for question in dataset.questions if question.id in verdicts and not changed(question)]
     for k, question in enumerate(known, 1):
         progress(k, len(known))
         features = looks.options(question)

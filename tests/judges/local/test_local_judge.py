@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -14,7 +15,7 @@ import skimage.data
 
 from making import make_folder
 from visualjudge.dataset.build import BuildOptions, build
-from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.folder import CHANGED, Dataset, load_dataset
 from visualjudge.dataset.shown import PREDICTIONS, ShownPredictions
 from visualjudge.encoding import encode
 from visualjudge.errors import DataError
@@ -24,7 +25,8 @@ from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures, nearness_in
 from visualjudge.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
-from visualjudge.records import Pixels, Question
+from visualjudge.records import Pixels, Question, Verdict
+from visualjudge.runs.distilling import _lessons
 
 TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur", "generation_t2i")
 
@@ -117,6 +119,14 @@ def test_a_prediction_is_looked_at_once_for_all_questions_and_encodings(dataset:
             seen.setdefault(name, []).append((question.encoding, option))
     assert max(len({encoding for encoding, _ in places}) for places in seen.values()) > 1
     assert all(option is places[0][1] for places in seen.values() for _, option in places)
+
+
+def test_a_student_learns_nothing_from_images_that_a_probe_changed(dataset: Dataset) -> None:
+    plain = of(dataset, "depth_estimation", "pairwise", 1)[0]
+    probed = replace(plain, id="probed", images=tuple(f"media/{CHANGED}x__{k}.png" for k in range(len(plain.images))))
+    verdicts = {q.id: [Verdict(q.id, "AB", "A", "ok", None)] for q in (plain, probed)}
+    pairs, _ = _lessons(replace(dataset, questions=(plain, probed)), verdicts, lambda done, total: None)
+    assert len(pairs["depth_estimation"]) == 1
 
 
 def test_what_is_shown_tells_nothing_of_the_truth(dataset: Dataset) -> None:

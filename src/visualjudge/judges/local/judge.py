@@ -6,19 +6,17 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from visualjudge.dataset.folder import CHANGED
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.local.features import Features
 from visualjudge.judges.local.model import Model, Weights, load, shipped
-from visualjudge.judges.local.questions import QuestionFeatures
-from visualjudge.predictions import type_of
-from visualjudge.records import FAILED, LETTERS, Question, Verdict
+from visualjudge.judges.local.questions import QuestionFeatures, changed
+from visualjudge.records import FAILED, LETTERS, Verdict
 
 BASELINE = "local baseline"
 """What reports call the model of the package."""
@@ -68,7 +66,7 @@ class LocalJudge:
         weights = self.model.tasks.get(question.task)
         if weights is None:
             return _declined(ask, f"the model {self.name} knows no {question.task}")
-        if _changed(question):
+        if changed(question):
             return _declined(ask, "a probe has changed its images, and this judge reads the predictions as data")
         options = self.looks.options(question)
         if not all(options):
@@ -83,12 +81,6 @@ class LocalJudge:
 
     async def aclose(self) -> None:
         """Nothing to close."""
-
-
-def _changed(question: Question) -> bool:
-    """Whether predictions that are stored as data may no longer match the images."""
-    named = any(PurePosixPath(image).name.startswith(CHANGED) for image in question.images)
-    return named and not type_of(question.task).is_image
 
 
 def _pairwise(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:

@@ -10,6 +10,7 @@ import matplotlib
 import numpy as np
 
 from visualjudge.confine import confined_path
+from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.shown import ShownPredictions
 from visualjudge.errors import DataError
 from visualjudge.judges.local.depth import depth_features
@@ -83,6 +84,12 @@ class QuestionFeatures:
 
     def _pixels(self, name: str) -> Pixels:
         return read_rgb(confined_path(self._root, name))
+
+
+def changed(question: Question) -> bool:
+    """Whether predictions that are stored as data may no longer match the images."""
+    named = any(PurePosixPath(image).name.startswith(CHANGED) for image in question.images)
+    return named and not type_of(question.task).is_image
 
 
 def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
