@@ -95,8 +95,9 @@ def test_a_server_that_keeps_to_a_schema_is_asked_with_it_throughout(tmp_path: P
 
 
 def test_a_refusal_of_everything_says_nothing_of_schemas(tmp_path: Path) -> None:
-    _, manifest, verdicts = run(tmp_path, "any")
+    server, manifest, verdicts = run(tmp_path, "any")
     assert manifest["schema"] is None
+    assert (server.schemas, server.texts) == (QUESTIONS, 0), "no question is asked twice"
     assert {v["status"] for v in verdicts} == {"api_error"}
 
 

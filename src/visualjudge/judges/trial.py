@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,12 @@ from visualjudge.errors import ApiError
 Outcome = Literal["followed", "refused", "ignored"]
 IGNORED = "schema ignored by the server; asked in text"
 _FINAL_STATUSES = (400, 404, 422, 501)
-"""What servers answer to a parameter that they do not have; most do not name it."""
+_OF_A_PARAMETER = re.compile(
+    r"unknown|unrecogni[sz]ed|unsupported|not (?:supported|permitted|allowed|implemented)|extra|unexpected|invalid"
+    r"|validation|field|parameter|argument|bad request",
+    re.IGNORECASE,
+)
+"""How servers refuse a parameter that they do not have; most do not name it."""
 
 
 @dataclass
@@ -67,7 +73,8 @@ class SchemaTrial:
         try:
             reply = await ask(request)
         except ApiError as error:
-            if self.outcome is not None or request.schema is None or error.status not in _FINAL_STATUSES:
+            refused = error.status in _FINAL_STATUSES and _OF_A_PARAMETER.search(str(error))
+            if self.outcome is not None or request.schema is None or not refused:
                 raise
             reply = await ask(replace(request, schema=None))
             self.outcome = "refused"
