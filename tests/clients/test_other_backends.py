@@ -191,6 +191,7 @@ def test_a_registry_imports_when_asked_and_takes_ones_own() -> None:
     registry.register("mine", int)
     assert registry["path"].__name__ == "PurePath"
     assert (registry.get("mine"), registry.get("other"), sorted(registry)) == (int, None, ["mine", "path"])
+    registry.remove("mine")
 
 
 def test_values_may_be_text_and_null_is_left_out() -> None:

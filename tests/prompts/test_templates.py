@@ -66,7 +66,7 @@ def test_own_folder_adds_versions_to_the_projects_assets(tmp_path: Path) -> None
     ("text", "reason"),
     [
         ("prompt_id: a/b\nversion: v2\n", "its place says 'a/b' 'v1'"),
-        ("- a list\n", "is a mapping"),
+        ("- a list\n", "must be a mapping"),
         ("prompt_id: [\n", "must be YAML"),
         ("prompt_id: a/b\nversion: v1\nuser: 3\n", "user must be text, got int"),
         ("prompt_id: a/b\nversion: v1\nparts: [x]\n", "parts must be a mapping"),
