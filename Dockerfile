@@ -12,6 +12,6 @@ RUN pip install --no-cache-dir --constraint /tmp/requirements.lock "$(ls /wheels
     && rm -r /wheels /tmp/requirements.lock \
     && useradd --create-home judge
 USER judge
-WORKDIR /work
+WORKDIR /study
 ENTRYPOINT ["visualjudge"]
 CMD ["--help"]
