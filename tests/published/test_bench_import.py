@@ -12,13 +12,13 @@ import orjson
 import pytest
 
 from visualjudge.analysis.analysing import analyse
-from visualjudge.analysis.decisions.card import card
 from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.clients.base import Reply
 from visualjudge.clients.scripted import ScriptedClient
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
 from visualjudge.errors import DataError, UsageError
+from visualjudge.frontdoor.decisions import card
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.swap import swapped

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from published import copies
 from visualjudge.analysis.analysing import analyse
-from visualjudge.analysis.decisions.card import card
 from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.audit import audit
 from visualjudge.cli.bench import app
@@ -25,6 +24,7 @@ from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.validate import validate
 from visualjudge.errors import DataError, UsageError
+from visualjudge.frontdoor.decisions import card
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.published.catalogue import BENCHMARKS

@@ -31,8 +31,8 @@ def card(
 
     Example: visualjudge card runs/gpt --json card.json --out card.html --badge badge.svg
     """
-    from visualjudge.analysis.decisions.card import card as figures
     from visualjudge.errors import UsageError
+    from visualjudge.frontdoor.decisions import card as figures
 
     if out is not None and out.suffix.lower() not in (".html", ".md"):
         raise UsageError(f"--out {out}: must end in .html or .md")

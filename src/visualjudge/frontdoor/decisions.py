@@ -45,7 +45,8 @@ def card(
     thresholds
         YAML with thresholds of your own; None: those of the package.
     people
-        Files with people's ratings of the scored items, 0 to 10; with them, the card holds ω.
+        Files with people's ratings of the scored items (``item, source, rater, dimension, score``; item = image,
+        dimension = task, scores 0 to 10); with them, the card holds ω.
     epsilon
         What a person's answer costs more than the judge's, for ω.
     seed
@@ -56,9 +57,12 @@ def card(
     DataError
         If a run, the thresholds or the ratings cannot be read.
     """
-    from visualjudge.analysis.decisions.card import card as make
+    from visualjudge.analysis.analysing import analyse
+    from visualjudge.analysis.decisions.card import card_of
+    from visualjudge.analysis.decisions.checks import read_thresholds
 
-    return make(_folders(runs), dataset=dataset, thresholds=thresholds, people=people, epsilon=epsilon, seed=seed)
+    rules = read_thresholds(thresholds)
+    return card_of(analyse(_folders(runs), dataset=dataset, seed=seed), rules, people=people, epsilon=epsilon)
 
 
 def correct(

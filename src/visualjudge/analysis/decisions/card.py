@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import words
-from visualjudge.analysis.analysing import Analysis, analyse
+from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.benchmarks import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     NOT_ASKED,
@@ -81,34 +81,6 @@ class Card:
         from visualjudge.analysis.decisions.card_page import text
 
         return text(self)
-
-
-def card(
-    runs: Sequence[str | Path],
-    *,
-    dataset: str | Path | None = None,
-    thresholds: str | Path | None = None,
-    people: Sequence[str | Path] = (),
-    epsilon: float = 0.2,
-    seed: int = 0,
-) -> Card:
-    """The card of every judge in ``runs``.
-
-    Parameters
-    ----------
-    thresholds
-        YAML with checks, least_images and families; None: the thresholds that ship with the package.
-    people
-        Ratings by people of the items that the runs scored (``item, source, rater, dimension, score``; item = image,
-        dimension = task, scores 0..10), for ω, with ``epsilon`` for the cost of a person's answer.
-
-    Raises
-    ------
-    DataError
-        If a run, the thresholds or the ratings cannot be read.
-    """
-    rules = read_thresholds(thresholds)
-    return card_of(analyse(runs, dataset=dataset, seed=seed), rules, people=people, epsilon=epsilon)
 
 
 def card_of(
