@@ -7,6 +7,7 @@ seam to servers: whatever comes of a call is a :class:`Reply` or a ``ClientError
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -72,7 +73,7 @@ class Server:
         return Redactor([self.key, *named, *url_secrets(self.url)])
 
 
-class RemoteClient:
+class RemoteClient(ABC):
     """One model behind a server; subclasses define :meth:`_call` for their protocol."""
 
     backend: ClassVar[str]
@@ -106,9 +107,9 @@ class RemoteClient:
         """The URL of ``path`` below the base URL, secrets included."""
         return f"{self._url}{path}"
 
+    @abstractmethod
     def headers(self) -> dict[str, str]:
         """What goes with every request, the key included."""
-        raise NotImplementedError
 
     @property
     def identity(self) -> Identity:
@@ -181,9 +182,9 @@ class RemoteClient:
             )
         raise failure
 
+    @abstractmethod
     async def _call(self, request: Request, full: Request) -> Reply:
         """One call. ``full`` is ``request`` with the client's own parameters. May raise anything."""
-        raise NotImplementedError
 
     async def _post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> dict[str, Any]:
         """The JSON object that answers a POST.

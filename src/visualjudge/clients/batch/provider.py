@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -65,7 +66,7 @@ class Unsure(Exception):
     """No answer came to a request that may have been carried out."""
 
 
-class Provider:
+class Provider(ABC):
     """The batches of one server.
 
     Parameters
@@ -89,14 +90,15 @@ class Provider:
         self._policy = policy or PATIENCE
         self._wire = client.wire(stalls=True)
 
+    @abstractmethod
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
         """One request of a file, in pieces."""
-        raise NotImplementedError
 
     async def upload(self, part: str, path: Path) -> str | None:
         """Send a file of requests; its id, or None where it goes with :meth:`create`. Twice does no harm."""
         return None
 
+    @abstractmethod
     async def create(self, ticket: Ticket, path: Path) -> str:
         """Have the requests answered; the batch's id.
 
@@ -107,33 +109,32 @@ class Provider:
         ClientError
             If the server refused.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     async def find(self, ticket: Ticket) -> str | None:
         """The batch that was made for a ticket, or may have been, among all that the server lists."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def look(self, batch: str) -> Look:
         """How a batch stands."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
         """The request's name and result in one line of results.
 
         Raises
         ------
         ValueError, KeyError, TypeError
-            If not found.
+            If the line is no result.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     async def cancel(self, batch: str) -> None:
         """Have no more requests of a batch begun."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def download(self, file: str, into: BinaryIO) -> None:
         """One of a look's files, written to ``into``."""
-        raise NotImplementedError
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -195,7 +196,7 @@ def id_of(body: Mapping[str, Any], key: str = "id") -> str:
     Raises
     ------
     TransportError
-        If not found.
+        If ``body`` has no such id.
     """
     found = member(body, key)
     if not isinstance(found, str) or not found or not found.translate(_IN_IDS).isalnum() or ".." in found:
@@ -212,7 +213,7 @@ def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     Raises
     ------
     TransportError
-        If it is none.
+        If there is something else than a list under ``key``.
     """
     rows = page.get(key, [])
     if not isinstance(rows, list):
@@ -221,7 +222,7 @@ def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def count_of(value: Any) -> int:
-    """A count, which Google writes as text; 0 if there are no crowds."""
+    """A count, which Google writes as text; 0 for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value[:15])
     return value if type(value) is int and value >= 0 else 0
