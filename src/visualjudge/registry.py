@@ -105,7 +105,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         Raises
         ------
         UnknownName
-            If not found; the message lists the known names.
+            If there is no such row; the message lists the known names.
         """
         if name not in self:
             raise UnknownName(f"unknown {self.what} {name!r}; known: {', '.join(map(_shown, self))}")

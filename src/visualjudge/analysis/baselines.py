@@ -27,7 +27,7 @@ def is_baseline(run: Run) -> bool:
 
 
 def baseline_of(study: Study) -> int | None:
-    """The first run of the local judge; None where there is none."""
+    """The first run of the local judge; None if no run is of it."""
     return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
 
 

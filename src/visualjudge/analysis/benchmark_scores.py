@@ -100,7 +100,7 @@ def _said() -> pl.Expr:
 
 
 def _given() -> pl.Expr:
-    """The score that the authors' code counts, else ours; null where there is none."""
+    """The score that the authors' code counts, else ours; null for a reply that gives neither."""
     theirs = pl.col("published_value").cast(pl.Float64, strict=False)
     ours = pl.when(pl.col("parsed")).then(pl.col("number"))
     return pl.when(pl.col("published_value").is_null()).then(ours).otherwise(theirs)

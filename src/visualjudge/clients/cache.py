@@ -103,7 +103,7 @@ def _write(path: Path, reply: Reply) -> None:
 
 
 def read_entry(path: Path) -> Reply | None:
-    """The entry, or None if there is no such value, or a damaged or foreign file in its place: it is written anew."""
+    """The entry; None if there is no file, or a damaged or foreign one in its place: it is written anew."""
     try:
         if path.stat().st_size > LARGEST_BODY:
             return None

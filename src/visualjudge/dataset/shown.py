@@ -61,7 +61,7 @@ class ShownPredictions:
         return read_prediction(task, self._row(task, "annotation_id", annotation_id)["prediction"], size=size)
 
     def hole(self, task: str, image_id: str) -> np.ndarray | None:
-        """The region to fill of an image, H×W bool; None if there is no such value."""
+        """The region to fill of an image, H×W bool; None for an image without one."""
         if (task, "image_id", image_id) not in self._places:
             return None
         return mask_from_rle(self._row(task, "image_id", image_id)["mask"]).dense()

@@ -32,7 +32,7 @@ def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
     Raises
     ------
     UsageError
-        If not found, or its numbers are out of range.
+        If there is no such baseline, or its numbers are out of range.
     """
     if model == "sharpness":
         return SharpnessJudge(root)

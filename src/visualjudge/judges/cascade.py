@@ -67,7 +67,7 @@ def decide(values: Sequence[Answer | None], probabilities: Sequence[float | None
     values
         A, B, or anything else for a reply that could not be used; in the letters of the question as stored.
     probabilities
-        The probability of A of each verdict, None if there is no such value.
+        The probability of A of each verdict, None where the judge does not tell.
     """
     if by == "probability":
         known = [p for p in probabilities if p is not None]

@@ -1,7 +1,7 @@
 """The numbers of an evaluation, with intervals, as ``scores.json`` holds them.
 
 A question's rotations stand or fall together, so each interval leaves out one question in turn (95 %, see
-:mod:`visualjudge.analysis.statistics.shares`); below five questions there is none.
+:mod:`visualjudge.analysis.statistics.shares`); with fewer than five questions no interval is given.
 """
 
 from __future__ import annotations

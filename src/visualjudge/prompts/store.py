@@ -93,7 +93,7 @@ class PromptAssetStore:
         Raises
         ------
         UnknownPrompt
-            If not found.
+            If there is no such prompt.
         """
         for root in self._roots:
             path = root / prompt_id / f"{version}.yaml"

@@ -150,7 +150,7 @@ def number_of(row: Row, name: str, path: Path, number: int) -> float:
     Raises
     ------
     DataError
-        If it is none.
+        If it is anything else.
     """
     value = field(row, name, path, number)
     try:

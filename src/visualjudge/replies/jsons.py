@@ -56,7 +56,7 @@ def object_with(text: str, key: str) -> Object | None:
 def object_as_geditbench(text: str, key: str) -> Object | None:
     """The object that GEditBench's judges read, for figures that must be comparable with theirs.
 
-    The JSON block (a fence, else from the first brace to the last), repaired; where there is none, the whole text
+    The JSON block (a fence, else from the first brace to the last), repaired; without a block, the whole text
     repaired. Thoughts count as text. One thing is not taken over: a value that the reply's end cut off stays unread.
     """
     fence = _FENCED_JSON.search(text)

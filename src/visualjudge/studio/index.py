@@ -77,7 +77,7 @@ class DatasetIndex:
         self.texts = TextIndex(connection)
 
     def row_of(self, identity: str) -> int | None:
-        """The row of a question's id; None if there is no such value."""
+        """The row of a question's id; None if no question has it."""
         found = self._one("SELECT row FROM question WHERE id = ?", identity)
         return None if found is None else int(found[0])
 

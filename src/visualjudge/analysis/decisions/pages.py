@@ -52,7 +52,7 @@ class Table:
 
 
 number, span = partial(words.number, digits=3), partial(words.span, digits=3)
-"""A number, and an interval; a dash where there is none."""
+"""A number, and an interval; a dash stands for a missing one."""
 
 
 def ranks(found: tuple[int, int] | None) -> str:

@@ -30,7 +30,7 @@ _PARAMETERS = frozenset({400, 403, 422})
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one request of a batch: an HTTP status and body, or the cause why there is none.
+    """What became of one request of a batch: an HTTP status and body, or the cause of having neither.
 
     ``learned`` is what was known of the server's parameters when the request was written; ``old``: an earlier
     invocation's failure, which is to be asked again.
@@ -48,7 +48,7 @@ class Desk(Protocol):
     """Where requests are put down and results lie."""
 
     def result(self, name: str) -> Result | None:
-        """The result of a request; None while there is none."""
+        """The result of a request; None until it is there."""
         ...
 
     def note(self, name: str, body: Sequence[bytes]) -> None:
@@ -121,7 +121,7 @@ class Batched(Wrapping):
         Raises
         ------
         Pending
-            If there is none yet: the request is in a batch, or in the next one.
+            If the reply is not there yet: the request is in a batch, or in the next one.
         ClientError
             If the request failed.
         """

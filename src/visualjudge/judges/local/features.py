@@ -44,7 +44,7 @@ class Given:
 
     @cached_property
     def condition(self) -> Source | None:
-        """The control image, likewise; None where there is none."""
+        """The control image, likewise; None for a question without one."""
         return None if self.control is None else Source(self.control)
 
     @cached_property

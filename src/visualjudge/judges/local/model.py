@@ -84,7 +84,7 @@ def load(path: str | Path) -> Model:
     Raises
     ------
     DataError
-        If not found, or it is no such file.
+        If the file is not found, or holds no model.
     """
     place = Path(path)
     if not place.is_file():

@@ -39,7 +39,7 @@ class BatchEngine:
     run
         Folder of the run.
     trial
-        The judge's trial of a schema, which the first question decides; None if there is no such value.
+        The judge's trial of a schema, which the first question decides; None where it makes none.
     say
         Called with lines for the user.
     fresh
