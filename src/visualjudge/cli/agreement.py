@@ -61,11 +61,12 @@ def agreement(
     every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
         result = plain(figures(every, judge or (), level=level))  # type: ignore[arg-type]
-    _show(result, Console())
-    if as_published is not None:
-        result = {**result, "as_published": _published(every, judge or [], as_published)}
+    published = None if as_published is None else _published(every, judge or [], as_published)
     if json is not None:
-        write_json(json, result)
+        write_json(json, result if published is None else {**result, "as_published": published[1]})
+    _show(result)
+    if published is not None:
+        typer.echo(published[0])
     for problem in problems:
         typer.echo(f"visualjudge: {problem}", err=True)
     if problems:
@@ -73,32 +74,30 @@ def agreement(
         raise typer.Exit(1)
 
 
-def _published(ratings: Any, judges: list[str], scheme: str) -> Any:
-    """Print the cells as published beside Fisher's means; as JSON."""
+def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
+    """The cells as published beside Fisher's means: as text and as JSON."""
     from visualjudge.analysis.decisions.pages import published_table
     from visualjudge.analysis.decisions.published import as_published
     from visualjudge.analysis.decisions.shapes import published_json
 
     cells = as_published(ratings, judges, scheme=scheme)
-    typer.echo(published_table(cells, scheme).text())
-    return published_json(cells, scheme)
+    return published_table(cells, scheme).text(), published_json(cells, scheme)
 
 
-def _show(result: Mapping[str, Any], console: Any) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
+def _show(result: Mapping[str, Any]) -> None:
+    from visualjudge.analysis.decisions.pages import Table
     from visualjudge.analysis.words import number, percent, percents, span
 
-    table = Table("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
+    rows = []
     for row in result["rows"]:
-        name = escape(row["rater"]) if row["kind"] != "ceiling" else "[bold]people, mean[/]"
+        name = row["rater"] if row["kind"] != "ceiling" else "people, mean"
         spearman = (number(row["spearman"], 3), span(row["spearman_ci95"]))
         rest = (number(row["kendall_tau"], 3), percent(row["pairwise_accuracy"]), percents(row["pairwise_ci95"]))
-        table.add_row(escape(row["dimension"]), name, number(row["items"]), *spearman, *rest)
-    console.print(table)
+        rows.append((row["dimension"], name, number(row["items"]), *spearman, *rest))
+    columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
+    typer.echo(Table(columns, tuple(rows)).text())
     for row in result["alpha"]:
         if row["alpha"] is not None:
             units = f"{row['people']} people, {number(row['units'])} units, {row['level']}"
             line = f"{row['dimension']}: Krippendorff's α {number(row['alpha'], 3)} ({span(row['ci95'])}; {units})"
-            console.print(line, markup=False, highlight=False)
+            typer.echo(line)
