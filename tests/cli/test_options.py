@@ -12,7 +12,7 @@ import pytest
 from frontdoor_example import write_data
 from judged_records import pair, ranking, scoring
 from visualjudge.cli import main
-from visualjudge.dataset.choosing import Choice, balanced_sample, chosen, condition, margin
+from visualjudge.dataset.choosing import Choice, chosen, condition, margin, sample_positions
 from visualjudge.errors import UsageError
 from visualjudge.records import Question
 
@@ -70,8 +70,13 @@ def _questions() -> list[Question]:
     return [*many, *few, ranking(200, (1.0, 5.0, 4.0)), scoring(300, 4.0)]
 
 
+def _sample(number: int, seed: int = 42) -> list[Question]:
+    questions = _questions()
+    return [questions[k] for k in sample_positions(questions, range(len(questions)), number, seed)]
+
+
 def test_a_sample_is_balanced_over_tasks_and_encodings() -> None:
-    drawn = balanced_sample(_questions(), 12)
+    drawn = _sample(12)
     assert len(drawn) == 12
     assert Counter(question.task for question in drawn) == {"object_detection": 6, "keypoint": 6}
     assert Counter(q.encoding for q in drawn if q.task == "object_detection") == {"text_xyxy": 3, "0305": 3}
@@ -80,12 +85,12 @@ def test_a_sample_is_balanced_over_tasks_and_encodings() -> None:
 
 
 def test_a_larger_sample_holds_the_smaller_one_and_what_lacks_is_made_up_by_others() -> None:
-    small, large = (balanced_sample(_questions(), number) for number in (10, 40))
+    small, large = (_sample(number) for number in (10, 40))
     assert {q.id for q in small} <= {q.id for q in large}
     assert len(large) == 40
     assert sum(q.task == "keypoint" for q in large) == 6
-    assert balanced_sample(_questions(), 10, seed=1) != small
-    assert len(balanced_sample(_questions(), 1000)) == len(_questions())
+    assert _sample(10, seed=1) != small
+    assert len(_sample(1000)) == len(_questions())
 
 
 @pytest.mark.parametrize(

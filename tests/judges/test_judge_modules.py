@@ -276,7 +276,7 @@ def test_prompts_say_what_to_reply_on_which_scale(dimension: str, kind: str, ver
     assert prompt.user.count("<image>") == (3 if kind == "pairwise" else 2)
     scale = {("viescore", "v1"): "from 0 to 10", ("viescore", "v2"): "from 0 to 25"}.get((kind, version), "")
     assert scale in prompt.user
-    assert prompt.placeholders == {"instruction"}
+    assert "{{instruction}}" in prompt.user
 
 
 def test_a_prompt_may_leave_the_source_out() -> None:

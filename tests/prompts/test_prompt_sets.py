@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from visualjudge.encoding import encodings
 from visualjudge.errors import PromptError, UnknownPrompt, UsageError
 from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
-from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, closing_words, question_prompt
+from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
 from visualjudge.prompts.spans import find_spans
 from visualjudge.records import QuestionType
 from visualjudge.tasks import TASKS
@@ -75,13 +75,6 @@ def test_a_version_uses_older_assets_where_it_has_none_of_its_own() -> None:
     used = V2.used()
     assert used["questions/layout"] == "v2"
     assert used["questions/context"] == "v1"
-
-
-def test_words_that_a_reply_may_repeat_come_from_the_assets() -> None:
-    words = closing_words()
-    assert "Which prediction is better?" in words
-    assert "Please answer with A or B" in words
-    assert any("Answer: A or Answer: B" in line for line in closing_words(V2))
 
 
 def _layout(folder: Path, version: str, text: str) -> Path:

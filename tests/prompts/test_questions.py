@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from visualjudge.encoding import encodings
-from visualjudge.prompts.questions import QuestionScene, Shown, final_questions, format_text
+from visualjudge.prompts.prompt_set import V1
+from visualjudge.prompts.questions import QuestionScene, Shown, format_text
 from visualjudge.prompts.questions import question_prompt as built
 from visualjudge.records import QuestionType
 from visualjudge.tasks import TASKS
@@ -149,7 +150,7 @@ def test_description_of_each_encoding_differs_from_its_siblings(row: object) -> 
 
 
 def test_five_paraphrases_are_those_of_the_reference() -> None:
-    assert final_questions() == (
+    assert V1.asset("layout").choices == (
         "Which prediction is better?",
         "Which option is a better execution of the vision task?",
         "Which option would you prefer as answer to the vision task?",

@@ -49,7 +49,6 @@ def test_asset_is_read_whole(tmp_path: Path) -> None:
         "In",
         "Out",
     )
-    assert template.placeholders == {"x"}
     assert template.part("p", {"x": 1}) == "q 1"
     assert template.choices == ("c", "d")
     assert template.metadata == {"scale": 10}

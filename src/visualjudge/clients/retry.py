@@ -51,10 +51,6 @@ class RetryPolicy:
         return None if not 0 <= wish <= self.patience_s else wish + draw * min(backoff, self.first_wait_s)
 
 
-NO_WAIT = RetryPolicy(first_wait_s=0.0, longest_wait_s=0.0)
-"""For tests: as often, without waiting."""
-
-
 def cause_of(error: ClientError) -> str:
     """A failure in two words, as verdicts and counts name it: "HTTP 503", "timeout", "connection", "not JSON" …"""
     if isinstance(error, ApiError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from itertools import islice, pairwise
 from typing import Any
 
-from visualjudge.dataset.stored import Positions, View, at, columns
+from visualjudge.dataset.stored import Positions, View, columns
 from visualjudge.errors import UsageError, one_of
 from visualjudge.records import Question
 from visualjudge.seeding import rng_for
@@ -107,17 +107,13 @@ def _check_named(questions: Sequence[Question], option: str, field: str, values:
             raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
 
 
-def balanced_sample(questions: Sequence[Question], number: int, seed: int = 42) -> tuple[Question, ...]:
-    """``number`` of the questions, drawn so that tasks have equal shares, and within each its encodings and types.
+def sample_positions(questions: Sequence[Question], positions: Positions, number: int, seed: int = 42) -> Positions:
+    """Where ``number`` of the questions at ``positions`` stand, drawn so that tasks have equal shares, and within each
+    task its encodings and types; ascending.
 
     A task, encoding or type with too few leaves its share to the others. The same seed draws the same questions, and a
-    larger number draws all those of a smaller one. They come in their order.
+    larger number draws all those of a smaller one.
     """
-    return tuple(at(questions, sample_positions(questions, range(len(questions)), number, seed)))
-
-
-def sample_positions(questions: Sequence[Question], positions: Positions, number: int, seed: int = 42) -> Positions:
-    """Where the questions of :func:`balanced_sample` stand, drawn from those at ``positions``; ascending."""
     shared: dict[Cell, Cell] = {}
     cells = [shared.setdefault(cell, cell) for cell in columns(questions, "task", "encoding", "question_type")]
     shuffled = [positions[k] for k in rng_for(seed, "sample of questions").permutation(len(positions))]

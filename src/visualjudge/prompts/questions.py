@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from visualjudge.predictions import type_of
 from visualjudge.prompts.contexts import CONTEXTS, mixed, type_sentence
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
+from visualjudge.prompts.template import PromptTemplate
 from visualjudge.records import IMAGE_MARK, LETTERS, QuestionType, Size, Span, Spans
 from visualjudge.tasks import Task
 
@@ -66,21 +66,6 @@ class _Block:
 
     text: str
     options: tuple[Span, ...] = ()
-
-
-def final_questions(prompts: PromptSet = V1) -> tuple[str, ...]:
-    """The paraphrases that a pairwise question may end in."""
-    return prompts.asset("layout").choices
-
-
-def closing_words(prompts: PromptSet = V1) -> tuple[str, ...]:
-    """The fixed runs of text of the sentences that close a question: what a reply may repeat of its prompt."""
-    layout = prompts.asset("layout")
-    texts = [text for name, text in layout.parts.items() if name.startswith("final_")]
-    lines = [
-        line for text in texts for piece in PLACEHOLDER.sub("\n", text).splitlines() if (line := piece.strip(" .,"))
-    ]
-    return (*layout.choices, *dict.fromkeys(lines))
 
 
 def question_prompt(

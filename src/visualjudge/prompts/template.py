@@ -51,11 +51,6 @@ class PromptTemplate:
         """``prompt_id@version``, for messages and records of a run."""
         return f"{self.prompt_id}@{self.version}"
 
-    @property
-    def placeholders(self) -> frozenset[str]:
-        """Names that ``system`` and ``user`` need."""
-        return frozenset(PLACEHOLDER.findall(f"{self.system or ''}\n{self.user}"))
-
     def render_user(self, values: Mapping[str, Any] = _NOTHING) -> str:
         """The user text with its placeholders filled.
 

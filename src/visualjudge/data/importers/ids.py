@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from visualjudge.data.importers.sample import Found, Sample
 from visualjudge.errors import Problem, UsageError
 
-IdFrom = Literal["name", "folder"]
 KINDS = ("name", "folder")
 
 
