@@ -24,6 +24,7 @@ from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.swap import swapped
 from visualjudge.published.importing import Imported, import_benchmark
 from visualjudge.raster.images import write_png
+from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import check_images
 
 GENAI = [
@@ -40,6 +41,11 @@ def write(path: Path, value: Any) -> Path:
     lines = isinstance(value, list) and path.suffix == ".jsonl"
     path.write_bytes(b"\n".join(orjson.dumps(row) for row in value) if lines else orjson.dumps(value))
     return path
+
+
+def write_image(path: Path, level: int = 90) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_png(path, np.full((8, 8, 3), level, np.uint8))
 
 
 def genai(folder: Path) -> Path:
@@ -113,6 +119,26 @@ def test_judgebench_nets_both_orders_and_turns_the_second_back(tmp_path: Path) -
     assert scores(run) == [{"judgebench": 50.0, "judgebench/knowledge": 50.0}]
 
 
+@pytest.mark.parametrize(
+    ("judgments", "score"),
+    [
+        ([None, {"judgment": {"response": "", "scores": [0.1, 0.2]}, "decision": "B>A"}], 100.0),
+        ([{"judgment": None, "decision": "A>B"}, None], 100.0),
+        ([{"judgment": {"response": ""}, "decision": "A>B"}], 100.0),  # asked in one order alone
+        ([None, None], 0.0),
+    ],
+)
+def test_judgebench_keeps_the_place_of_a_call_that_failed(
+    tmp_path: Path, judgments: list[dict[str, Any] | None], score: float
+) -> None:
+    row = {"pair_id": "p", "source": "mmlu-pro-law", "label": "A>B", "judgments": judgments}
+    write(tmp_path / "copy" / "judge_name=reward_model,judge_model=rm.jsonl", [row])
+    run = imported(tmp_path, "judgebench", tmp_path / "copy", "rm").runs[0][0]
+    assert scores(run) == [{"judgebench": score, "judgebench/knowledge": score}]
+    read = [verdict.value for verdict in RunFolder(run).verdicts().values()]
+    assert read == ["A" if one else "Failed" for one in judgments]
+
+
 def test_judgebench_outputs_with_texts_can_be_judged_and_name_their_judge(tmp_path: Path) -> None:
     row = {
         "pair_id": "p",
@@ -136,14 +162,27 @@ def test_judgebench_outputs_with_texts_can_be_judged_and_name_their_judge(tmp_pa
     assert scores(done.runs[0][0]) == [{"judgebench": 100.0, "judgebench/math": 100.0}]
 
 
+def test_prompts_that_a_file_lacks_come_from_another_and_never_make_one_cluster(tmp_path: Path) -> None:
+    rows = [{"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True} for k in range(3)]
+    write(tmp_path / "copy" / "image_edition" / "first" / "pairwise.json", rows)
+    imported(tmp_path, "genai-bench", tmp_path / "copy")
+    assert len({question.image_id for question in load_dataset(tmp_path / "out" / "set")}) == 3
+    write(
+        tmp_path / "copy" / "image_edition" / "second" / "pairwise.jsonl",
+        [{**row, "instruct_prompt": "Add a hat."} for row in rows],
+    )
+    imported(tmp_path / "both", "genai-bench", tmp_path / "copy")
+    dataset = load_dataset(tmp_path / "both" / "out" / "set")
+    assert len({question.image_id for question in dataset}) == 1 and "Add a hat." in dataset[0].prompt
+
+
 def vl_rewardbench(folder: Path, *, images: bool) -> Path:
     rows = []
     for k, (name, ranks) in enumerate(
         [("mathverse_1", [0, 1]), ("RLAIF-V-2", [1, 0]), ("wildvision-battle-3", [0, 1])]
     ):
         if images:
-            (folder / "images").mkdir(parents=True, exist_ok=True)
-            write_png(folder / "images" / f"{k}.png", np.full((8, 8, 3), 40 * k, np.uint8))
+            write_image(folder / "images" / f"{k}.png", 40 * k)
         rows.append(
             {"id": name, "query": "<image> What?", "response": ["one", "two"], "image": f"images/{k}.png"}
             | {"human_ranking": ranks, "models": ["x", "y"]}
@@ -163,6 +202,26 @@ def test_vl_rewardbench_shows_its_images_and_reads_kept_replies(tmp_path: Path) 
     assert scores(done.runs[0][0])[0]["vl-rewardbench/overall"] == 66.7
 
 
+def test_vl_rewardbench_as_its_repository_holds_it(tmp_path: Path) -> None:
+    sources = ["reasoning_tasks", "povid", "wildvision-battle"]
+    for name in sources:
+        write_image(tmp_path / "copy" / "data" / "images" / name / "1.png")
+    rows = [
+        {"id": "1", "query": "What?", "response": ["one", "two"], "image_path": f"images/{name}/1.png", "meta": {}}
+        | {"human_ranking": [1, 0], "models": ["x", "y"]}
+        for name in sources
+    ]
+    write(tmp_path / "copy" / "data" / "data.jsonl", rows)
+    said = [{"id": "1", "value": "B"}, {"id": "1#2", "value": "A"}, {"id": "1#3", "value": "Failed"}]
+    write(tmp_path / "copy" / "replies" / "mine.jsonl", said)
+    done = imported(tmp_path, "vl-rewardbench", tmp_path / "copy", "mine")
+    dataset = load_dataset(tmp_path / "out" / "set")
+    assert not done.labels_only and [q.task for q in dataset] == ["reasoning", "hallucination", "general"]
+    found = scores(done.runs[0][0])[0]  # what was not read is left out
+    assert found["vl-rewardbench/overall"] == found["vl-rewardbench/macro"] == 50.0
+    assert found["vl-rewardbench/general"] is None
+
+
 def test_without_its_images_vl_rewardbench_is_labels_only(tmp_path: Path) -> None:
     assert imported(tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=False)).labels_only
 
@@ -173,14 +232,24 @@ def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
 
     pairs = [{"id": f"p{k}", "response_a": side("x"), "response_b": side("y"), "chosen": "AAB"[k]} for k in range(3)]
     write(tmp_path / "copy" / "benchmark" / "t2i_response_only.json", {"pairs": pairs})
-    said = {"p0": ("A", "B"), "p1": ("B", None), "p2": ("A", "A")}
+    said = {"p0": ("A", "B"), "p1": ("B", None), "p2": ("A", "A"), "of another release": ("A", "B")}
     judged = {
         key: {"forward": [{"judgement": a}], "reverse": [{"judgement": b}] if b else []} for key, (a, b) in said.items()
     }
     write(tmp_path / "copy" / "outputs" / "sample_task1_image.json", judged)
     done = imported(tmp_path, "mmrb2", tmp_path / "copy", "sample")
-    assert scores(done.runs[0][0]) == [{"mmrb2/t2i": 60.0}]  # 3 of the 5 that were read
+    assert scores(done.runs[0][0]) == [{"mmrb2": 60.0, "mmrb2/t2i": 60.0}]  # 3 of the 5 that were read
     assert load_dataset(tmp_path / "out" / "set").benchmark["use"] == "evaluation only"
+
+
+def test_mmrb2_counts_a_judgement_of_neither_letter_as_wrong(tmp_path: Path) -> None:
+    side = {"model_name": "m", "response_content": [["text", "four"]]}
+    pairs = [{"id": f"p{k}", "response_a": side, "response_b": side, "chosen": "A"} for k in range(2)]
+    write(tmp_path / "copy" / "reasoning_response_only.json", {"pairs": pairs})
+    said = {"p0": {"forward": [{"judgement": "tie"}]}, "p1": {"forward": [{"judgement": "A"}], "reverse": []}}
+    write(tmp_path / "copy" / "sample_task4_reasoning.json", said)
+    done = imported(tmp_path, "mmrb2", tmp_path / "copy", "sample")
+    assert scores(done.runs[0][0]) == [{"mmrb2": 50.0, "mmrb2/reasoning": 50.0}] and done.runs[0][1] == 2
 
 
 def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
@@ -234,3 +303,11 @@ def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(tmp_path: Path)
     assert found["multimodal-rewardbench"] == round(100 * sum(hits) / 40, 1)
     assert found["multimodal-rewardbench/safety/bias"] == round(100 * sum(hits[1::2]) / 20, 1)
     assert done.labels_only
+
+
+def test_multimodal_rewardbench_outputs_with_a_category_alone(tmp_path: Path) -> None:
+    about = {"Meta": {"Category": "open_generation/correctness_task"}, "Image": "images/1.jpg", "Label": "B"}
+    rows = [{**about, "ID": f"nocaps_{k}", "output": f"Final verdict: [[{letter}]]"} for k, letter in enumerate("AB")]
+    write(tmp_path / "copy" / "outputs" / "example.jsonl", rows)
+    done = imported(tmp_path, "multimodal-rewardbench", tmp_path / "copy", "example")
+    assert scores(done.runs[0][0])[0]["multimodal-rewardbench"] == 50.0 and done.labels_only

@@ -5,13 +5,14 @@ that the authors published keep how they read each (``published_value``) and whe
 (``published_right``); those hold here, so that the figure is theirs. Replies of a new run are read by us.
 
 ============ ===========================================================================================
-exact        share right of the stored order; a reply that was not read is wrong (GenAI-Bench, VL-RewardBench)
+exact        share right of the stored order; a reply that was not read is wrong (GenAI-Bench)
+read         share right of the stored order, of replies that were read (VL-RewardBench, ``cal.py``; GEditBench v2)
 macro        the same, mean over tasks (VL-RewardBench)
-read         share right of the stored order, of replies that were read (GEditBench v2, ``run_eval.py``)
 no_tie_label share right where people preferred one side (MLLM-as-a-Judge, "w/o tie")
 no_tie       share right where the judge preferred one side (MJ-Bench, "w/o tie")
 prompts      share of prompts all of whose pairs are right (RewardBench 2: the best of four)
-net          net over both orders: right if right once more often than wrong (JudgeBench, ``metrics.py``)
+net          net over both orders: right if right once more often than wrong; the stored order's share right where
+             no other was asked (JudgeBench, ``metrics.py``)
 both_orders  share right of all replies in both orders that were read (MMRB2, ``compute_accuracy.py``)
 levenshtein  rankings: mean edit distance over the number of options; 0 is best (MLLM-as-a-Judge)
 pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
@@ -115,8 +116,7 @@ def _mean(table: pl.DataFrame) -> float | None:
 
 
 def _macro(pairs: pl.DataFrame) -> float | None:
-    one = pairs.filter(pl.col("order") == "AB")
-    means = one.group_by("task").agg(pl.col("hit").mean())["hit"]
+    means = _read(pairs).group_by("task").agg(pl.col("hit").mean())["hit"]
     return float(means.mean()) if means.len() else None  # type: ignore[arg-type]
 
 
@@ -125,12 +125,16 @@ def _net(pairs: pl.DataFrame) -> float | None:
     point = pl.when(pl.col("said") == pl.col("answer")).then(1).when(pl.col("said") == wrong).then(-1).otherwise(0)
     both = pairs.filter(pl.col("order").n_unique().over("id") > 1)
     if both.is_empty():
-        return None
+        return _mean(pairs)
     return float((both.group_by("id").agg(net=point.sum())["net"] > 0).mean())  # type: ignore[arg-type]
 
 
 def _stored(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.filter(pl.col("order") == "AB")
+
+
+def _read(pairs: pl.DataFrame) -> pl.DataFrame:
+    return _stored(pairs).filter(pl.col("said").is_not_null())
 
 
 def _prompts(pairs: pl.DataFrame) -> float | None:
@@ -171,10 +175,10 @@ def _viescore(scores: pl.DataFrame) -> float | None:
 
 _COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "exact": _stored,
-    "read": lambda pairs: _stored(pairs).filter(pl.col("said").is_not_null()),
+    "read": _read,
     "no_tie_label": lambda pairs: _stored(pairs).filter(~pl.col("answer").is_in(list(TIES))),
     "no_tie": lambda pairs: _stored(pairs).filter(pl.col("said").is_in(list(_OTHER))),
-    "both_orders": lambda pairs: pairs.filter(pl.col("said").is_not_null()),
+    "both_orders": lambda pairs: pairs.filter(pl.col("said").is_not_null() | pl.col("published_right").is_not_null()),
 }
 """Which verdicts a share counts."""
 

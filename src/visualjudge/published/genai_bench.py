@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.published.files import field, one_of, records
-from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
 from visualjudge.records import FAILED, TIES
 
 PARTS = ("image_generation", "image_edition", "video_generation")
@@ -69,12 +68,14 @@ def _add(items: dict[str, Item], part: str, path: Path) -> None:
     for number, row in enumerate(records(path), 1):
         key = f"{part}/{field(row, 'idx', path, number)}"
         answer = one_of(row, "human_vote", path, number, VOTES)
+        request = _request(row)
         if key in items:
             if items[key].answer != answer:
                 raise DataError(f"{path}: record {number}: human_vote: differs from another model's file")
-            continue
-        request = _request(row)
-        cluster = first.setdefault(request, key)
+            # Files of some models lack the prompts.
+            if items[key].request or not request:
+                continue
+        cluster = first.setdefault(request, key) if request else key
         items[key] = Item(key, part, cluster, request, (Option(), Option()), answer, ties=TIES)
 
 
@@ -99,10 +100,6 @@ def _read_replies(files: Mapping[str, Path]) -> Iterator[PublishedReply]:
             )
 
 
-def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    return tuple(Score(f"genai-bench/{part}", "exact", (part,)) for part in parts)
-
-
 ROW = Benchmark(
     "genai-bench",
     "GenAI-Bench: generated and edited images, generated videos; people's votes with ties",
@@ -110,6 +107,6 @@ ROW = Benchmark(
     "any",
     "https://github.com/TIGER-AI-Lab/GenAI-Bench",
     read,
-    _scores,
+    by_part("genai-bench", "exact"),
     "{image_generation,image_edition,video_generation}/MODEL/pairwise.json",
 )

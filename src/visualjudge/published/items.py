@@ -149,14 +149,10 @@ class Benchmark:
     in_our_marks: Callable[[str, QuestionType], str] = lambda text, kind: text
 
 
-def by_part(
-    name: str, rule: str, *, scale: float = 100.0, digits: int = 2
-) -> Callable[[tuple[str, ...]], tuple[Score, ...]]:
-    """One score over all parts, and one a part where there are several."""
+def by_part(name: str, rule: str, *overall: Score, digits: int = 2) -> Callable[[tuple[str, ...]], tuple[Score, ...]]:
+    """The scores over all parts, and one a part."""
 
     def scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-        several = parts if len(parts) > 1 else ()
-        every = Score(name, rule, scale=scale, digits=digits)
-        return (every, *(Score(f"{name}/{part}", rule, (part,), scale, digits) for part in several))
+        return (*overall, *(Score(f"{name}/{part}", rule, (part,), digits=digits) for part in parts))
 
     return scores

@@ -17,12 +17,13 @@ from typing import Any
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.published.files import field, one_of, records
-from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
 from visualjudge.records import FAILED, Order
 
 LABELS = {"A>B": "A", "B>A": "B"}
 DECISIONS = {**LABELS, "A=B": "tie"}
 TURNED = {"A": "B", "B": "A"}
+ORDERS: tuple[Order, Order] = ("AB", "BA")
 PARTS = {
     "mmlu-pro": "knowledge",
     "livebench-reasoning": "reasoning",
@@ -80,30 +81,27 @@ def _replies(files: list[Path]) -> Iterator[PublishedReply]:
     for path in files:
         for number, row in enumerate(records(path), 1):
             key = str(field(row, "pair_id", path, number))
-            for order, (decision, text) in zip(("AB", "BA"), _said(row), strict=False):
-                yield _reply(key, "AB" if order == "AB" else "BA", decision, text)
+            for order, (decision, text) in zip(ORDERS, _said(row), strict=False):
+                yield _reply(key, order, decision, text)
 
 
 def _said(row: dict[str, Any]) -> list[tuple[Any, str | None]]:
     if row.get("decisions"):
         return [(decision, None) for decision in row["decisions"]]
-    return [(one.get("decision"), _text(one.get("judgment"))) for one in row.get("judgments") or () if one]
+    # A call that failed is null in its place.
+    held = [one or {} for one in row.get("judgments") or ()]
+    return [(one.get("decision"), _text(one.get("judgment"))) for one in held]
 
 
 def _text(judgment: Any) -> str | None:
-    """The reply: a text, or an object that holds it."""
+    """The reply: a text, or an object that holds it. Reward models have scores and an empty text."""
     inner = judgment.get("response") if isinstance(judgment, dict) else judgment
-    return inner if isinstance(inner, str) else None
+    return inner if isinstance(inner, str) and inner else None
 
 
 def _reply(key: str, order: Order, decision: Any, text: str | None) -> PublishedReply:
     value = DECISIONS.get(decision, FAILED) if isinstance(decision, str) else FAILED
     return PublishedReply(key, order, TURNED.get(value, value) if order == "BA" else value, text)
-
-
-def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    by_part = tuple(Score(f"judgebench/{part}", "net", (part,), digits=3) for part in parts)
-    return (Score("judgebench", "net", digits=3), *by_part)
 
 
 ROW = Benchmark(
@@ -113,6 +111,6 @@ ROW = Benchmark(
     "any",
     "https://github.com/ScalerLab/JudgeBench",
     read,
-    _scores,
+    by_part("judgebench", "net", Score("judgebench", "net", digits=3), digits=3),
     "*.jsonl of its data or outputs folder",
 )

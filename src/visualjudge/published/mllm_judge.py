@@ -45,7 +45,8 @@ def read(folder: Path) -> Copy:
 
 
 def _table(folder: Path, mode: str) -> Path | None:
-    paths = (folder / home / f"{mode}{suffix}.jsonl" for home in HOMES for suffix in ("", "_lite"))
+    names = (f"{mode}.jsonl", f"{mode}_lite.jsonl", f"{mode.capitalize()}.jsonl")
+    paths = (folder / home / name for home in HOMES for name in names)
     return next((path for path in paths if path.is_file()), None)
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.published.files import Images, Row, document, field, one_of
-from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
-from visualjudge.records import FAILED
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
+from visualjudge.records import FAILED, Order
 
 PARTS = ("t2i", "edit", "interleaved", "reasoning")
 CHOSEN = {"A": "A", "B": "B"}
@@ -33,14 +33,15 @@ def read(folder: Path) -> Copy:
     tables = {part: path for part in PARTS if (path := _table(home, part)) is not None}
     if not tables:
         raise DataError(f"{folder}: must hold {'|'.join(PARTS)}_response_only.json, found none")
-    images = Images(home)
+    images = Images(home, home / "images")
     items = tuple(item for part, path in tables.items() for item in _items(part, path, images))
     files: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*_task*.json")):
         if (match := _REPLIES.fullmatch(path.name)) is not None:
             files.setdefault(match["model"], []).append(path)
     complete = images.missing == 0 and all(item.request for item in items)
-    return Copy(items, not complete, {model: partial(_replies, paths) for model, paths in files.items()})
+    known = {item.key for item in items}
+    return Copy(items, not complete, {model: partial(_replies, paths, known) for model, paths in files.items()})
 
 
 def _table(home: Path, part: str) -> Path | None:
@@ -72,24 +73,25 @@ def _option(held: Row, images: Images) -> Option:
     return Option("\n".join(texts), shown, held.get("model_name") or held.get("model"))
 
 
-def _replies(paths: list[Path]) -> Iterator[PublishedReply]:
+def _replies(paths: list[Path], known: set[str]) -> Iterator[PublishedReply]:
     for path in paths:
         held = document(path)
         if not isinstance(held, dict):
             raise DataError(f"{path}: must hold an object of pairs")
         for key, said in held.items():
-            yield PublishedReply(key, "AB", _first(said, "forward"))
-            turned = _first(said, "reverse")
-            yield PublishedReply(key, "BA", TURNED.get(turned, turned))
+            if key in known:
+                yield from _both(key, said)
 
 
-def _first(said: Row, direction: str) -> str:
-    rows = said.get(direction)
-    return CHOSEN.get(rows[0].get("judgement") or "", FAILED) if rows else FAILED
-
-
-def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    return tuple(Score(f"mmrb2/{part}", "both_orders", (part,)) for part in parts)
+def _both(key: str, said: Row) -> Iterator[PublishedReply]:
+    """The first judgement of each direction that was asked; one that is neither letter counts as wrong."""
+    orders: tuple[tuple[str, Order], ...] = (("forward", "AB"), ("reverse", "BA"))
+    for direction, order in orders:
+        for row in (said.get(direction) or ())[:1]:
+            found = row.get("judgement")
+            value = CHOSEN.get(found or "", FAILED)
+            wrong = False if found and value == FAILED else None
+            yield PublishedReply(key, order, TURNED.get(value, value) if order == "BA" else value, right=wrong)
 
 
 ROW = Benchmark(
@@ -99,6 +101,6 @@ ROW = Benchmark(
     "evaluation only",
     "https://github.com/facebookresearch/MMRB2",
     read,
-    _scores,
+    by_part("mmrb2", "both_orders", Score("mmrb2", "both_orders")),
     "benchmark/{t2i,edit,interleaved,reasoning}_response_only.json, and MODEL_task1_image.json … for replies",
 )

@@ -17,9 +17,10 @@ import numpy as np
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.published.files import Images, Row, field, one_of, records
-from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, PublishedReply
+from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, PublishedReply, by_part
 
 BETTER = {"Output1": "A", "Output2": "B"}
+BETTER_OF = {letter: name for name, letter in BETTER.items()}
 LABELS = {"A": "A", "B": "B"}
 SPLIT = {
     "safety": ("pairs", "safety/bias", "safety/toxicity"),
@@ -36,16 +37,22 @@ def read(folder: Path) -> Copy:
         rows = records(path)
     elif outputs:
         path = next(iter(outputs.values()))
-        rows = [field(row, "Meta", path, number) for number, row in enumerate(records(path), 1)]
+        rows = [_answered(row, path, number) for number, row in enumerate(records(path), 1)]
     else:
         raise DataError(f"{folder}: must hold data/all_data.json or outputs/MODEL.jsonl, found neither")
     images = Images(home)
     shown = [images.all(row.get("Image")) for row in rows]
-    labels_only = images.missing > 0
+    labels_only = images.missing > 0 or not all(row.get("Output1") for row in rows)
     items = tuple(
         _item(row, found, path, number) for number, (row, found) in enumerate(zip(rows, shown, strict=True), 1)
     )
     return Copy(items, labels_only, {model: partial(_replies, place) for model, place in outputs.items()})
+
+
+def _answered(row: Row, path: Path, number: int) -> Row:
+    """The row of a reply's question, whose ``Meta`` may hold its category alone."""
+    better = BETTER_OF[one_of(row, "Label", path, number, LABELS)]
+    return {"Better": better, "ID": row.get("ID"), "Image": row.get("Image"), **field(row, "Meta", path, number)}
 
 
 def _item(row: Row, images: tuple[ImageSource, ...], path: Path, number: int) -> Item:
@@ -77,11 +84,6 @@ def _replies(path: Path) -> Iterator[PublishedReply]:
         yield PublishedReply(str(field(row, "ID", path, number)), "AB", said or "Failed", text, right)
 
 
-def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    by_part = tuple(Score(f"multimodal-rewardbench/{part}", "exact", (part,), digits=1) for part in parts)
-    return (Score("multimodal-rewardbench", "exact", digits=1), *by_part)
-
-
 ROW = Benchmark(
     "multimodal-rewardbench",
     "Multimodal RewardBench: answers about images; correctness, preference, knowledge, reasoning, safety, VQA",
@@ -89,6 +91,6 @@ ROW = Benchmark(
     "evaluation only",
     "https://github.com/facebookresearch/multimodal_rewardbench",
     read,
-    _scores,
+    by_part("multimodal-rewardbench", "exact", Score("multimodal-rewardbench", "exact", digits=1), digits=1),
     "data/all_data.json with its images, outputs/MODEL.jsonl for replies",
 )

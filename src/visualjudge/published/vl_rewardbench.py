@@ -1,8 +1,10 @@
 """VL-RewardBench (Li et al. 2024): pairs of answers about an image, one of them preferred.
 
-``FOLDER/data.json`` (or the only table there, or ``[data/]*.parquet``): ``id, query, response: [first, second], image,
-human_ranking`` (0 = better, 1 = worse), ``models``. The parts follow from the ``id``, as in the authors' code. Images
-are read from the rows or from ``FOLDER/<image>`` where all of them are there, else the set is labels only.
+``FOLDER/data.json`` (or the only table there, or ``[data/]*.parquet``): ``id, query, response: [first, second], image``
+(``image_path`` in the repository's ``data/data.jsonl``), ``human_ranking`` (0 = better, 1 = worse), ``models``. The
+parts follow from the folder of the image where it names its source, else from the ``id``. Images are read from the
+rows or from ``FOLDER/[data/]<image>`` where all of them are there, else the set is labels only. Its score (``cal.py``)
+leaves out replies that were not read.
 """
 
 from __future__ import annotations
@@ -12,9 +14,17 @@ from pathlib import Path
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.published.files import Images, Keys, Row, field, lines_of, tables
-from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option
+from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, by_part
 from visualjudge.published.replies import kept_replies
 
+SOURCES = {
+    "vlfeedback": "general",
+    "wildvision-battle": "general",
+    "povid": "hallucination",
+    "rlhf-v": "hallucination",
+    "rlaif-v": "hallucination",
+    "reasoning_tasks": "reasoning",
+}
 PARTS = (
     ("hallucination", ("hallucination_pair", "RLAIF-V", "RLHF-V")),
     ("reasoning", ("mathverse", "mmmu")),
@@ -24,12 +34,13 @@ PARTS = (
 
 def read(folder: Path) -> Copy:
     """The pairs, with their images where the copy has all of them."""
-    images, keys = Images(folder), Keys()
+    images, keys = Images(folder, folder / "data"), Keys()
     items = []
     for path in _tables(folder):
         for number, row in lines_of(path):
             key = keys.of(field(row, "id", path, number))
-            items.append(_item(key, row, images.all(row.get("image")), path, number))
+            row.setdefault("image", row.get("image_path"))
+            items.append(_item(key, row, images.all(row["image"]), path, number))
     return Copy(tuple(items), images.missing > 0, kept_replies(folder))
 
 
@@ -50,21 +61,13 @@ def _item(key: str, row: Row, images: tuple[ImageSource, ...], path: Path, numbe
     a, b = (Option(str(text), source=model) for text, model in zip(responses, models, strict=True))
     name = row.get("image")
     cluster = name if isinstance(name, str) and name else key
-    return Item(key, part_of(key), cluster, str(row.get("query") or ""), (a, b), "AB"[ranks.index(0)], images=images)
+    part = SOURCES.get(cluster.split("/")[1] if cluster.count("/") > 1 else "", part_of(key))
+    return Item(key, part, cluster, str(row.get("query") or ""), (a, b), "AB"[ranks.index(0)], images=images)
 
 
 def part_of(name: str) -> str:
     """The part that an ``id`` belongs to."""
     return next((part for part, starts in PARTS if name.startswith(starts)), "general")
-
-
-def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    by_part = tuple(Score(f"vl-rewardbench/{part}", "exact", (part,), digits=1) for part in parts)
-    return (
-        Score("vl-rewardbench/overall", "exact", digits=1),
-        Score("vl-rewardbench/macro", "macro", digits=1),
-        *by_part,
-    )
 
 
 ROW = Benchmark(
@@ -74,7 +77,13 @@ ROW = Benchmark(
     "any",
     "https://huggingface.co/datasets/MMInstruction/VL-RewardBench",
     read,
-    _scores,
+    by_part(
+        "vl-rewardbench",
+        "read",
+        Score("vl-rewardbench/overall", "read", digits=1),
+        Score("vl-rewardbench/macro", "macro", digits=1),
+        digits=1,
+    ),
     "data.json or *.parquet, and images/ where there are any; replies/MODEL.jsonl for replies",
     hub="MMInstruction/VL-RewardBench",
 )
