@@ -1,10 +1,10 @@
 """A reply as a string of codes: one character for each word or mark that can matter for an answer.
 
 The grammars of ``choices``, ``rankings`` and ``scores`` are regular expressions over such strings: one rule holds for
-every language of the lexicon, and a reply is scanned once. ``lexicon.txt`` names the codes of words and marks. A
-capital from A to H is an option, ``1`` what is an option's own (``A's``), ``#`` a number, ``Z`` a string of option
-letters (``BCA``), ``Q`` the same in lower
-case, ``X`` a string with a letter twice, ``x`` a single letter in lower case, ``w`` an unknown word.
+every language of the lexicon, and a reply is scanned once. ``lexicon.txt`` names the codes of words, phrases and marks.
+A capital from A to H is an option, ``1`` what is an option's own (``A's``), ``#`` a number, ``Z`` a string of option
+letters (``BCA``), ``Q`` the same in lower case, ``X`` a string with a letter twice, ``x`` a single letter in lower case,
+``w`` one or more unknown words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from importlib.resources import files
-from itertools import compress, count
+from itertools import compress, count, product
 
 OPTIONS = frozenset("ABCDEFGH")
 GONE = "\0"
@@ -28,121 +28,84 @@ _DIGITS = {
 _DIGITS |= {zero + digit: str(digit) for zero in (0x0660, 0x0966) for digit in range(10)}
 _ELISION = re.compile(r"(?:qu|[ldjcnsmt])['’](.+)", re.I)
 _NUMBER = re.compile(r"\d+(?:\.\d+|,\d{1,2})?(?:-ish)?")
-_LONGEST_MEMO = 20_000
+_LONGEST_MEMO, _LONGEST_CHUNK = 20_000, 40
 _BY_KIND = {"0": ("w", "#"), "5": ("W", "+")}
 """Codes that depend on whether numbers count: without and with."""
 
+Phrases = dict[str, dict[str, list[tuple[tuple[str, ...], str]]]]
+
 
 @cache
-def _lexicon() -> dict[str, str]:
-    """Word or mark to its code; where two kinds list a word, the first holds."""
+def _lexicon() -> tuple[dict[str, str], Phrases]:
+    """Word or mark to its code, where two kinds list a word, the first holds; and the phrases by their first two words.
+
+    A phrase is written with ``_`` between its words; ``(a|b)`` stands for a or b, and ``*`` for any word.
+    """
     lines = (files(__package__) / "lexicon.txt").read_text("utf-8").splitlines()
     rows = [line.split(" : ", 1) for line in lines if line and not line.startswith("//")]
     found: dict[str, str] = {}
+    phrases: Phrases = {}
     for head, words in rows:
+        code = "" if head[0] == "_" else head[0]
         for word in words.split():
-            found.setdefault(word, "" if head[0] == "_" else head[0])
-    return found
+            if "_" not in word:
+                found.setdefault(word, code)
+                continue
+            for pieces in product(*(piece.split("|") for piece in re.split(r"[()]", word))):
+                first, second, *rest = "".join(pieces).strip("_").split("_")
+                phrases.setdefault(first, {}).setdefault(second, []).append((tuple(rest), code))
+    for seconds in phrases.values():
+        for rests in seconds.values():
+            rests.sort(key=lambda row: -len(row[0]))
+    return found, phrases
+
+
+@cache
+def _phrase_starts() -> frozenset[str]:
+    return frozenset(form for word in _lexicon()[1] for form in (word, word.capitalize()))
 
 
 _WORD = rf"[{_LATIN}]+(?:['’][{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
 _NUMERAL = r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*(?:[-–][a-zA-Z]+)?|(?<![\w)\]/.])[-−–]\d+(?:[.,]\d+)*"
-_ASCII = re.compile(rf"[A-Za-z]+(?:'[A-Za-z]+|(?<=[a-z])-(?!to\b)[a-z]+)*|{_NUMERAL}|\n+|[^\s\w*`$\"'{{}}\[\]\\]")
-_SETTLES = (
-    r"(?:settles?|decides?|tips?|tilts?|swings?) (?:it|this|that|things|the (?:balance|scales?|decision|matter"
-    r"|comparison|case|question|verdict))"
-)
-_DROPS = ("discard", "eliminate", "rule out", "throw out", "throw away", "drop")
-_SAME_AS = (
-    # a word that the phrase has, what it says, the phrase
-    ("reason", "so", "for (?:this|that|these|those|all these|the above) reasons?"),
-    (" case", "so", "in (?:this|that|either) case"),
-    ("all things considered", "so", "all things considered"),
-    ("all in all", "so", "all in all"),
-    ("in light of th", "so", "in light of (?:this|that|these|those)"),
-    (" in mind", "so", "with (?:all )?(?:this|that|these|those) in mind"),
-    (
-        "based on",
-        "so",
-        "based on (?:all )?(?:this|that|the above|these|those)(?: points| observations| factors| errors| issues)?",
-    ),
-    (
-        "given th",
-        "so",
-        "given (?:all )?(?:this|that|the above|these|those)(?: points| observations| factors| errors| issues)?",
-    ),
-    (
-        "considering",
-        "so",
-        "considering (?:all )?(?:this|that|the above|these|those)(?: points| factors)?",
-    ),
-    ("together", "so", "putting (?:it|this|these|everything)(?: all)? together"),
-    (" into ", "so", r"tak(?:ing|en) (?:\w+ ){1,3}into (?:account|consideration)"),
-    ("doubt", "sure", "(?:no|without(?: a| any)?|beyond) doubts?"),
-    ("question", "sure", "(?:no|without|beyond) questions?"),
-    ("no contest", "sure", "no contest"),
-    ("not even close", "sure", "not even close"),
-    ("or so", "sure", "or so"),
-    ("by a", "sure", r"by (?:a|an) (?:(?:\w+ )?(?:mile|margin)|landslide|long shot|hair|whisker|nose)"),
-    ("be considered", "be", "be considered"),
-    ("every", "sure", "in (?:nearly |almost )?every (?:respect|aspect|way|regard)"),
-    ("rather", "prefer", "rather (?:have|take|go with)"),
-    ("ive me", "prefer", "give me"),
-    ("the one in", "option", "the one in"),
-    ("only", "just", r"only(?= \d+(?:\.\d+)? ?(?:/|out of) ?10\b)"),
-    ("d up ", "indeed", "end(?:ed)? up (?=(?:prefer|choos|pick|select|favou?r))"),
-    ("strikes", "is", "strikes me as"),
-    (
-        "favo",
-        "verdict",
-        "(?:evidence|comparison|balance|this|that|everything) (?:clearly |slightly |strongly )?favou?rs",
-    ),
-    *((f"{noun} one", "option 1", f"{noun} one") for noun in ("option", "prediction", "image", "response")),
-    *((f"{noun} two", "option 2", f"{noun} two") for noun in ("option", "prediction", "image", "response")),
-    ("er quality", "better", "(?:higher|better) (?:overall )?quality"),
-    ("quality", "the", r"(?:overall )?quality (?:of|in)(?= (?:(?:option|image|prediction) )?(?-i:[A-H])\b)"),
-    ("any day", "sure", "any day"),
-    ("hesitation", "sure", "without (?:any )?hesitation"),
-    ("give it to", "choose", "give it to"),
-    ("give this", "choose", "give this(?: one| round)? to"),
-    ("umber", "option", r"number(?= [12] (?:is|was|looks|has|does)\b)"),
-    ("favo", "verdict", rf"{_SETTLES} in(?= (?:\w+ )?[A-H]['’]s favou?r\b)"),
-    ("favo", "verdict", rf"{_SETTLES} in favou?r of"),
-    (" toward", "verdict", rf"{_SETTLES} towards?"),
-    ("improve", "beats", "improve[sd]? (?:up)?on"),
-    ("من", "of", "من(?= 10)"),
-    *(
-        (
-            verb,
-            "worse one is",
-            rf"(?:the one (?:that |which )?)?i(?:['’]d|['’]ll| would| will)? {verb}\b(?: is)?(?= (?:\w+ )?[A-H]\b)",
-        )
-        for verb in _DROPS
-    ),
-    ("can ", "sure", "can (?:be )?(?:said|say|concluded?|seen?)"),
-    ("respect to", "in", "with respect to"),
-    ("regard", "in", "with regards? to"),
-    ("in terms of", "in", "in terms of"),
-    ("when it comes to", "in", "when it comes to"),
-    ("as for", "in", "as for"),
-    ("by ", "as", r"by(?= \w+ing\b)"),
-    ("by ", "minus", r"by(?= \d)"),
-    ("provided that", "if", "provided that"),
-    ("as long as", "if", "as long as"),
-)
-_PHRASES = tuple((has, word, re.compile(rf"\b{phrase}\b", re.I)) for has, word, phrase in _SAME_AS)
-"""Phrases that say no more than one word does."""
-_DOTTED = re.compile(r"\b(?:e\.g\.|vs\.|i\.e\.)", re.I)
+_DOTTED = r"(?:vs|e\.g|E\.g|i\.e)\."
+_ASCII = re.compile(rf"{_DOTTED}|[A-Za-z]+(?:'[A-Za-z]+|(?<=[a-z])-(?!to\b)[a-z]+)*|{_NUMERAL}|[^\s\w*`$\"'{{}}\[\]\\]")
 
 
 @cache
 def _token() -> re.Pattern[str]:
     """Words, numbers and marks; white space and emphasis (``**``, quotes, braces) are between tokens."""
-    phrases = sorted((word for word in _lexicon() if re.match(f"[{_CJK}]", word)), key=lambda word: (-len(word), word))
+    phrases = sorted(
+        (word for word in _lexicon()[0] if re.match(f"[{_CJK}]", word)), key=lambda word: (-len(word), word)
+    )
     return re.compile(
-        rf"{_WORD}|{_NUMERAL}|\n+|(?=[{_CJK}])(?:{'|'.join(phrases)}|.)|[{_OTHER}]+"
+        rf"{_DOTTED}|{_WORD}|{_NUMERAL}|(?=[{_CJK}])(?:{'|'.join(phrases)}|.)|[{_OTHER}]+"
         r"|½|[^\s\w*`$\"'“”‘’{}\[\]\\]"
     )
+
+
+class _Tokens(dict[str, tuple[str, ...]]):
+    """The tokens of what stands between two blanks, remembered: few such chunks are new in a reply."""
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        found = tuple((_ASCII if chunk.isascii() else _token()).findall(chunk))
+        if len(chunk) <= _LONGEST_CHUNK:
+            if len(self) > _LONGEST_MEMO:
+                self.clear()
+            self[chunk] = found
+        return found
+
+
+_TOKENS = _Tokens()
+
+
+def _tokens(text: str) -> list[str]:
+    tokens: list[str] = []
+    for number, line in enumerate(text.split("\n")):
+        if number and tokens[-1:] != ["\n"]:
+            tokens.append("\n")
+        for chunk in line.split():
+            tokens += _TOKENS[chunk]
+    return tokens
 
 
 class _Codes(dict[str, str]):
@@ -162,14 +125,14 @@ class _Codes(dict[str, str]):
         if first == "\n":
             return "\n"
         if first.isdigit():
-            return "#" if _NUMBER.fullmatch(token) else _lexicon().get(folded, "w")
+            return "#" if _NUMBER.fullmatch(token) else _lexicon()[0].get(folded, "w")
         if len(token) > 1 and not first.isalpha():
             return "w"
         if OPTIONS.issuperset(token.upper()) and token.isascii():
             code = self._letters(token, folded)
             if code:
                 return code
-        code = _lexicon().get(folded)
+        code = _lexicon()[0].get(folded)
         if code in _BY_KIND:
             return _BY_KIND[code][self.numbers]
         if len(token) == 3 and first in OPTIONS and token[1:] in ("'s", "’s"):
@@ -183,13 +146,13 @@ class _Codes(dict[str, str]):
             return token if token.isupper() else "x"
         if token.isupper():
             return "Z" if len(set(token)) == len(token) else "X"
-        return None if folded in _lexicon() else "Q" if len(set(folded)) == len(folded) else "w"
+        return None if folded in _lexicon()[0] else "Q" if len(set(folded)) == len(folded) else "w"
 
     def _elided(self, folded: str) -> str:
         if folded.endswith(("n't", "n’t")):
             return "z"
         found = _ELISION.fullmatch(folded)
-        return _lexicon().get(found[1], "w") if found else "w"
+        return _lexicon()[0].get(found[1], "w") if found else "w"
 
 
 _CODES = {False: _Codes(False), True: _Codes(True)}
@@ -208,17 +171,8 @@ def steps(*rows: tuple[str, str, By]) -> tuple[Step, ...]:
     return tuple((needs, re.compile(pattern), by) for needs, pattern, by in rows)
 
 
-def _in_one_word(text: str) -> str:
-    """The text with each phrase as one word, filled up so that it keeps its length."""
-    lowered = text.lower()
-    for has, word, phrase in _PHRASES:
-        if has in lowered:
-            text = phrase.sub(partial(_filled, word), text)
-    return text
-
-
-def _filled(word: str, match: re.Match[str]) -> str:
-    return word.ljust(len(match[0]))
+def _says(word: str, token: str) -> bool:
+    return word == token.lower() or (word == "*" and token.isalpha())
 
 
 class Scan:
@@ -226,17 +180,30 @@ class Scan:
 
     def __init__(self, text: str, kind: str = "pairwise", n_options: int = 2) -> None:
         self.kind, self.n_options = kind, n_options
-        ascii_only = text.isascii()
-        self._text = text if ascii_only else text.translate(_DIGITS)
-        if "vs." in text or ".g." in text:
-            self._text = _DOTTED.sub(lambda match: match[0].replace(".", "").ljust(len(match[0])), self._text)
-        self._text = _in_one_word(self._text)
-        self._tokens: list[str] = (_ASCII if ascii_only else _token()).findall(self._text)
+        self._text = text if text.isascii() else text.translate(_DIGITS)
+        self._tokens = _tokens(self._text)
         memo = _CODES[kind == "scoring"]
-        self._of_tokens = [memo[token] for token in self._tokens]
-        self.codes = "".join(self._of_tokens)
+        codes = [memo[token] for token in self._tokens]
+        if not _phrase_starts().isdisjoint(self._tokens):
+            self._join(codes)
+        self.codes = "".join(codes)
         self._steps: list[str] = []
-        self._followed = list(compress(count(), self._of_tokens))
+        self._followed = list(compress(count(), codes))
+        if "ww" in self.codes:
+            self.rewrite(_UNKNOWN)
+
+    def _join(self, codes: list[str]) -> None:
+        """Give each phrase the code that it has as a whole, in the place of its first word."""
+        starts, phrases, tokens, stop = _phrase_starts(), _lexicon()[1], self._tokens, 0
+        for at in [at for at, token in enumerate(tokens[:-1]) if token in starts]:
+            seconds = phrases[tokens[at].lower()]
+            second = tokens[at + 1].lower()
+            for rest, code in seconds.get(second, ()) or (seconds.get("*", ()) if second.isalpha() else ()):
+                said = tokens[at + 2 : at + 2 + len(rest)]
+                if at >= stop and len(said) == len(rest) and all(map(_says, rest, said)):
+                    stop = at + 2 + len(rest)
+                    codes[at:stop] = [code] + [""] * (len(rest) + 1)
+                    break
 
     def rewrite(self, steps: Iterable[Step]) -> None:
         """Replace what each pattern matches by as many codes, and take out those that are ``GONE``.
@@ -284,6 +251,9 @@ class Scan:
         for token in reversed(self._tokens[number:]):
             at = self._text.rindex(token, 0, at)
         return at
+
+
+_UNKNOWN = steps(("ww", "ww+", "w"))
 
 
 def code_of(token: str) -> str:
