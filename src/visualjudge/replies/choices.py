@@ -31,6 +31,8 @@ CONCLUDING = 0.5
 
 def _numbered(scan: Scan, match: re.Match[str]) -> str:
     token = scan.token(match.end() - 1)
+    if match[0][0] == "w" and scan.token(match.start()).lower() != "number":
+        return match[0]
     return GONE + "ABCDEFGH"[int(token) - 1] if token.isdigit() and 0 < int(token) <= scan.n_options else "ww"
 
 
@@ -67,6 +69,7 @@ def _compared(scan: Scan, match: re.Match[str]) -> str:
 
 _SAME_FORM = steps(
     # Bring the many ways to name an option into one: ``Option A``, ``(a)``, ``image 1``, "the first option" are A.
+    ("S'", "S'(?=n?[A-H])", ""),
     ("'", "'", ""),
     ('"', ',?"', ""),
     (">", ">{2,3}", ">"),
@@ -85,7 +88,9 @@ _SAME_FORM = steps(
         r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkuoMLRSmW+Tx]|b(?![I.]|$))",
         lambda scan, match: GONE if _may_follow_article(scan.token(match.end())) else "A",
     ),
-    ("n#", "n#", _numbered),
+    ("#", r"(?<![A-Hi])n#|(?:^|(?<=[.,\nn]))w#(?=i)", _numbered),
+    ("N", "#N", ""),  # 90 % sure
+    (",", ",(?=[.\n]|$)", ""),
     ("o", r"o[nk]|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
     ("+k", r"\+(?=k)", lambda scan, match: "b" if scan.token(match.start()).lower() in ("correct", "right") else "+"),
     ("n", "n+(?=[A-H])", ""),
@@ -96,7 +101,7 @@ _SAME_FORM = steps(
     ("b", "b(?:[&,]{1,2}[b+]){1,4}", "b"),
     ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
     ("", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
-    ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskw]{1,3},", ""),  # an aside
+    ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskw]{0,3},", ""),  # an aside
     ("", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
 )
@@ -111,9 +116,9 @@ ORDINALS = {
     word: place
     for place, words in enumerate(
         (
-            "former first 1st 🥇 第一 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
-            "latter 🥈 次之 second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
-            "third 🥉 3rd 第三 dritte troisième tercera tercero terza terzo terceira третье третий",
+            "former first 1st 🥇 gold 第一 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
+            "latter 🥈 silver 次之 second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
+            "third 🥉 bronze 3rd 第三 dritte troisième tercera tercero terza terzo terceira третье третий",
             "fourth 4th 第四",
             "fifth 5th 第五",
         ),
@@ -126,7 +131,7 @@ ORDINALS = {
 _O = "[A-H]"
 _END = rf"(?=»|[)rsyYm]|O(?:[nmT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzwly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
-_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mnT])(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
+_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mnTe])(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
 """What may follow "better": nothing that says in what respect only, nothing that turns it round."""
 
 _WORDS = "[jsymwibnkrOTIM+]{0,40}"
@@ -138,7 +143,7 @@ _LEADS = {
     "conclusion": "°[symY]{0,8}",
     "symbol": "°[jsymkRvi]{0,8}",
     "sentence": r"\A(?:[rO][wneT&]{0,10},|r[A-H][iIVzM][^,.?\nhfqA-H]{0,12},)?(?:[Orsymwjn]{0,8}[smy])?[Orsym]?[:,]?|\A(?:[+VNnkmbjsS#TOMyw]{0,7}(?<=[+VNnkmbS]):|#N,?)",
-    "it": r"\A[jnsyI]{0,3}",
+    "it": r"(?:\A[jnsyI]{0,3}|[,:\-]s)",
     "start": r"\A",
     "comma": r"(?:[,\-][sy]|(?:(?<![A-H])|(?<=∨[A-H]))~|∨[A-H](?:\([^()]*\))?:)[,:]?",
     "correction": r"\A(?:z,?|O?o)?c[,:j]{0,2}",
@@ -146,23 +151,27 @@ _LEADS = {
 }
 _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
-    ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIg]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
+    ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIg]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:=]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
     ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
     ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTj]{1,8}i|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(@)¶"),
     ("best", DECLARED, 0, "clause", r"b[nk]{0,2}(@)(?=:[^.?\nA-H#]{0,120}»)"),
-    ("verb", DECLARED, 0, "I", r"v[rOtk]?(@)(?:¶|(?=:(?![^.?\n]*@:)))"),
+    ("verb", DECLARED, 0, "I", r"v[rOtk]?(@)(?:¶|(?=:(?![^.?\n]*@:)|&(?!n?@)))"),
     ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),
     ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
     ("and I choose it", COMPARED, 0, "subject", "(@)[wImbn+Tti]{1,24},?[&s]{1,2}jv(?=»|r)"),
-    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[kn])[nw]{1,6})?i?§|bI|I[nTw]{0,4}b§|ij»)"),
+    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[kn])[nw]{1,6})?i?§|bI|I[nTw]{0,4}b§|i[nT]{1,2}b§|ij»)"),
     ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+LWT]{1,12}&is?m?b[nk]{0,3}§"),
+    ("makes it better", COMPARED, 0, "conclusion", "I(@)[bk][nk]{0,3}»"),
     ("making it better", COMPARED, 0, "conclusion", "(@)[wInOTM+&msbL]{1,24},?rb[nkm]{1,3}»"),
     ("is worse", COMPARED, -1, "subject", "(@)(?:[iIV]{0,2}u[nk]{0,4}i?§|l»)"),
+    ("rejected", BARE, -1, "I", r"ρ[nOtkia]{0,3}[:i]?(@)(?=»|[),\-sYyr(m]|&(?!n?@))"),
+    ("rejected", BARE, -1, "subject", r"(@)[iI]{1,2}ρ§"),
+    ("more", COMPARED, 0, "I", r"(?:j[wvtO]{1,2}|[vIw])(@)[Mb]{1,2}»"),
     ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
     ("not as good", COMPARED, 0, "subject", "@i?zr?[+]r?(@)¶"),
     ("beats", COMPARED, 0, "subject", "(@)(?:gn?§|[gJ]@¶)"),
-    ("is beaten", COMPARED, 0, "subject", "@(?:l[avk]?|iJ[wr]?)(@)¶"),
+    ("is beaten", COMPARED, 0, "subject", "@(?:i?l[avk]?|iJ[wr]?)(@)¶"),
     ("better than", COMPARED, 0, "clause", "(@)(?:t@[iw]?[b+]|i@Pb)i?§"),
     ("better, postposed", COMPARED, 0, "clause", "@P(@)i?bi?§"),
     ("worse than", COMPARED, 0, "clause", "@t(@)[iw]?ui?§"),
@@ -234,6 +243,8 @@ def _claim(
     supposed = after.find("f")
     if "f" in before or "f" in match[0] or (supposed >= 0 and (level < BARE or "," not in after[:supposed])):
         return None
+    if (level < BARE or rule == "verb") and _ASPECT.search(before[: found.end()]):
+        return None
     if level < BARE and (_WITHOUT.match(before) or _RESTRICTED.search(after)):
         return None
     if before[found.start() :][:1] == "Y" or (match[0][:1] == "Y"):
@@ -242,6 +253,8 @@ def _claim(
     return Claim(option, level + _weight(before, found.start(), before + match[0]), start, end, rule)
 
 
+_ASPECT = re.compile(r"(?:^|[,&(])[symy]{0,2}O[nTwWSM+i&]*[wWT+S][nTwWSM+i&]*,[smj]{0,3}$")
+"""In terms of sharpness, …"""
 _WITHOUT = re.compile("[ys]?z[^A-H,]{1,12},$")
 """Without the blur, …"""
 _RESTRICTED = re.compile(r"[yY][^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))|z\Z")

@@ -29,7 +29,7 @@ _DIGITS |= {zero + digit: str(digit) for zero in (0x0660, 0x0966) for digit in r
 _ELISION = re.compile(r"(?:qu|[ldjcnsmt])['’](.+)", re.I)
 _NUMBER = re.compile(r"\d+(?:\.\d+|,\d{1,2})?(?:-ish)?")
 _LONGEST_MEMO, _LONGEST_CHUNK = 20_000, 40
-_BY_KIND = {"0": ("w", "#"), "5": ("W", "+")}
+_BY_KIND = {"0": ("w", "#"), "5": ("W", "+"), "6": ("", "K"), "7": ("z", ""), "8": ("v", "V")}
 """Codes that depend on whether numbers count: without and with."""
 
 Phrases = dict[str, dict[str, list[tuple[tuple[str, ...], str]]]]
@@ -48,12 +48,12 @@ def _lexicon() -> tuple[dict[str, str], Phrases]:
     for head, words in rows:
         code = "" if head[0] == "_" else head[0]
         for word in words.split():
-            if "_" not in word:
-                found.setdefault(word, code)
-                continue
-            for pieces in product(*(piece.split("|") for piece in re.split(r"[()]", word))):
-                first, second, *rest = "".join(pieces).strip("_").split("_")
-                phrases.setdefault(first, {}).setdefault(second, []).append((tuple(rest), code))
+            for pieces in product(*(piece.split("|") for piece in re.split(r"[()]", word))) if "_" in word else ((word,),):
+                first, *rest = filter(None, "".join(pieces).split("_"))
+                if rest:
+                    phrases.setdefault(first, {}).setdefault(rest[0], []).append((tuple(rest[1:]), code))
+                else:
+                    found.setdefault(first, code)
     for seconds in phrases.values():
         for rests in seconds.values():
             rests.sort(key=lambda row: -len(row[0]))
@@ -108,6 +108,10 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
+def _of_kind(code: str | None, numbers: bool) -> str | None:
+    return _BY_KIND[code][numbers] if code in _BY_KIND else code
+
+
 class _Codes(dict[str, str]):
     """The code of each token, remembered; ``numbers`` are words for numbers, where they count as such."""
 
@@ -133,8 +137,7 @@ class _Codes(dict[str, str]):
             if code:
                 return code
         code = _lexicon()[0].get(folded)
-        if code in _BY_KIND:
-            return _BY_KIND[code][self.numbers]
+        code = _of_kind(code, self.numbers)
         if len(token) == 3 and first in OPTIONS and token[1:] in ("'s", "’s"):
             return "1"
         if code is None:
@@ -202,7 +205,7 @@ class Scan:
                 said = tokens[at + 2 : at + 2 + len(rest)]
                 if at >= stop and len(said) == len(rest) and all(map(_says, rest, said)):
                     stop = at + 2 + len(rest)
-                    codes[at:stop] = [code] + [""] * (len(rest) + 1)
+                    codes[at:stop] = [_of_kind(code, self.kind == "scoring")] + [""] * (len(rest) + 1)
                     break
 
     def rewrite(self, steps: Iterable[Step]) -> None:

@@ -19,7 +19,7 @@ _CHAIN = re.compile(
 _LEAD = re.compile(r"[^.\n?]{0,60}\Z")
 _UPWARD = re.compile(r"u[na,>\-tO]{0,3}[b+]")
 _DOWNWARD = re.compile(r"[b+][na,>\-tO]{0,3}u|bo?,uo?")
-_BARRED = frozenset("zhfpqcWeT")
+_BARRED = frozenset("zhfpqcWeTρ")
 _HEADED = re.compile(r"[kRmsb][^:]{0,12}:[nj]?\Z|[,)]:\Z")
 _TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?")
 _SO = re.compile("[smy]{1,3}")
@@ -35,11 +35,12 @@ _HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
 _PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
 _RANKED = re.compile(rf"({_O})[|:i\-(]{{1,2}}R?(#)(?!\|[^\n]|[/N])")
 _BEST_WORST = re.compile(
-    rf"({_O})[:,iI(OR=\-Vr]{{0,3}}\+?([buogKk])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
+    rf"({_O})[:,iI(OR=\-Vr]{{0,3}}\+?([buogKkl])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
 )
 
 
 _COMPARATIVES = ("better", "stronger", "worse", "weaker", "poorer", "inferior")
+_SHARED = re.compile(f"{_O}[∨&]$")
 Placed = tuple[int, str, re.Match[str]]
 
 
@@ -56,6 +57,7 @@ _BEFORE = steps(
 )
 _NOTED = steps(("(", rf"(?<={_O})\([^()A-Hbuo#\n]{{0,30}}\)(?=[,.\n]|$)", ""))
 _AFTER = steps(
+    ("", r"[ML](?=[,.\n&]|$)", lambda scan, match: "b" if match[0] == "M" else "u"),  # A the most, C the least
     (">", rf"(?<={_O})\([^()A-Hbuo\n]{{0,30}}\)(?=>)|(?<=>{_O})\([^()A-Hbuo\n]{{0,30}}\)", ""),
     (">", rf"b>(?={_O}>)|(?<=>{_O})>u", ""),  # best → B → A → worst
     ("o", "ob", "o"),  # second best
@@ -238,9 +240,11 @@ def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
             at = match.start(2) if match[2] else match.start(3)
             if scan.token(at).lower() in _COMPARATIVES:
                 continue
-            place = {"b": 1, "g": 1, "k": 1, "u": n_options, "K": 2 if n_options == 3 else 0}.get(code) or _place(
+            place = {"b": 1, "g": 1, "k": 1, "u": n_options, "l": n_options, "K": 2 if n_options == 3 else 0}.get(code) or _place(
                 scan, at, n_options
             )
+        if _SHARED.search(codes, 0, match.start()):
+            return
         clause = codes[max(0, match.start() - 8) : match.start()]
         if not place or _BARRED.intersection(re.split(r"[,.\n&]", clause)[-1]) or places.get(letter, place) != place:
             return
