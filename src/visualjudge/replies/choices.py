@@ -117,7 +117,7 @@ ORDINALS = {
     for place, words in enumerate(
         (
             "former first 1st 🥇 gold 第一 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
-            "latter 🥈 silver 次之 second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
+            "latter 🥈 silver runner-up runners-up 次之 second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
             "third 🥉 bronze 3rd 第三 dritte troisième tercera tercero terza terzo terceira третье третий",
             "fourth 4th 第四",
             "fifth 5th 第五",
@@ -129,9 +129,9 @@ ORDINALS = {
 
 
 _O = "[A-H]"
-_END = rf"(?=»|[)rsyYm]|O(?:[nmT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzwly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
+_END = rf"(?=»|[)rsyYm]|O(?:w?m|[nT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzwly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
-_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mnTe])(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
+_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mnTe]|[aO]T)(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
 """What may follow "better": nothing that says in what respect only, nothing that turns it round."""
 
 _WORDS = "[jsymwibnkrOTIM+]{0,40}"
@@ -153,14 +153,14 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
     ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIg]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:=]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
     ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
-    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTj]{1,8}i|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(@)¶"),
+    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}i|\+[nkR]{1,4}[i:]{1,2})[mis:jnO]{0,6}(@)¶"),
     ("best", DECLARED, 0, "clause", r"b[nk]{0,2}(@)(?=:[^.?\nA-H#]{0,120}»)"),
     ("verb", DECLARED, 0, "I", r"v[rOtk]?(@)(?:¶|(?=:(?![^.?\n]*@:)|&(?!n?@)))"),
     ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),
     ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
     ("and I choose it", COMPARED, 0, "subject", "(@)[wImbn+Tti]{1,24},?[&s]{1,2}jv(?=»|r)"),
-    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[kn])[nw]{1,6})?i?§|bI|I[nTw]{0,4}b§|i[nT]{1,2}b§|ij»)"),
+    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?i?§|bI|I[nTw]{0,4}b§|i[nT]{1,2}b§|ij»)"),
     ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+LWT]{1,12}&is?m?b[nk]{0,3}§"),
     ("makes it better", COMPARED, 0, "conclusion", "I(@)[bk][nk]{0,3}»"),
     ("making it better", COMPARED, 0, "conclusion", "(@)[wInOTM+&msbL]{1,24},?rb[nkm]{1,3}»"),
@@ -169,8 +169,11 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("rejected", BARE, -1, "subject", r"(@)[iI]{1,2}ρ§"),
     ("more", COMPARED, 0, "I", r"(?:j[wvtO]{1,2}|[vIw])(@)[Mb]{1,2}»"),
     ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
-    ("not as good", COMPARED, 0, "subject", "@i?zr?[+]r?(@)¶"),
+    ("not as good", COMPARED, 0, "subject", "@i?zr?[+]r?(@)(?:¶|(?=:))"),
     ("beats", COMPARED, 0, "subject", "(@)(?:gn?§|[gJ]@¶)"),
+    ("rated better", COMPARED, 0, "I", "[jVv](@)[aOr]{0,2}b[nk]{0,3}§"),
+    ("rated worse", COMPARED, -1, "I", "[jVv](@)[aOr]{0,2}u[nk]{0,3}§"),
+    ("is beaten", COMPARED, 0, "conclusion", "l(@)»"),
     ("is beaten", COMPARED, 0, "subject", "@(?:i?l[avk]?|iJ[wr]?)(@)¶"),
     ("better than", COMPARED, 0, "clause", "(@)(?:t@[iw]?[b+]|i@Pb)i?§"),
     ("better, postposed", COMPARED, 0, "clause", "@P(@)i?bi?§"),
@@ -243,7 +246,7 @@ def _claim(
     supposed = after.find("f")
     if "f" in before or "f" in match[0] or (supposed >= 0 and (level < BARE or "," not in after[:supposed])):
         return None
-    if (level < BARE or rule == "verb") and _ASPECT.search(before[: found.end()]):
+    if (level < BARE or rule in ("verb", "is the answer")) and _ASPECT.search(before[: found.end()]):
         return None
     if level < BARE and (_WITHOUT.match(before) or _RESTRICTED.search(after)):
         return None

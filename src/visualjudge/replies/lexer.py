@@ -3,8 +3,8 @@
 The grammars of ``choices``, ``rankings`` and ``scores`` are regular expressions over such strings: one rule holds for
 every language of the lexicon, and a reply is scanned once. ``lexicon.txt`` names the codes of words, phrases and marks.
 A capital from A to H is an option, ``1`` what is an option's own (``A's``), ``#`` a number, ``Z`` a string of option
-letters (``BCA``), ``Q`` the same in lower case, ``X`` a string with a letter twice, ``x`` a single letter in lower case,
-``w`` one or more unknown words.
+letters (``BCA``), ``Q`` the same in lower case, ``X`` a string with a letter twice, ``x`` a single letter in lower
+case, ``w`` one or more unknown words.
 """
 
 from __future__ import annotations
@@ -29,8 +29,18 @@ _DIGITS |= {zero + digit: str(digit) for zero in (0x0660, 0x0966) for digit in r
 _ELISION = re.compile(r"(?:qu|[ldjcnsmt])['’](.+)", re.I)
 _NUMBER = re.compile(r"\d+(?:\.\d+|,\d{1,2})?(?:-ish)?")
 _LONGEST_MEMO, _LONGEST_CHUNK = 20_000, 40
-_BY_KIND = {"0": ("w", "#"), "5": ("W", "+"), "6": ("", "K"), "7": ("z", ""), "8": ("v", "V")}
-"""Codes that depend on whether numbers count: without and with."""
+KINDS = ("pairwise", "ranking", "scoring")
+_BY_KIND = {
+    "0": ("w", "w", "#"),
+    "2": ("", "", "V"),
+    "3": ("g", "g", "V"),
+    "5": ("W", "W", "+"),
+    "6": ("", "", "K"),
+    "7": ("z", "z", ""),
+    "8": ("v", "v", "V"),
+    "9": ("W", "o", "w"),
+}
+"""Codes that depend on the question: pairwise, ranking, scoring."""
 
 Phrases = dict[str, dict[str, list[tuple[tuple[str, ...], str]]]]
 
@@ -48,7 +58,9 @@ def _lexicon() -> tuple[dict[str, str], Phrases]:
     for head, words in rows:
         code = "" if head[0] == "_" else head[0]
         for word in words.split():
-            for pieces in product(*(piece.split("|") for piece in re.split(r"[()]", word))) if "_" in word else ((word,),):
+            for pieces in (
+                product(*(piece.split("|") for piece in re.split(r"[()]", word))) if "_" in word else ((word,),)
+            ):
                 first, *rest = filter(None, "".join(pieces).split("_"))
                 if rest:
                     phrases.setdefault(first, {}).setdefault(rest[0], []).append((tuple(rest[1:]), code))
@@ -108,15 +120,36 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
-def _of_kind(code: str | None, numbers: bool) -> str | None:
-    return _BY_KIND[code][numbers] if code in _BY_KIND else code
+_OFTEN_MISSPELT = (
+    "answer option options prediction image response ranking score rating overall better preferred winner final "
+    "verdict choice candidate choose prefer superior"
+)
+
+
+@cache
+def _misspelt() -> dict[str, str]:
+    """Slips of the keyboard in words that matter: two letters exchanged, a vowel or one of a double letter left out."""
+    slips: dict[str, str] = {}
+    for word in _OFTEN_MISSPELT.split():
+        code = _lexicon()[0][word]
+        for at in range(1, len(word) - 1):
+            before, letter, after = word[:at], word[at], word[at + 1 :]
+            slips[before + after[0] + letter + after[1:]] = code
+            if letter in "aeiou" or letter in (before[-1], after[0]):
+                slips[before + after] = code
+            slips[before + letter + letter + after] = code
+    return {slip: code for slip, code in slips.items() if slip not in _lexicon()[0]}
+
+
+def _of_kind(code: str, kind: int) -> str:
+    return _BY_KIND[code][kind] if code in _BY_KIND else code
 
 
 class _Codes(dict[str, str]):
-    """The code of each token, remembered; ``numbers`` are words for numbers, where they count as such."""
+    """The code of each token for a kind of question, remembered."""
 
-    def __init__(self, numbers: bool) -> None:
-        self.numbers = numbers
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
 
     def __missing__(self, token: str) -> str:
         if len(self) > _LONGEST_MEMO:
@@ -136,13 +169,12 @@ class _Codes(dict[str, str]):
             code = self._letters(token, folded)
             if code:
                 return code
-        code = _lexicon()[0].get(folded)
-        code = _of_kind(code, self.numbers)
         if len(token) == 3 and first in OPTIONS and token[1:] in ("'s", "’s"):
             return "1"
-        if code is None:
-            code = self._elided(folded) if len(token) > 1 else ("w" if token.isalnum() else "")
-        return code
+        found = _lexicon()[0].get(folded)
+        if found is not None:
+            return _of_kind(found, self.kind)
+        return self._elided(folded) if len(token) > 1 else ("w" if token.isalnum() else "")
 
     def _letters(self, token: str, folded: str) -> str | None:
         if len(token) == 1:
@@ -155,10 +187,12 @@ class _Codes(dict[str, str]):
         if folded.endswith(("n't", "n’t")):
             return "z"
         found = _ELISION.fullmatch(folded)
-        return _lexicon()[0].get(found[1], "w") if found else "w"
+        if found:
+            return _lexicon()[0].get(found[1], "w")
+        return _misspelt().get(folded, "w") if len(folded) > 3 else "w"
 
 
-_CODES = {False: _Codes(False), True: _Codes(True)}
+_CODES = {kind: _Codes(number) for number, kind in enumerate(KINDS)}
 
 
 By = str | Callable[["Scan", re.Match[str]], str]
@@ -185,7 +219,7 @@ class Scan:
         self.kind, self.n_options = kind, n_options
         self._text = text if text.isascii() else text.translate(_DIGITS)
         self._tokens = _tokens(self._text)
-        memo = _CODES[kind == "scoring"]
+        memo = _CODES[kind]
         codes = [memo[token] for token in self._tokens]
         if not _phrase_starts().isdisjoint(self._tokens):
             self._join(codes)
@@ -205,7 +239,7 @@ class Scan:
                 said = tokens[at + 2 : at + 2 + len(rest)]
                 if at >= stop and len(said) == len(rest) and all(map(_says, rest, said)):
                     stop = at + 2 + len(rest)
-                    codes[at:stop] = [_of_kind(code, self.kind == "scoring")] + [""] * (len(rest) + 1)
+                    codes[at:stop] = [_of_kind(code, KINDS.index(self.kind))] + [""] * (len(rest) + 1)
                     break
 
     def rewrite(self, steps: Iterable[Step]) -> None:
@@ -261,7 +295,7 @@ _UNKNOWN = steps(("ww", "ww+", "w"))
 
 def code_of(token: str) -> str:
     """The code of a single word, as the lexicon has it."""
-    return _CODES[False][token]
+    return _CODES["pairwise"][token]
 
 
 def sentences(codes: str) -> Iterator[re.Match[str]]:

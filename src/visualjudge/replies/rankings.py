@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from visualjudge.replies import choices
 from visualjudge.replies.choices import CONCLUDING, DECLARED, FINAL, ORDINALS, Claim
-from visualjudge.replies.lexer import Scan, steps
+from visualjudge.replies.lexer import GONE, Scan, steps
 
 COMPARED = 1.0
 
@@ -18,7 +18,7 @@ _CHAIN = re.compile(
 )
 _LEAD = re.compile(r"[^.\n?]{0,60}\Z")
 _UPWARD = re.compile(r"u[na,>\-tO]{0,3}[b+]")
-_DOWNWARD = re.compile(r"[b+][na,>\-tO]{0,3}u|bo?,uo?")
+_DOWNWARD = re.compile(r"[b+][na,>\-tOw]{0,3}u|bo?,uo?")
 _BARRED = frozenset("zhfpqcWeTρ")
 _HEADED = re.compile(r"[kRmsb][^:]{0,12}:[nj]?\Z|[,)]:\Z")
 _TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?")
@@ -33,13 +33,15 @@ _LISTED = re.compile(
 )
 _HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
 _PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
-_RANKED = re.compile(rf"({_O})[|:i\-(]{{1,2}}R?(#)(?!\|[^\n]|[/N])")
+_RANKED = re.compile(rf"({_O})[|:i\-(]{{1,3}}R?:?(#)(?!\|[^\n]|[/N])")
 _BEST_WORST = re.compile(
-    rf"({_O})[:,iI(OR=\-Vr]{{0,3}}\+?([buogKkl])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
+    rf"({_O})[:,iI(OR=\-Vr|]{{0,3}}\+?([buogKkl])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
 )
 
 
 _COMPARATIVES = ("better", "stronger", "worse", "weaker", "poorer", "inferior")
+_SCORED = re.compile(rf"({_O})[:(,i=V\-]{{1,2}}(#)[|'](#)")
+_NUMBERED = re.compile(r"(?:^|\n)#[.):]")
 _SHARED = re.compile(f"{_O}[∨&]$")
 Placed = tuple[int, str, re.Match[str]]
 
@@ -56,14 +58,22 @@ _BEFORE = steps(
     ("Z", "zZ,?y?(?=Z)|(?<=Z),?t{1,2}Z", ""),  # not ABC but BAC, BAC rather than ABC
 )
 _NOTED = steps(("(", rf"(?<={_O})\([^()A-Hbuo#\n]{{0,30}}\)(?=[,.\n]|$)", ""))
+_ALL_NOTED = re.compile(rf"[^A-H(]{{0,20}}{_O}\([^()A-Hbuo#\n]{{0,30}}\),{_O}\(")
 _AFTER = steps(
     ("", r"[ML](?=[,.\n&]|$)", lambda scan, match: "b" if match[0] == "M" else "u"),  # A the most, C the least
     (">", rf"(?<={_O})\([^()A-Hbuo\n]{{0,30}}\)(?=>)|(?<=>{_O})\([^()A-Hbuo\n]{{0,30}}\)", ""),
     (">", rf"b>(?={_O}>)|(?<=>{_O})>u", ""),  # best → B → A → worst
+    (
+        "l",
+        r",?[&r]{0,2}([A-H])[iI]?l(?=[.\n]|$)",
+        lambda scan, match: (
+            f",d{match[1]}".ljust(len(match[0]), GONE)[: len(match[0])] if len(match[0]) > 2 else match[0]
+        ),
+    ),
     ("o", "ob", "o"),  # second best
     ("", rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})", ">"),  # A is better than B
     ("u", rf"(?<={_O}),?[wi]{{0,2}}u[ta](?={_O})", "<"),
-    (">", r"([A-H])[,&]{1,2}(?=\1>)", ""),  # A > B, B > C
+    ("", r"([A-H])[,&]{1,2}(?=\1[<>])", ""),  # A > B, B > C
 )
 
 
@@ -73,7 +83,7 @@ def prepare(scan: Scan) -> None:
     if _SPELT.fullmatch(scan.codes):
         scan.rewrite(_SINGLE)
     choices.prepare(scan)
-    if _DOWNWARD.search(scan.codes):
+    if _DOWNWARD.search(scan.codes) or _ALL_NOTED.match(scan.codes):
         scan.rewrite(_NOTED)
     scan.rewrite(_AFTER)
 
@@ -81,7 +91,12 @@ def prepare(scan: Scan) -> None:
 def claims(scan: Scan) -> Iterator[Claim]:
     """What a reply to a ranking question states."""
     letters = sorted("ABCDEFGH"[: scan.n_options])
-    for found in (_chains(scan), _lists(scan, scan.n_options), _places(scan, scan.n_options)):
+    for found in (
+        _chains(scan),
+        _lists(scan, scan.n_options),
+        _places(scan, scan.n_options),
+        _scored(scan),
+    ):
         for claim in found:
             if sorted(str(claim.value)) == letters:
                 yield claim
@@ -108,9 +123,7 @@ def _chains(scan: Scan) -> Iterator[Claim]:
         ):
             continue
         after = codes[chain.end() : chain.end() + 30]
-        if not (_TAIL.match(after) or ((chain[0] == "Z" or "R" in lead) and re.match(":[^\n]", after))) or re.match(
-            r"[^\n.]{0,30}\?", after
-        ):
+        if not _may_end(codes, chain, lead, after):
             continue
         said = chain[0]
         if ">" in said and set(said) & set(",|&-d"):
@@ -129,6 +142,13 @@ def _chains(scan: Scan) -> Iterator[Claim]:
         if upward and ">" in said:
             continue
         yield Claim(letters[::-1] if upward or "<" in said else letters, level, chain.start(), chain.end(), "chain")
+
+
+def _may_end(codes: str, chain: re.Match[str], lead: str, after: str) -> bool:
+    """Whether what follows a chain lets it stand: no question, no other chain after "or"."""
+    reason = (chain[0] == "Z" or "R" in lead) and re.match(":[^\n]", after)
+    one_of_two = re.match(r"[.\n]?∨", after) or re.search(r"∨\n?$", codes[: chain.start()][-2:])
+    return bool((_TAIL.match(after) or reason) and not one_of_two and not re.match(r"[^\n.]{0,30}\?", after))
 
 
 def _enumerates(lead: str, said: str) -> bool:
@@ -164,6 +184,16 @@ def _level(lead: str, said: str, *, whole: bool) -> float | None:
     return COMPARED + weight if set(said) & set(">d") and "w" not in lead.rpartition(",")[2] else None
 
 
+def _scored(scan: Scan) -> Iterator[Claim]:
+    """``B: 8.5/10, A: 7/10, C: 4/10``: a score for each option, no two alike."""
+    found = [] if _NUMBERED.search(scan.codes) else list(_SCORED.finditer(scan.codes))
+    scores = {match[1]: scan.token(match.start(2)) for match in found}
+    scales = {scan.token(match.start(3)) for match in found}
+    if len(scores) == len(found) == scan.n_options == len(set(scores.values())) and len(scales) == 1:
+        order = sorted(scores, key=lambda letter: -float(scores[letter].replace(",", ".")))
+        yield Claim("".join(order), DECLARED - CONCLUDING, found[0].start(), found[-1].end(), "scores")
+
+
 def _lists(scan: Scan, n_options: int) -> Iterator[Claim]:
     """Numbered lines, ordinals, a table of ranks."""
     codes = scan.codes
@@ -175,7 +205,7 @@ def _lists(scan: Scan, n_options: int) -> Iterator[Claim]:
             found.append((place, match[4], match))
     claim = _listed(codes, found, n_options)
     if claim is None:
-        for pattern in (_PLACED, _RANKED) if "R" in codes or "o" in codes else ():
+        for pattern in (_PLACED, _RANKED) if set("Ro|") & set(codes) else ():
             pairs = [(_place(scan, m.start(2), n_options), m[1], m) for m in pattern.finditer(codes)]
             claim = claim or _listed(codes, [pair for pair in pairs if pair[0]], n_options)
     if claim is None and _DOWNWARD.search(codes):
@@ -221,10 +251,13 @@ def _ends_suffice(codes: str, n_options: int, placed: set[int]) -> bool:
     return {1, n_options} <= placed or (not {"z", "∨"} & set(codes) and bool({1, n_options} & placed))
 
 
+_HEADING = re.compile(r"(?:[b+][na,>\-tOw]{0,3}u|u[na,>\-tOw]{0,3}[b+])[^A-H.\n]{0,8}:")
+
+
 def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
     """ "B is best, followed by A, and C is the worst"."""
     codes = scan.codes
-    if "uo" in codes:  # "worst first"
+    if "uo" in codes or _HEADING.search(codes):  # "worst first", "best to worst: …"
         return
     places: dict[str, int] = {}
     start = end = last = first = 0
@@ -240,10 +273,10 @@ def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
             at = match.start(2) if match[2] else match.start(3)
             if scan.token(at).lower() in _COMPARATIVES:
                 continue
-            place = {"b": 1, "g": 1, "k": 1, "u": n_options, "l": n_options, "K": 2 if n_options == 3 else 0}.get(code) or _place(
-                scan, at, n_options
-            )
-        if _SHARED.search(codes, 0, match.start()):
+            place = {"b": 1, "g": 1, "k": 1, "u": n_options, "l": n_options, "K": 2 if n_options == 3 else 0}.get(
+                code
+            ) or _place(scan, at, n_options)
+        if match[1] and _SHARED.search(codes, 0, match.start()):
             return
         clause = codes[max(0, match.start() - 8) : match.start()]
         if not place or _BARRED.intersection(re.split(r"[,.\n&]", clause)[-1]) or places.get(letter, place) != place:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from visualjudge.replies import choices, rankings, scores
-from visualjudge.replies.choices import BARE, COMPARED, CONCLUDING, DECLARED, Claim
+from visualjudge.replies.choices import BARE, COMPARED, CONCLUDING, Claim
 from visualjudge.replies.jsons import answers
 from visualjudge.replies.lexer import OPTIONS, Scan
 from visualjudge.replies.markup import Marked, marked, plain, without_echo, without_thoughts
@@ -188,6 +188,8 @@ def _read(text: str, question_type: QuestionType, n_options: int, offset: int) -
     scan = Scan(text, question_type, n_options)
     grammar.prepare(scan)
     best = decided(list(grammar.claims(scan)), scan.codes)
+    if isinstance(best, Claim) and best.value == scores.OFF_SCALE:
+        best = "other scale"
     if isinstance(best, Claim):
         begin, end = scan.span(best.start, best.end)
         return Reading(best.value, "ok", span=(offset + begin, offset + end), rule=best.rule), best.level
@@ -221,6 +223,8 @@ def _prose_tie(said: str) -> Reading | None:
 _RETRACTION = re.compile(r"(?:^|[.\n,(?y\-])[zy]{0,2},?c|(?:^|[.\n?])z,|[.\n?]∨")
 
 
+_DRAWN = re.compile(r"(?<=[.,\n:])[jsmyi]{0,5}e(?=[.,\n)]|$)")
+"""… so I'd call it a draw."""
 _STOP = re.compile(r"[.?\n]")
 
 
@@ -239,6 +243,8 @@ def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
     if not claims:
         return "no answer"
     first = min(claim.start for claim in claims)
+    if _DRAWN.search(codes, max(claim.end for claim in claims)):
+        return "tie"
     taken_back = max((match.start() for match in _RETRACTION.finditer(codes, first)), default=-1)
     if taken_back >= 0:
         claims = [claim for claim in claims if claim.end > taken_back + 2]

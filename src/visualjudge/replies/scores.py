@@ -18,6 +18,7 @@ WORDS: dict[str, int] = {
         "zéro - deux trois quatre cinq six sept huit neuf dix",
         "- - zwei drei vier fünf sechs sieben acht neun zehn",
         "- - - - - - sei sette otto nove dieci",
+        "零 - 两 三 四 五 六 七 八 九 -",
     )
     for value, word in enumerate(words.split())
 }
@@ -99,6 +100,12 @@ _THEN = steps(
         _scale,
     ),
     ("#", r"(?:(?<=[Skm])\(?['|]?|^\(?['|])#(?=\)?[:,i])\)?", _of_ten),  # score out of 10: 7
+    ("|", r"(?<=\|)#N\|", ""),  # a weight in a table
+    (
+        "#a#",
+        r"(?<=[SV])t#a(?=#)",
+        lambda scan, match: match[0] if number(scan, match.start() + 1) in (0, 1) else GONE * 3,
+    ),
     ("I", "I", lambda scan, match: "i" if scan.token(match.start()).lower() in ("makes", "make") else "I"),
     ("f", "f[jfah]{0,4}[vV][^#,:]{0,8}[,:](?=#|j)", ""),  # if I had to give a score
     ("@", "#U?@(?=#)", ""),
@@ -160,7 +167,11 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
     if rule == "is" and any(scan.token(at + i).lower() == "are" for i in range(match.start(), start)):
         return None
     if not 0 <= value <= HIGHEST:
-        return None
+        return (
+            Claim(OFF_SCALE, level, at + start, at + match.end(), rule)
+            if rule == "label" and _GRADED.search(match[0])
+            else None
+        )
     bound = said.find("K", match.start(), start)
     if bound >= 0 and rule != "sum" and (value != HIGHEST or scan.token(at + bound).lower() != "perfect"):
         return None
@@ -178,6 +189,8 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
     return Claim(value, level + weight, at + start, at + match.end(), rule)
 
 
+OFF_SCALE = "off scale"
+_GRADED = re.compile(r"S|m[:=i]|#U")
 _OF_ANY = re.compile(r"#U?['|]#")
 _SAID = ("response", "output", "prediction")
 _WHOLE = ("prediction", "image", "result", "output")
