@@ -4,7 +4,7 @@
 
 Makes a dataset with questions of all kinds (each with images of its own name) and two runs, starts the server as a
 process, and prints: start with a cold and a warm index, latency of filters and of scrolling through the whole grid
-(cards and thumbnails, none of them cached), and the memory of the server.
+(cards and thumbnails, none of them cached) and of pages of questions, and the memory of the server.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def main() -> None:
     print(f"{arguments.questions} questions, questions.json {size(arguments.out / 'ds/questions.json'):.0f} MB")
     for name in ("cold", "warm"):
         with Server(arguments.out) as server:
-            print(f"start, {name} index: {server.seconds:.2f} s, {server.memory():.0f} MB")
+            print(
+                f"start, {name} index: {server.seconds:.2f} s ({server.cpu():.1f} s of CPU), {server.memory():.0f} MB"
+            )
             if name == "warm":
                 measure(server, arguments.questions, arguments.requests)
 
@@ -165,10 +167,15 @@ class Server:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as reply:
             return bytes(reply.read())
 
-    def memory(self) -> float:
-        """Resident memory in MB."""
+    def memory(self, field: str = "VmRSS") -> float:
+        """Resident memory in MB; with "VmHWM" the most so far."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1024
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith(field))) / 1024
+
+    def cpu(self) -> float:
+        """Seconds of CPU so far, of all threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def __enter__(self) -> Server:
         return self
@@ -200,7 +207,9 @@ def measure(server: Server, count: int, requests: int) -> None:
             "scroll: thumbnails, 6 at once",
             list(browser.map(lambda n: timed(lambda: server.get(address + quote(n))), names)),
         )
-    print(f"memory after all that: {server.memory():.0f} MB")
+    pages = [f"/d/{slug}/q/{card['id']}" for card in cards[:requests]]
+    table("page of a question", [timed(lambda p=p: server.get(p)) for p in pages])
+    print(f"memory after all that: {server.memory():.0f} MB, at most {server.memory('VmHWM'):.0f} MB")
 
 
 def filters(rng: np.random.Generator, runs: list[str], count: int) -> Iterator[str]:

@@ -24,7 +24,7 @@ POSE = {"persons": [{"keypoints": [5, 4, 2] + [0] * 48}]}
 
 def _served(tmp_path: Path, task: str, stem: str, predictions: list[Any]) -> Any:
     client, address = _studio(tmp_path, task, stem, predictions)
-    return client.get(f"{address}/labels").json()
+    return client.get(f"{address}/labels").json()["marks"]
 
 
 def _studio(
@@ -88,7 +88,7 @@ def test_a_bad_prediction_has_no_labels_and_costs_only_itself(tmp_path: Path, ba
 
 
 def test_without_a_data_folder_there_are_none(client: TestClient, slug: str) -> None:
-    assert all(marks == [] for marks in client.get(f"/d/{slug}/q/q0/labels").json().values())
+    assert all(marks == [] for marks in client.get(f"/d/{slug}/q/q0/labels").json()["marks"].values())
     assert client.get(f"/d/{slug}/q/none/labels").status_code == 404
 
 
@@ -104,10 +104,10 @@ def test_the_ground_truth_is_drawn_as_the_options_are(tmp_path: Path, stem: str)
     drawn = encode("object_detection", "pixel_s0_m0", _boxes(5), np.zeros((8, 10, 3), np.uint8)).image
     assert drawn is not None
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(found.content))), drawn)
-    assert f'data-truth="{address}/truth"' in client.get(address).text
+    assert client.get(f"{address}/labels").json()["truth"] == f"{address}/truth"
 
 
 def test_without_a_prediction_free_of_errors_there_is_no_ground_truth(tmp_path: Path) -> None:
     client, address = _studio(tmp_path, "object_detection", "pixel_s0_m0", [_boxes(1), _boxes(2)])
     assert client.get(f"{address}/truth").status_code == 404
-    assert "data-truth" not in client.get(address).text
+    assert client.get(f"{address}/labels").json()["truth"] is None

@@ -100,7 +100,10 @@ def test_thumbnails_are_made_in_few_sizes_and_the_oldest_go(client: TestClient, 
     assert small.status_code == 200
     assert len(small.content) < 5000
     cache = Thumbnails(folder / "few")
-    made = [cache.get(folder / "ds/media/one.png", width) for width in (96, 160, 240, 320, 480, 640)]
+    for width in (96, 160, 240, 320, 480, 640):
+        assert cache.get(folder / "ds/media/one.png", width) == cache.get(folder / "ds/media/one.png", width)
+    made = sorted(cache.home.glob("*/*.jpg"), key=lambda path: path.stat().st_mtime_ns)
+    assert len(made) == 6
     cache.largest = sum(path.stat().st_size for path in made) - 1
     cache.tidy()
     assert not made[0].exists()

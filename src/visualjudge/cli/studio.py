@@ -71,9 +71,11 @@ def studio(
 def serve(folders: list[Path], port: int) -> None:
     """Open everything in ``folders`` and serve it until Ctrl-C."""
     from visualjudge.studio.app import create_app
+    from visualjudge.studio.memory import keep_small
     from visualjudge.studio.places import find_places
     from visualjudge.studio.site import Site
 
+    keep_small()
     site = Site(find_places(folders))
     app = create_app(site)
     check_free(port)

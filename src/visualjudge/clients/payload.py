@@ -18,7 +18,6 @@ import numpy as np
 from PIL import Image
 
 from visualjudge.clients.base import ImagePart
-from visualjudge.clients.download import fetch_image
 from visualjudge.clients.limits import LARGEST_IMAGE_FILE
 from visualjudge.clients.sync import run_sync
 from visualjudge.confine import confined_path
@@ -66,6 +65,8 @@ def _of_place(place: str | bytes) -> ImagePart:
     if scheme == "data":
         return image_of_bytes(_data_url(text), f"{text[:32]}…")
     if scheme in ("http", "https"):
+        from visualjudge.clients.download import fetch_image
+
         return image_of_bytes(run_sync(fetch_image(text, allow_private=True)), text)
     return _of_file(unquote(urlsplit(text).path) if scheme == "file" else text)
 

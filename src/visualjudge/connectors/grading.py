@@ -10,7 +10,7 @@ from pathlib import Path
 from visualjudge.clients.base import Client, ImagePart, Part, Request, TextPart
 from visualjudge.clients.sync import submit
 from visualjudge.errors import DataError
-from visualjudge.judges.question import interleaved
+from visualjudge.prompts.spans import interleaved
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.published.asking import wording
 from visualjudge.published.items import ImageSource, Item, Option

@@ -18,7 +18,7 @@ from inspect_ai.solver import TaskState, generate
 from visualjudge.connectors.grading import Shown, grade_of, question_of
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset, load_dataset, selected
-from visualjudge.judges.question import interleaved
+from visualjudge.prompts.spans import interleaved
 from visualjudge.records import FAILED, Question
 from visualjudge.replies import read_reply
 from visualjudge.runs.judging import check_images

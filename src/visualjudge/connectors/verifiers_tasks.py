@@ -15,7 +15,7 @@ import verifiers.v1 as vf
 from visualjudge.dataset.exports.media import image_bytes
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.errors import UsageError
-from visualjudge.judges.question import interleaved
+from visualjudge.prompts.spans import interleaved
 from visualjudge.records import Question
 from visualjudge.training.exports import truth_row
 from visualjudge.training.reward import reward

@@ -89,9 +89,10 @@ def _check(question: Question) -> None:
         if type(value) not in kinds:
             raise TypeError(f"{name} must be {_named(kinds)}, got {str(value)[:40]!r}")
     for name, kinds in _ITEM_KINDS.items():
-        for item in getattr(question, name) or ():
-            if type(item) not in kinds:
-                raise TypeError(f"{name} must be an array of {_named(kinds)}, got {str(item)[:40]!r} in it")
+        items = getattr(question, name) or ()
+        if not kinds.issuperset(map(type, items)):
+            wrong = next(item for item in items if type(item) not in kinds)
+            raise TypeError(f"{name} must be an array of {_named(kinds)}, got {str(wrong)[:40]!r} in it")
     if question.question_type not in _ANSWERS:
         raise ValueError(f"question_type must be one of {', '.join(_ANSWERS)}, got {question.question_type[:40]!r}")
     if type(question.answer) not in _ANSWERS[question.question_type]:

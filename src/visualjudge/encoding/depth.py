@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import cv2
-import matplotlib
 import numpy as np
 
 from visualjudge.encoding.encoded import Encoded, Scene
@@ -89,5 +88,7 @@ def _fits_32_bits(values: FloatArray) -> bool:
 
 @lru_cache(maxsize=8)
 def _table(colormap: str) -> np.ndarray:
+    import matplotlib
+
     entries = matplotlib.colormaps[colormap](np.arange(256), bytes=True)[:, :3]
     return np.ascontiguousarray(entries, dtype=np.uint8)[None]

@@ -17,7 +17,6 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-import matplotlib
 from PIL import ImageFont, features
 
 _PACKAGED = (
@@ -63,6 +62,8 @@ class TextRun:
 @lru_cache(maxsize=1)
 def fonts() -> tuple[Path, ...]:
     """Font files that are there, the first one always."""
+    import matplotlib
+
     found = [Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"]
     for package, file, digest in _PACKAGED:
         spec = find_spec(package)

@@ -19,7 +19,8 @@ from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded import NotRead, read_bounded
 from visualjudge.judges.swap import swapped
 from visualjudge.judges.trial import SchemaTrial
-from visualjudge.records import FAILED, IMAGE_MARK, LETTERS, TIES, Question, Verdict
+from visualjudge.prompts.spans import interleaved
+from visualjudge.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.replies import Reading, read_reply
 from visualjudge.replies.confidence import stated_confidence
 from visualjudge.replies.logprobs import expected_score, probability_of_a
@@ -57,22 +58,6 @@ def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
     if question.question_type == "pairwise":
         return {"type": "string", "enum": [*letters, *(question.ties or ())]}
     return {"type": "string", "enum": ["".join(order) for order in itertools.permutations(letters)]}
-
-
-def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """The prompt's runs of text and its images (True) in the order of the marks; runs of white space are left out.
-
-    Raises
-    ------
-    DataError
-        If the marks are not as many as the images.
-    """
-    texts = prompt.split(IMAGE_MARK)
-    if len(texts) != len(images) + 1:
-        raise DataError(f"the prompt must have {len(images)} {IMAGE_MARK} marks, got {len(texts) - 1}")
-    pairs = itertools.zip_longest(texts, images)
-    parts = [part for text, image in pairs for part in ((text, False), (image, True)) if part[0] is not None]
-    return [(text, is_image) for text, is_image in parts if is_image or text.strip()]
 
 
 async def _read(question: Question, reply: Reply) -> Reading:

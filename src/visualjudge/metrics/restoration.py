@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 from visualjudge.errors import DataError
 from visualjudge.predictions import WholeImage
@@ -23,6 +22,8 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
     DataError
         If the images differ in size, or are too small for the window (11 pixels).
     """
+    from skimage.metrics import structural_similarity  # it loads scipy.stats, most of a second
+
     found, real = _pair(prediction, truth)
     try:
         value = structural_similarity(
@@ -44,6 +45,8 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
     DataError
         If the images differ in size.
     """
+    from skimage.metrics import peak_signal_noise_ratio
+
     found, real = _pair(prediction, truth)
     if np.array_equal(found, real):
         return 1.0

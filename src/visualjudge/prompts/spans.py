@@ -3,11 +3,12 @@ them a prompt is taken apart again here."""
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from visualjudge.errors import DataError
 from visualjudge.prompts.prompt_set import V1
-from visualjudge.records import LETTERS, Question, Spans
+from visualjudge.records import IMAGE_MARK, LETTERS, Question, Spans
 
 _HEAD = "Options:"
 
@@ -62,3 +63,19 @@ def _final_question(prompt: str) -> int:
     choices = V1.asset("layout").choices
     known = max(prompt.rfind(question.rstrip("?")) for question in choices)
     return known if known >= 0 else prompt.rstrip().rfind("\n\n")
+
+
+def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
+    """The prompt's runs of text and its images (True) in the order of the marks; runs of white space are left out.
+
+    Raises
+    ------
+    DataError
+        If the marks are not as many as the images.
+    """
+    texts = prompt.split(IMAGE_MARK)
+    if len(texts) != len(images) + 1:
+        raise DataError(f"the prompt must have {len(images)} {IMAGE_MARK} marks, got {len(texts) - 1}")
+    pairs = itertools.zip_longest(texts, images)
+    parts = [part for text, image in pairs for part in ((text, False), (image, True)) if part[0] is not None]
+    return [(text, is_image) for text, is_image in parts if is_image or text.strip()]

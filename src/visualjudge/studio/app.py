@@ -15,17 +15,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from visualjudge.errors import DataError, UsageError
 from visualjudge.raster.images import image_size, png_bytes, read_rgb
 from visualjudge.records import LETTERS, Question
-from visualjudge.studio import compare, copies, facets
+from visualjudge.studio import compare, facets
 from visualjudge.studio.cards import card
 from visualjudge.studio.guard import Guard
-from visualjudge.studio.labels import marks_of
 from visualjudge.studio.matrix import matrices
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.shown import option_images, original_images
 from visualjudge.studio.site import Site, outcome_counts, watched
 from visualjudge.studio.thumbnails import TYPES, WIDTHS, confined
-from visualjudge.studio.truth import truth_image
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -194,12 +192,13 @@ class Pages:
             facts=compare.facts(question),
             marks=MARKS,
             labelled=bool(self.site.places.data_folders),
-            truth=any(place.is_truth for place in self.site.annotations.peers(question)),
         )
 
     def request(self, request: Request) -> Response:
         """What a judge is sent for the question, as a command or a script."""
         from starlette.responses import PlainTextResponse
+
+        from visualjudge.studio import copies
 
         found, params = self._question(request), request.query_params
         parts = compare.prompts(found[3]).get(params.get("order", "AB")) if found else None
@@ -212,23 +211,33 @@ class Pages:
         return PlainTextResponse(write(found[0].root, parts, run.info() if run else {}))
 
     def labels(self, request: Request) -> Response:
-        """The labelled regions of each option's image, by letter; empty without a data folder."""
+        """The labelled regions of each option's image, by letter, and where its ground truth is, if known.
+
+        The page asks for it when it is shown, since the annotations of a task may take seconds to read.
+        """
+        from visualjudge.studio.labels import marks_of
+
         found = self._question(request)
         if found is None:
             return _missing("question")
         place, question = found[0], found[3]
         shown = [image for image in option_images(question) if image]
         path = confined(place.root, shown[0]) if shown else None
-        if path is None:
-            return _json({})
-        size = image_size(path)
-        known = [None if option is None else option.load(size) for option in self.site.annotations.options(question)]
+        size = None if path is None else image_size(path)
+        known = [
+            None if size is None or option is None else option.load(size)
+            for option in self.site.annotations.options(question)
+        ]
         marks = [[asdict(mark) for mark in marks_of(prediction)] for prediction in known]
-        return _json(dict(zip(LETTERS, marks, strict=False)))
+        truth = any(place.is_truth for place in self.site.annotations.peers(question))
+        address = f"/d/{place.slug}/q/{quote(question.id, safe='')}/truth"
+        return _json({"marks": dict(zip(LETTERS, marks, strict=False)), "truth": address if truth else None})
 
     def truth(self, request: Request) -> Response:
         """The ground truth as an image, drawn as the options are; not found where no data folder holds it."""
         from starlette.responses import Response
+
+        from visualjudge.studio.truth import truth_image
 
         found = self._question(request)
         if found is None:
@@ -297,7 +306,7 @@ class Pages:
 
     def thumb(self, request: Request) -> Response:
         """An image at the size shown."""
-        from starlette.responses import FileResponse
+        from starlette.responses import Response
 
         path, width = self._image_path(request), request.path_params["width"]
         if path is None or width not in WIDTHS:
@@ -306,7 +315,7 @@ class Pages:
             small = self.site.thumbnails.get(path, width)
         except DataError:
             return _missing("image")
-        return FileResponse(small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
+        return Response(small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
 
     def _image_path(self, request: Request) -> Any:
         """The file of an image that some question of the dataset shows, and that lies inside it."""

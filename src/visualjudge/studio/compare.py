@@ -8,8 +8,8 @@ from typing import Any
 
 from visualjudge.encoding.titles import encoding_title
 from visualjudge.errors import DataError
-from visualjudge.judges.question import interleaved
 from visualjudge.judges.swap import swapped
+from visualjudge.prompts.spans import interleaved
 from visualjudge.records import LETTERS, Question
 from visualjudge.replies import read_reply
 from visualjudge.studio.cards import said

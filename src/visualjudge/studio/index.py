@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import threading
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.records import Question
+from visualjudge.studio.behind import Behind
 from visualjudge.studio.records_on_disk import records, stamped
 from visualjudge.studio.texts import TextIndex
 
-FORMAT = "3"
+FORMAT = "4"
 NONE = "(none)"
 SINGLE = ("task", "encoding", "type", "error_type", "image", "answer")
 """Facets with one value a question."""
@@ -37,6 +39,12 @@ CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, start INTEGER, s
 CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE vocabulary (facet TEXT, code INTEGER, value TEXT, PRIMARY KEY (facet, code)) WITHOUT ROWID;
 CREATE TABLE column_ (name TEXT PRIMARY KEY, dtype TEXT, data BLOB);
+"""
+_ADD_QUESTIONS = """
+INSERT OR IGNORE INTO question
+SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),
+       json_extract(value, '$[2]'), json_extract(value, '$[3]')
+FROM json_each(?)
 """
 
 Codes = NDArray[np.int32]
@@ -191,7 +199,7 @@ def _build(root: Path, path: Path, checksum: str) -> None:
     """Write the index beside its place, then rename it: another studio never reads half of one."""
     scratch = path.with_suffix(f".{threading.get_native_id()}.part")
     scratch.unlink(missing_ok=True)
-    connection = sqlite3.connect(scratch)
+    connection = sqlite3.connect(scratch, check_same_thread=False)
     try:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
         builder = _Builder(connection)
@@ -207,16 +215,25 @@ def _build(root: Path, path: Path, checksum: str) -> None:
         scratch.unlink(missing_ok=True)
 
 
+class _Codes(dict[str, int]):
+    """A code for each value, in the order in which they appear."""
+
+    def __missing__(self, value: str) -> int:
+        self[value] = code = len(self)
+        return code
+
+
 class _Builder:
     """Turns questions into columns; the vocabularies grow as values appear."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.db = connection
         self.texts = TextIndex.create(connection)
-        self.codes: dict[str, dict[str, int]] = {name: {} for name in (*SINGLE, *MULTIPLE)}
-        self.one: dict[str, list[int]] = {name: [] for name in (*SINGLE, "options", "length", "text")}
-        self.real: dict[str, list[float]] = {"margin": [], "truth": []}
-        self.many: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in MULTIPLE}
+        self.behind = Behind(connection)
+        self.codes = {name: _Codes() for name in (*SINGLE, *MULTIPLE)}
+        self.one = {name: array("i") for name in (*SINGLE, "options", "length", "text")}
+        self.real = {name: array("f") for name in ("margin", "truth")}
+        self.many = {name: (array("i"), array("i")) for name in MULTIPLE}
         self.rows: list[tuple[int, str, int, int]] = []
         self.images: set[str] = set()
         self.count = 0
@@ -227,11 +244,12 @@ class _Builder:
         self.rows.append((row, question.id, start, stop))
         self.images.update(question.images)
         for name, value in _single(question).items():
-            self.one[name].append(self._code(name, value))
+            self.one[name].append(self.codes[name][value])
         for name, values in _multiple(question).items():
-            for value in dict.fromkeys(values):
-                self.many[name][0].append(row)
-                self.many[name][1].append(self._code(name, value))
+            distinct = dict.fromkeys(values)
+            rows, codes = self.many[name]
+            rows.extend([row] * len(distinct))
+            codes.extend(map(self.codes[name].__getitem__, distinct))
         scores = question.final_scores
         self.real["margin"].append(max(scores) - min(scores) if len(scores) > 1 else float("nan"))
         self.real["truth"].append(float("nan") if isinstance(question.answer, str) else float(question.answer))
@@ -241,27 +259,24 @@ class _Builder:
         if len(self.rows) >= _BATCH:
             self._flush()
 
-    def _code(self, name: str, value: str) -> int:
-        known = self.codes[name]
-        return known.setdefault(value, len(known))
-
     def _flush(self) -> None:
-        self.db.executemany("INSERT OR IGNORE INTO question VALUES (?, ?, ?, ?)", self.rows)
-        self.db.executemany("INSERT OR IGNORE INTO image VALUES (?)", ((name,) for name in sorted(self.images)))
-        self.rows.clear()
-        self.images.clear()
+        self.texts.flush()
+        self.behind.run(
+            (_ADD_QUESTIONS, (self.rows,)),
+            ("INSERT OR IGNORE INTO image SELECT value FROM json_each(?)", (sorted(self.images),)),
+        )
+        self.behind.settle()
+        self.rows, self.images = [], set()
 
     def finish(self) -> None:
         """Write what is left."""
         self._flush()
-        self.texts.flush()
         words = [(name, code, value) for name, known in self.codes.items() for value, code in known.items()]
         self.db.executemany("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
-        columns: dict[str, NDArray[Any]] = {name: np.array(v, np.int32) for name, v in self.one.items()}
-        columns |= {name: np.array(v, np.float32) for name, v in self.real.items()}
+        columns: dict[str, array[Any]] = {**self.one, **self.real}
         for name, (rows, codes) in self.many.items():
-            columns |= {f"{name}.rows": np.array(rows, np.int32), f"{name}.codes": np.array(codes, np.int32)}
-        stored = [(name, array.dtype.str, array.tobytes()) for name, array in columns.items()]
+            columns |= {f"{name}.rows": rows, f"{name}.codes": codes}
+        stored = [(name, f"<{column.typecode}4", column.tobytes()) for name, column in columns.items()]
         self.db.executemany("INSERT INTO column_ VALUES (?, ?, ?)", stored)
 
 

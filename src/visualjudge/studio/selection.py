@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,11 @@ from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.verdicts import RunIndex, Summary
 
-KEPT = 24
-"""Selections that are remembered: 0.8 MB each at 200,000 questions."""
+K = TypeVar("K")
+V = TypeVar("V")
+
+KEPT = 12
+"""Selections that are remembered: up to 2 MB each at 200,000 questions."""
 SORTS = {
     "file": "Order of the file",
     "margin": "Smallest margin",
@@ -83,6 +87,7 @@ class Shelf:
         self.runs = tuple(runs)
         self._static = f.dataset_facets(index)
         self._kept: OrderedDict[tuple[State, tuple[int, ...]], Selection] = OrderedDict()
+        self._words: OrderedDict[tuple[str, tuple[int, ...]], f.Mask] = OrderedDict()
         self._lock = threading.Lock()
         self._facets: tuple[tuple[int, ...], list[f.Facet]] = ((), [])
 
@@ -107,17 +112,20 @@ class Shelf:
 
     def select(self, state: State) -> Selection:
         """The selection of ``state``, remembered until a run gains verdicts."""
-        key = (state, self.generation)
+        return self._remembered(self._kept, (state, self.generation), lambda: self._made(state))
+
+    def _remembered(self, kept: OrderedDict[K, V], key: K, make: Callable[[], V]) -> V:
+        """What was made for the key; the KEPT keys used last are remembered."""
         with self._lock:
-            known = self._kept.get(key)
+            known = kept.get(key)
             if known is not None:
-                self._kept.move_to_end(key)
+                kept.move_to_end(key)
                 return known
-        made = self._made(state)
+        made = make()
         with self._lock:
-            self._kept[key] = made
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+            kept[key] = made
+            while len(kept) > KEPT:
+                kept.popitem(last=False)
         return made
 
     def _made(self, state: State) -> Selection:
@@ -126,7 +134,8 @@ class Shelf:
         for mask in masks.values():
             misses += ~mask
         if state.words:
-            misses += 2 * ~self._has_words(state.words)
+            words = state.words
+            misses += 2 * ~self._remembered(self._words, (words, self.generation), lambda: self._has_words(words))
         matching = misses == 0
         but = {name: matching | ((misses == 1) & ~mask) for name, mask in masks.items()}
         rows = np.flatnonzero(matching).astype(np.int32)

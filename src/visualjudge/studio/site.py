@@ -8,15 +8,19 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from visualjudge.studio.annotations import Annotations
 from visualjudge.studio.index import open_index
+from visualjudge.studio.memory import give_back
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.thumbnails import Thumbnails
 from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex
+
+if TYPE_CHECKING:
+    from visualjudge.studio.annotations import Annotations
 
 RATE_WINDOW_S = 30.0
 LONGEST_SHOWN = 2000
@@ -57,13 +61,19 @@ class Site:
     def __init__(self, places: Places, home: Path | None = None) -> None:
         self.places = places
         self.home = home or cache_home()
-        self.annotations = Annotations(places.data_folders)
         self.thumbnails = Thumbnails(self.home / "thumbnails")
         self._datasets = {place.slug: place for place in places.datasets}
         self._runs = {place.slug: place for place in places.runs}
         self._shelves: dict[str, Shelf] = {}
         self._pace: dict[str, deque[tuple[float, int]]] = {}
         self._lock = threading.Lock()
+
+    @cached_property
+    def annotations(self) -> Annotations:
+        """The predictions in the open data folders; imported on first use, since it loads the readers of all tasks."""
+        from visualjudge.studio.annotations import Annotations
+
+        return Annotations(self.places.data_folders)
 
     def dataset(self, slug: str) -> DatasetPlace | None:
         """The dataset of this name in addresses."""
@@ -93,7 +103,8 @@ class Site:
                     for run in self.places.runs_of(slug)
                 ]
                 shelf = self._shelves[slug] = Shelf(index, runs)
-                refresh = True
+                shelf.refresh()
+                give_back()
         if refresh:
             shelf.refresh()
         return shelf

@@ -14,14 +14,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.studio.behind import Behind
+
 LONGEST = 20_000
 """Bytes of a text that are indexed."""
-_BATCH = 1000
+_BATCH = 4000
 _REMEMBERED = 400_000
 _KEPT = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
 _WORD = re.compile(r'"[^"]+"|\S+')
 _SCHEMA = """
-CREATE TABLE text (digest BLOB PRIMARY KEY, code INTEGER) WITHOUT ROWID;
+CREATE TABLE text (digest INTEGER PRIMARY KEY, code INTEGER);
 CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2');
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 """
@@ -33,9 +35,10 @@ class TextIndex:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self._next = int(connection.execute("SELECT count(*) FROM text").fetchone()[0])
-        self._recent: dict[bytes, int] = {}
+        self._recent: dict[int, int] = {}
         self._recent_is_all = self._next == 0
-        self._waiting: list[tuple[bytes, int, str]] = []
+        self._waiting: list[tuple[int, str]] = []
+        self._behind = Behind(connection)
 
     @classmethod
     def create(cls, connection: sqlite3.Connection) -> Self:
@@ -46,33 +49,47 @@ class TextIndex:
     def add(self, text: str) -> int:
         """The code of a text; one that was added before keeps its code."""
         words = _words(text)
-        digest = hashlib.blake2b(words, digest_size=12).digest()
+        digest = int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "big", signed=True)
         code = self._recent.get(digest)
         if code is None:
             found = None
             if not self._recent_is_all:
+                self._behind.settle()
                 found = self._db.execute("SELECT code FROM text WHERE digest = ?", (digest,)).fetchone()
             code = int(found[0]) if found else self._insert(digest, words)
             self._recent[digest] = code
         return code
 
-    def _insert(self, digest: bytes, words: bytes) -> int:
+    def _insert(self, digest: int, words: bytes) -> int:
         code, self._next = self._next, self._next + 1
-        self._waiting.append((digest, code, words.decode("utf-8", "ignore")))
+        self._waiting.append((digest, words.decode("utf-8", "ignore")))
         if len(self._waiting) >= _BATCH:
-            self.flush()
+            self._write()
         return code
 
-    def flush(self) -> None:
-        """Write what was added; to be called before the connection commits."""
+    def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
-        self._db.executemany("INSERT INTO text VALUES (?, ?)", ((digest, code) for digest, code, _ in waiting))
-        self._db.executemany(
-            "INSERT INTO words (rowid, body) VALUES (?, ?)", ((c + 1, words) for _, c, words in waiting)
+        first = self._next - len(waiting)
+        self._behind.run(
+            ("INSERT INTO text SELECT value, ? + key FROM json_each(?)", (first, [digest for digest, _ in waiting])),
+            (
+                "INSERT INTO words (rowid, body) SELECT ? + key, value FROM json_each(?)",
+                (first + 1, [words for _, words in waiting]),
+            ),
         )
+
+    def flush(self) -> None:
+        """Write what was added; to be called before the connection commits or is used."""
+        if self._waiting:
+            self._write()
+        self._behind.settle()
         if len(self._recent) > _REMEMBERED:
-            self._recent.clear()
-            self._recent_is_all = False
+            self.forget()
+
+    def forget(self) -> None:
+        """Give back the memory for the texts that were added: from now on they are looked up in the index."""
+        self._recent.clear()
+        self._recent_is_all = False
 
     def search(self, query: str) -> NDArray[np.int64]:
         """Codes of the texts with all words of ``query``; the last word may be unfinished, "quoted words" adjoin."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import cv2
@@ -12,15 +14,18 @@ import numpy as np
 from visualjudge.atomic import write_bytes
 from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
-from visualjudge.raster.images import read_rgb
+from visualjudge.raster.images import opened, rgb_of
+from visualjudge.records import Pixels
 
 WIDTHS = (96, 160, 240, 320, 480, 640)
 """Thumbnails are made in these widths only, so that nobody can fill the disk by asking for others."""
 TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
 LARGEST_CACHE = 512 * 2**20
 _QUALITY = 82
-_TIDY_EVERY = 500
 _AT_ONCE = threading.BoundedSemaphore(3)
+_LARGE = 4 * 10**6
+"""Pixels from which an image is decoded while no other large one is, since its samples are in memory at once."""
+_LARGE_ONE = threading.Lock()
 
 
 def confined(root: Path, name: str) -> Path | None:
@@ -39,11 +44,13 @@ class Thumbnails:
     def __init__(self, home: Path, largest: int = LARGEST_CACHE) -> None:
         self.home = home
         self.largest = largest
-        self._written = 0
+        self._room = 0
+        """Bytes that can be written before the cache is measured again."""
+        self._tidying = False
         self._lock = threading.Lock()
 
-    def get(self, image: Path, width: int) -> Path:
-        """The thumbnail of ``image``, ``width`` pixels wide (or the image's own width where that is less).
+    def get(self, image: Path, width: int) -> bytes:
+        """The thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's own width where that is less).
 
         Raises
         ------
@@ -54,34 +61,53 @@ class Thumbnails:
         key = f"{image}\0{stat.st_mtime_ns}\0{stat.st_size}\0{width}"
         name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
         path = self.home / name[:2] / f"{name[2:34]}.jpg"
-        if not path.is_file():
+        try:
+            return path.read_bytes()
+        except OSError:  # not made yet, or removed by another studio
             with _AT_ONCE:
-                write_bytes(path, _shrunk(image, width))
-            self._count()
-        return path
+                made = _shrunk(image, width)
+            write_bytes(path, made)
+            self._count(len(made))
+            return made
 
-    def _count(self) -> None:
+    def _count(self, written: int) -> None:
         with self._lock:
-            self._written += 1
-            due = self._written % _TIDY_EVERY == 1
+            self._room -= written
+            due = self._room < 0 and not self._tidying
+            self._tidying |= due
         if due:
-            self.tidy()
+            threading.Thread(target=self.tidy, daemon=True).start()
 
     def tidy(self) -> None:
         """Remove the oldest thumbnails until the cache is four fifths of its bound, where it is beyond it."""
-        files = [(path, path.stat()) for path in self.home.glob("*/*.jpg")]
+        files = [(path, stat) for path in self.home.glob("*/*.jpg") if (stat := _stat(path)) is not None]
         size = sum(stat.st_size for _, stat in files)
-        if size <= self.largest:
-            return
-        for path, stat in sorted(files, key=lambda pair: pair[1].st_mtime):
+        for path, stat in sorted(files, key=lambda pair: pair[1].st_mtime) if size > self.largest else ():
             path.unlink(missing_ok=True)
             size -= stat.st_size
             if size <= self.largest * 4 // 5:
-                return
+                break
+        with self._lock:
+            self._room, self._tidying = self.largest - size, False
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """None where another studio has removed the file."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
 
 
 def _shrunk(image: Path, width: int) -> bytes:
-    pixels = read_rgb(image)
+    with opened(image) as file:
+        file.draft("RGB", (2 * width, 2 * width))  # a large JPEG is decoded at a half to an eighth
+        with _LARGE_ONE if file.width * file.height > _LARGE else nullcontext():
+            pixels = rgb_of(file)
+            return _jpeg(pixels, width)
+
+
+def _jpeg(pixels: Pixels, width: int) -> bytes:
     height, full = pixels.shape[:2]
     scale = min(1.0, width / full)
     if scale < 1:

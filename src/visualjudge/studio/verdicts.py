@@ -21,7 +21,7 @@ from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.texts import TextIndex
 
-FORMAT = "4"
+FORMAT = "5"
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
 STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
 _ANSWERED = (STATUSES.index("ok"), STATUSES.index("ok_extracted"))
@@ -29,7 +29,8 @@ CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")
 CLOSE = 1.0
 """A score is right where it is at most this far off."""
 ORDERS = ("AB", "BA")
-CHUNK = 20_000
+CHUNK = 8000
+"""Lines that are taken in at once: some 20 MB while they are."""
 
 _ORDERINGS = tuple(
     "".join(order)
@@ -152,8 +153,10 @@ class RunIndex:
                 self._db, self._rows, self._read = self._opened()
                 self._texts = TextIndex(self._db)
                 self._changed()
-            while self._read < size and self._take_chunk():
-                pass
+            if self._read < size:
+                while self._read < size and self._take_chunk():
+                    pass
+                self._texts.forget()
 
     def _take_chunk(self) -> bool:
         lines, read = _whole_lines(self.journal, self._read)

@@ -19,7 +19,6 @@ class Stage extends HTMLElement {
     this.a = (options[0] ?? this.layers[0]).key;
     this.b = (options[1] ?? this.layers[0]).key;
     this.original = this.layers.find((layer) => layer.key === "o0")?.key;
-    if (this.dataset.truth) this.truth = { key: "truth", title: "Ground truth", src: this.dataset.truth };
     this.build();
     this.listen = (event) => this.pressed(event);
     addEventListener("keydown", this.listen);
@@ -29,7 +28,17 @@ class Stage extends HTMLElement {
     this.base = this.layers.find((layer) => layer.bitmap);
     this.classList.add("ready");
     this.draw();
-    if (this.dataset.labels) this.labels = await (await fetch(this.dataset.labels)).json();
+    if (this.dataset.labels) await this.know();
+  }
+
+  /** What the data folder knows of the question; it comes behind the images, since its first reading takes a while. */
+  async know() {
+    const { marks, truth } = await (await fetch(this.dataset.labels)).json();
+    this.labels = marks;
+    if (!truth) return;
+    this.truth = { key: "truth", title: "Ground truth", src: truth };
+    this.truthButton.hidden = false;
+    for (const hint of document.querySelectorAll("[data-needs=truth]")) hint.hidden = false;
   }
 
   disconnectedCallback() {
@@ -72,7 +81,7 @@ class Stage extends HTMLElement {
     };
     this.panes = h("div", { class: "panes", role: "group", "aria-label": "Images", tabindex: 0 });
     const several = this.layers.length > 1, truthTitle = "Ground truth on and off (T)";
-    this.truthButton = h("button", { type: "button", hidden: !this.truth, title: truthTitle, "aria-keyshortcuts": "T", "aria-pressed": "false", onclick: () => this.toggleTruth() }, "Ground truth");
+    this.truthButton = h("button", { type: "button", hidden: true, title: truthTitle, "aria-keyshortcuts": "T", "aria-pressed": "false", onclick: () => this.toggleTruth() }, "Ground truth");
     this.append(
       h("div", { class: "stage-tools", role: "toolbar", "aria-label": "Compare images" },
         several ? h("div", { class: "segments" }, this.modes) : null,
