@@ -12,8 +12,9 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
 from visualjudge.errors import DataError, TransportError
 from visualjudge.judges.asks import Ask, plan, verdict_line, verdict_of
-from visualjudge.judges.question import QuestionJudge, answer_schema, interleaved
+from visualjudge.judges.question import QuestionJudge, answer_schema
 from visualjudge.judges.swap import exchanged, swapped
+from visualjudge.prompts.spans import interleaved
 from visualjudge.raster.images import write_png
 from visualjudge.records import Question, Spans, Verdict
 

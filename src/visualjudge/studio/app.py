@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -15,14 +14,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from visualjudge.errors import DataError, UsageError
 from visualjudge.raster.images import image_size, png_bytes, read_rgb
 from visualjudge.records import LETTERS, Question
-from visualjudge.studio import compare, facets
+from visualjudge.studio import compare, facets, live
 from visualjudge.studio.cards import card
 from visualjudge.studio.guard import Guard
 from visualjudge.studio.matrix import matrices
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.shown import option_images, original_images
-from visualjudge.studio.site import Site, outcome_counts, watched
+from visualjudge.studio.site import Site, outcome_counts
 from visualjudge.studio.thumbnails import TYPES, WIDTHS, confined
 
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 MOST_CARDS = 120
-MOST_WATCHED = 30
 MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}
-LIVE_EVERY_S = 1.0
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -331,18 +328,7 @@ class Pages:
         """The state of every run, and again whenever one has changed."""
         from starlette.responses import StreamingResponse
 
-        return StreamingResponse(self._states(request), media_type="text/event-stream")
-
-    async def _states(self, request: Request) -> AsyncIterator[bytes]:
-        told: dict[str, bytes] = {}
-        while not await request.is_disconnected():
-            for run in self.site.places.runs:
-                state = orjson.dumps(asdict(await asyncio.to_thread(self.site.state, run)))
-                if told.get(run.slug) != state:
-                    told[run.slug] = state
-                    yield b"event: run\ndata: " + state + b"\n\n"
-            yield b": here\n\n"
-            await asyncio.sleep(LIVE_EVERY_S)
+        return StreamingResponse(live.states(self.site, request), media_type="text/event-stream")
 
     async def watch(self, request: Request) -> Response:
         """The newest replies of a run, and each new one."""
@@ -351,20 +337,7 @@ class Pages:
         place = self.site.run(request.path_params["slug"])
         if place is None or place.dataset is None:
             return _missing("run")
-        return StreamingResponse(self._verdicts(request, place), media_type="text/event-stream")
-
-    async def _verdicts(self, request: Request, place: RunPlace) -> AsyncIterator[bytes]:
-        seen = -1
-        while not await request.is_disconnected():
-            index = await asyncio.to_thread(self.site.run_index, place)
-            assert index is not None
-            if index.total != seen:
-                fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(index.total - seen, 0))
-                seen = index.total
-                latest = await asyncio.to_thread(watched, index, fresh)
-                yield b"event: verdicts\ndata: " + orjson.dumps([asdict(verdict) for verdict in latest]) + b"\n\n"
-            yield b": here\n\n"
-            await asyncio.sleep(LIVE_EVERY_S)
+        return StreamingResponse(live.verdicts(self.site, request, place), media_type="text/event-stream")
 
     # ---------------------------------------------------------------- helpers
 
