@@ -1,10 +1,10 @@
-# make demo: from data to report on real photographs, offline. make test: every test. make check: lint, types, layers.
+# make demo: from data to report on real photographs, offline. make test: every test. make check: prose, lint, types, layers.
 PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test test-browser test-vllm check bench docs docs-check docs-site package soak fuzz train-local clean
+.PHONY: demo test test-browser test-vllm check prose bench docs docs-check docs-site package soak fuzz train-local clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.runtime: pyproject.toml requirements.lock
@@ -32,9 +32,9 @@ demo: $(VENV)/.runtime
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
 
-# The studio in the system's Chromium (apt-get install chromium chromium-driver); axe-core comes from npm, for tests only
+# The studio and the built site in the system's Chromium (apt-get install chromium chromium-driver); axe-core comes from npm, for tests only
 $(VENV)/axe.min.js: $(VENV)/.test
-	@$(PIP) --group browser
+	@$(PIP) --group browser --group docs
 	@cd $(VENV) && npm pack --silent axe-core@4 >/dev/null && tar -xzf axe-core-4*.tgz --strip-components=1 package/axe.min.js \
 		&& rm axe-core-4*.tgz
 
@@ -46,7 +46,14 @@ VLLM_URL ?= http://127.0.0.1:8000/v1
 test-vllm: $(VENV)/.test
 	@VISUALJUDGE_VLLM_URL=$(VLLM_URL) $(BIN)/python -m pytest -m vllm tests/vllm
 
-check: $(VENV)/.lint
+# Prose: misspellings anywhere, words of the pages that neither English nor tools/vocabulary.txt has, and style
+PROSE := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md $(shell find docs -name '*.md' -not -path 'docs/prompts/*' -not -path 'docs/gallery/*')
+prose: $(VENV)/.lint
+	$(BIN)/codespell src tests/docs tools examples docs *.md
+	$(BIN)/python tools/spelling.py
+	$(BIN)/proselint check --config tools/proselint.json $(PROSE)
+
+check: $(VENV)/.lint prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

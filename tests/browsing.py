@@ -28,6 +28,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--window-size=1440,900",
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",  # a mouse
 )
 
 
@@ -133,6 +134,7 @@ def faults(browser: Browser, axe: str) -> list[str]:
     found = browser.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];
         const where = (v) => v.nodes.slice(0, 4).map((n) => `${n.target.join(" ")} ${n.failureSummary.slice(0, 200)}`);
-        axe.run().then((r) => done(r.violations.map((v) => [v.impact, `${v.id}: ${where(v).join(" | ")}`])));"""
+        axe.run({resultTypes: ['violations']}).then((r) =>
+            done(r.violations.map((v) => [v.impact, `${v.id}: ${where(v).join(" | ")}`])));"""
     )
     return [text for impact, text in found if impact in ("serious", "critical")]

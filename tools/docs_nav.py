@@ -1,4 +1,4 @@
-"""MkDocs hook: pages of a folder, and pages that mkdocs.yml does not name, get their place in the navigation."""
+"""MkDocs hooks: the navigation lists whole folders, and the search has a name for screen readers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ def on_config(config: Any) -> Any:
     if rest:
         config.nav.append({"More": rest})
     return config
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the search dialog, which the theme leaves without a name."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" aria-label="Search" role="dialog"'
+    )
+
+
+def on_post_template(output: str, **_: Any) -> str:
+    """The same for the page of a missing address."""
+    return on_post_page(output)
 
 
 def pages(folder: Path) -> list[Path]:
