@@ -249,3 +249,22 @@ def mmrb2(folder: Path) -> Path:
     said = {row["id"]: {"forward": [{"judgement": "A"}], "reverse": [{"judgement": "B"}]} for row in rows}
     write(folder / "outputs" / "sample_task2_edit.json", said)
     return folder
+
+
+def genai_splits(part: str) -> dict[str, list[dict[str, Any]]]:
+    """A part of GenAI-Bench as the Hub has it: the votes that were published, and later ones."""
+    about: dict[str, Any] = {"left_model": "x", "right_model": "y"}
+    if part == "image_generation":
+        about |= {"prompt": "a cat", "left_image": png(10), "right_image": png(200)}
+    else:
+        about |= {"source_prompt": "a cat", "target_prompt": "a cat in a hat", "instruct_prompt": "add a hat"}
+        about |= {"source_image": png(90), "left_output_image": png(10), "right_output_image": png(200)}
+    votes = [{**about, "vote_type": vote} for vote in ("leftvote", "bothbad_vote")]
+    return {"test": [*votes, *votes], "test_v1": votes}
+
+
+def genai_hub(folder: Path) -> Path:
+    for part in ("image_generation", "image_edition"):
+        for split, rows in genai_splits(part).items():
+            write(folder / part / f"{split}-00000-of-00001.parquet", rows)
+    return folder

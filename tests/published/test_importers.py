@@ -212,8 +212,8 @@ def test_benchmarks_for_evaluation_only_are_refused_as_training_rows(tmp_path: P
 def test_the_hub_is_asked_only_where_the_user_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def load(name: str) -> datasets.DatasetDict:
-        asked.append(name)
+    def load(name: str, part: str | None) -> datasets.DatasetDict:
+        asked.append(name if part is None else f"{name} {part}")
         rows = {"id": ["p"], "prompt": ["2 + 2?"], "chosen": [["4"]], "rejected": [["5"]], "subset": ["Math"]}
         return datasets.DatasetDict({"test": datasets.Dataset.from_dict(rows)})
 
@@ -223,8 +223,68 @@ def test_the_hub_is_asked_only_where_the_user_says_so(tmp_path: Path, monkeypatc
     assert load_dataset(tmp_path / "set")[0].answer in ("A", "B")
     with pytest.raises(UsageError, match="give either --from FOLDER or --hub"):
         import_benchmark("rewardbench-2", None, tmp_path / "other")
-    with pytest.raises(UsageError, match="genai-bench is not on the Hub"):
-        import_benchmark("genai-bench", None, tmp_path / "other", hub=True)
+    with pytest.raises(UsageError, match="imagenhub is not on the Hub"):
+        import_benchmark("imagenhub", None, tmp_path / "other", hub=True)
+
+
+def test_genai_bench_from_the_hub_has_its_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str, part: str) -> datasets.DatasetDict:
+        splits = copies.genai_splits(part)
+        return datasets.DatasetDict({split: datasets.Dataset.from_list(rows) for split, rows in splits.items()})
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    done = import_benchmark("genai-bench", None, tmp_path / "set", hub=True)
+    assert (done.questions, done.labels_only) == (4, False)
+
+
+def own_prompts(tmp_path: Path, name: str, copy: Path, reply: str) -> list[tuple[str, str | float]]:
+    """The own prompt of each question, and what a judge is read to say that gives ``reply``."""
+    done = import_benchmark(name, copy, tmp_path / "own", prompt="own")
+    read, problems = validate(tmp_path / "own")
+    assert problems == [] and not done.labels_only
+    for question in read:
+        assert question.prompt.count(IMAGE_MARK) == len(question.images)
+    verdicts = [
+        asyncio.run(QuestionJudge(ScriptedClient([Reply(reply)]), read.root)(Ask(one))).verdict.value for one in read
+    ]
+    return list(zip((question.prompt for question in read), verdicts, strict=True))
+
+
+def test_genai_bench_asks_in_its_own_words_and_replies_in_its_own_form(tmp_path: Path) -> None:
+    copy = copies.genai_hub(tmp_path / "copy")
+    asked = own_prompts(tmp_path, "genai-bench", copy, "3. Tie, relatively the same acceptable quality: [[A=B=Good]]")
+    assert {verdict for _, verdict in asked} == {"tie"}
+    assert (
+        asked[0][0].count("Text prompt: a cat\nModel A Generated Image: <image>\nModel B Generated Image: <image>") == 1
+    )
+    assert "Editing instruction: add a hat\nSource Image: <image>" in asked[2][0]
+    questions = load_dataset(tmp_path / "own")
+    assert [question.answer for question in questions] == ["A", "both_bad", "A", "both_bad"]
+    assert questions[2].sources == ("x", "y")
+
+
+def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> None:
+    copy = copies.genai_hub(tmp_path / "copy")
+    rows = [{"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True} for k in range(2)]
+    copies.write(copy / "image_generation" / "gpt" / "pairwise.json", rows[:1])
+    done = import_benchmark("genai-bench", copy, tmp_path / "out" / "set", replies=["gpt"])
+    assert published(done)["genai-bench/image_generation"] == 100.0 and not done.labels_only
+    copies.write(copy / "image_generation" / "gpt" / "pairwise.json", rows)
+    with pytest.raises(DataError, match="record 2: human_vote: differs"):
+        import_benchmark("genai-bench", copy, tmp_path / "other")
+
+
+def test_vl_rewardbench_and_judgebench_ask_in_their_own_words(tmp_path: Path) -> None:
+    row = {"id": "mmmu_1", "query": "<image>\nWhat?", "response": ["one", "two"], "human_ranking": [1, 0]}
+    copies.write(tmp_path / "vl" / "data.parquet", [row | {"image": copies.png(40)}])
+    ((prompt, verdict),) = own_prompts(
+        tmp_path, "vl-rewardbench", tmp_path / "vl", "Overall Judgment: Answer 2 is better."
+    )
+    assert verdict == "B" and "Question: What?\n\nAnswer 1: one\n\nAnswer 2: two\n" in prompt
+    pair = {"pair_id": "p", "question": "2 + 2?", "response_A": "4", "response_B": "5", "label": "A>B"}
+    copies.write(tmp_path / "jb" / "data.jsonl", [pair])
+    ((prompt, verdict),) = own_prompts(tmp_path / "2", "judgebench", tmp_path / "jb", "My final verdict is [[B>>A]]")
+    assert verdict == "B" and "Assistant A's Answer|>\n4\n" in prompt
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from visualjudge.errors import DataError
 from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PromptTemplate
-from visualjudge.published.items import ImageSource, Item, Option
+from visualjudge.prompts.template import PromptTemplate, fill
+from visualjudge.published.items import ImageSource, Item, Option, OwnPrompt
 from visualjudge.records import IMAGE_MARK, LETTERS, Span, Spans
 
 PROMPT = "published/pair"
@@ -34,6 +36,33 @@ def own_wording(item: Item) -> Wording:
     if item.own is None:
         raise DataError(f"--prompt own: the copy holds no prompt of {item.key}; use --prompt ours")
     return Wording(item.own.text, Spans(item.own.options), item.own.images)
+
+
+@cache
+def _asset(name: str) -> PromptTemplate:
+    return PromptAssetStore().get_prompt(f"published/{name}")
+
+
+def own_prompt(name: str, values: Mapping[str, object], options: Sequence[Option], *images: ImageSource) -> OwnPrompt:
+    """A benchmark's own prompt of a pair: the asset ``published/<name>``, whose options are ``{{a}}`` and ``{{b}}``.
+
+    Parameters
+    ----------
+    values
+        What the asset needs but the options and ``image``, the mark of the images that the request is about.
+    """
+    asset = _asset(name)
+    given = {key: _safe(str(value or "")) for key, value in values.items()} | {"image": IMAGE_MARK * len(images)}
+    before, _, rest = asset.user.partition("{{a}}")
+    head, between, end = (fill(text, given, where=asset.name) for text in (before, *rest.split("{{b}}")))
+    first, second = map(_content, options)
+    start, other = len(head), len(head) + len(first) + len(between)
+    shown = [image for option in options for image in option.images]
+    return OwnPrompt(
+        f"{head}{first}{between}{second}{end}",
+        (*images, *shown) if "{{image}}" in before else (*shown, *images),
+        ((start, start + len(first)), (other, other + len(second))),
+    )
 
 
 def wording(item: Item, *, store: PromptAssetStore) -> Wording:

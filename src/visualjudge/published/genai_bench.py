@@ -2,7 +2,9 @@
 
 ``FOLDER/{image_generation,image_edition,video_generation}/MODEL/pairwise.json``: an array of objects ``idx``, the text
 fields of the prompt, ``response``, ``model_vote``, ``human_vote``, ``correct``. Its score counts ``correct``, for all
-votes, both ties included. The files hold no images.
+votes, both ties included. These files hold no images. ``FOLDER/{image_generation,image_edition}/*.parquet``, as the
+Hub has them, do: ``left_image, right_image`` (``source_image, left_output_image, right_output_image``), ``vote_type``;
+``idx`` is the place of a row. Of several splits ``test_v1`` is read, which the published votes are of, else the first.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.errors import DataError
-from visualjudge.published.files import field, one_of, records
+from visualjudge.published.asking import own_prompt
+from visualjudge.published.files import Images, Row, field, lines_of, one_of, records, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
 from visualjudge.records import FAILED, TIES
 
@@ -29,21 +32,24 @@ MARKS = {
     "[[A=B=Bad]]": "both_bad",
 }
 PROMPTS = ("instruct_prompt", "prompt", "target_prompt", "source_prompt")
+OWN = {"image_generation": "genai-generation", "image_edition": "genai-edition"}
 FILES = ("pairwise.json", "pairwise.jsonl")
 
 
 def read(folder: Path) -> Copy:
     """The votes of every part that ``folder`` holds, and the replies of every model."""
-    files = _files(folder)
-    if not files:
+    folder = folder / "results" if (folder / "results").is_dir() else folder
+    files, images = _files(folder), Images(folder)
+    items = {item.key: item for part in PARTS[:2] for item in _shown(part, folder / part, images)}
+    if not files and not items:
         raise DataError(f"{folder}: must hold {'|'.join(PARTS)}/MODEL/pairwise.json, found none")
-    items: dict[str, Item] = {}
     by_model: dict[str, dict[str, Path]] = {}
     for part, models in files.items():
         for model, path in models.items():
             by_model.setdefault(model, {})[part] = path
             _add(items, part, path)
-    return Copy(tuple(items.values()), True, _replies(by_model))
+    labels_only = not all(option.images for item in items.values() for option in item.options)
+    return Copy(tuple(items.values()), labels_only, _replies(by_model))
 
 
 def _files(folder: Path) -> dict[str, dict[str, Path]]:
@@ -60,6 +66,29 @@ def _files(folder: Path) -> dict[str, dict[str, Path]]:
         for part, home in homes.items()
     }
     return {part: models for part, models in found.items() if models}
+
+
+def _shown(part: str, home: Path, images: Images) -> Iterator[Item]:
+    """The pairs of the Hub's tables, with their images."""
+    splits: dict[str, list[Path]] = {}
+    for path in tables(home, ("*.parquet",)):
+        splits.setdefault(path.stem.partition("-")[0], []).append(path)
+    chosen = splits.get("test_v1") or next(iter(splits.values()), [])
+    first: dict[str, str] = {}
+    rows = ((path, number, row) for path in chosen for number, row in lines_of(path))
+    for idx, (path, number, row) in enumerate(rows):
+        key, request = f"{part}/{idx}", _request(row)
+        a, b = (_made(row, side, images) for side in ("left", "right"))
+        about = images.all(*(row[name] for name in ("source_image",) if row.get(name)))
+        answer = one_of(row, "vote_type", path, number, VOTES)
+        own = own_prompt(OWN[part], {name: row.get(name) for name in PROMPTS}, (a, b), *about)
+        cluster = first.setdefault(request, key) if request else key
+        yield Item(key, part, cluster, request, (a, b), answer, ties=TIES, images=about, own=own)
+
+
+def _made(row: Row, side: str, images: Images) -> Option:
+    image = row.get(f"{side}_image") or row.get(f"{side}_output_image")
+    return Option(images=images.all(image), source=row.get(f"{side}_model"))
 
 
 def _add(items: dict[str, Item], part: str, path: Path) -> None:
@@ -108,5 +137,7 @@ ROW = Benchmark(
     "https://github.com/TIGER-AI-Lab/GenAI-Bench",
     read,
     by_part("genai-bench", "exact"),
-    "{image_generation,image_edition,video_generation}/MODEL/pairwise.json",
+    "{image_generation,image_edition,video_generation}/MODEL/pairwise.json, {image_generation,image_edition}/*.parquet",
+    hub="TIGER-Lab/GenAI-Bench",
+    hub_parts=PARTS[:2],
 )

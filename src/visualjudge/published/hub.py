@@ -9,7 +9,7 @@ from visualjudge.published.items import Benchmark
 
 
 def fetch(row: Benchmark, folder: Path) -> Path:
-    """Download ``row`` with the ``datasets`` library into ``folder/<split>.parquet``; images as bytes in the rows.
+    """Download ``row`` with the ``datasets`` library into ``folder/[<part>/]<split>.parquet``, images as bytes.
 
     Raises
     ------
@@ -24,9 +24,12 @@ def fetch(row: Benchmark, folder: Path) -> Path:
     except ImportError:
         raise UsageError("--hub: needs the datasets library; run: pip install datasets") from None
     try:
-        splits = datasets.load_dataset(row.hub)
+        parts = {part: datasets.load_dataset(row.hub, part) for part in row.hub_parts}
     except Exception as error:  # whatever the library and the network raise
         raise UsageError(f"--hub: {row.hub} cannot be read: {' '.join(str(error).split())[:300]}") from None
-    for name, rows in splits.items():
-        rows.to_parquet(str(folder / f"{name}.parquet"))
+    for part, splits in parts.items():
+        home = folder / (part or "")
+        home.mkdir(exist_ok=True)
+        for name, rows in splits.items():
+            rows.to_parquet(str(home / f"{name}.parquet"))
     return folder

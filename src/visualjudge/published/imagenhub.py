@@ -27,6 +27,7 @@ PARTS = ("SC", "PQ", "O")
 
 def read(folder: Path) -> Copy:
     """One question an image and part (SC, PQ, O); answers are the mean of people's scores, from 0 to 10."""
+    folder = next((path for path in (folder / "paper_implementation",) if path.is_dir()), folder)
     home = next((folder / name for name in HUMAN if (folder / name).is_dir()), None)
     if home is None:
         raise DataError(f"{folder}: must hold human/TASK/*_rater1.tsv, found none")

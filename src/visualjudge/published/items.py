@@ -146,6 +146,8 @@ class Benchmark:
     """What ``--from`` must hold."""
     hub: str | None = None
     """The dataset on the Hugging Face Hub that ``--hub`` reads."""
+    hub_parts: tuple[str | None, ...] = (None,)
+    """Its configurations, each a folder of the copy; None: it has one alone."""
     in_our_marks: Callable[[str, QuestionType], str] = lambda text, kind: text
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
+from visualjudge.published.asking import own_prompt
 from visualjudge.published.files import field, one_of, records
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
 from visualjudge.records import FAILED, Order
@@ -65,7 +66,9 @@ def _item(key: str, row: dict[str, Any], answer: str) -> Item:
     part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
     options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
     cluster = str(row.get("original_id") or key)
-    return Item(key, part, cluster, str(row.get("question") or ""), options, answer, ties=("tie",))
+    question = str(row.get("question") or "")
+    own = own_prompt("judgebench", {"question": question}, options)
+    return Item(key, part, cluster, question, options, answer, ties=("tie",), own=own)
 
 
 def _judged(row: dict[str, Any]) -> bool:
