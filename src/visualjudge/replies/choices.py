@@ -31,7 +31,7 @@ CONCLUDING = 0.5
 
 def _numbered(scan: Scan, match: re.Match[str]) -> str:
     token = scan.token(match.end() - 1)
-    if match[0][0] == "w" and scan.token(match.start()).lower() != "number":
+    if match[0][0] in "wk" and scan.token(match.start()).lower() not in ("number", "answer"):
         return match[0]
     return GONE + "ABCDEFGH"[int(token) - 1] if token.isdigit() and 0 < int(token) <= scan.n_options else "ww"
 
@@ -88,7 +88,7 @@ _SAME_FORM = steps(
         r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkuoMLRSmW+Tx]|b(?![I.]|$))",
         lambda scan, match: GONE if _may_follow_article(scan.token(match.end())) else "A",
     ),
-    ("#", r"(?<![A-Hi])n#|(?:^|(?<=[.,\nn]))w#(?=i)", _numbered),
+    ("#", r"(?<![A-Hi])n#|(?:^|(?<=[.,\nn]))w#(?=i)|k#(?=i)", _numbered),
     ("N", "#N", ""),  # 90 % sure
     (",", ",(?=[.\n]|$)", ""),
     ("o", r"o[nk]|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
