@@ -24,7 +24,7 @@ class Claim:
     rule: str
 
 
-FINAL, DECLARED, BARE, COMPARED = 3.0, 2.0, 1.8, 1.0
+FINAL, DECLARED, BARE, COMPARED, FOLLOWED = 3.0, 2.0, 1.8, 1.0, 0.8
 CONCLUDING = 0.5
 """What "so" and "but" before a claim add, and "although" takes away."""
 
@@ -43,6 +43,11 @@ def _ordinal(scan: Scan, match: re.Match[str]) -> str:
     return ("A" if place == 1 else "B").ljust(len(match[0]), GONE) if place in (1, 2) else match[0]
 
 
+def _ranked(scan: Scan, match: re.Match[str]) -> str:
+    place = ORDINALS.get(scan.token(match.start()).lower()) if scan.kind == "pairwise" else None
+    return "b" if place == 1 else "u" if place == 2 else "o"
+
+
 def _both_names(scan: Scan, match: re.Match[str]) -> str:
     same = ORDINALS.get(scan.token(match.start()).lower()) == "AB".index(match[1]) + 1
     return match[1].ljust(len(match[0]), GONE) if same else match[0]
@@ -53,7 +58,14 @@ def _may_follow_article(word: str) -> bool:
 
 
 def _rival(scan: Scan, match: re.Match[str]) -> str:
-    spoken = "z" in match[0][2:] and scan.token(match.start(3) - 1).lower() == "no"
+    spoken = "z" in match[0][len(match[1]) + 1 :] and scan.token(match.start(3) - 1).lower() in (
+        "no",
+        "❌",
+        "✗",
+        "✘",
+        "✖",
+        "👎",
+    )
     return match[0] if spoken else (match[1] + match[2]).ljust(len(match[0]), GONE)
 
 
@@ -69,6 +81,7 @@ def _compared(scan: Scan, match: re.Match[str]) -> str:
 
 _SAME_FORM = steps(
     # Bring the many ways to name an option into one: ``Option A``, ``(a)``, ``image 1``, "the first option" are A.
+    ("!", "S'n?([A-H])i!", lambda scan, match: f"{match[1]}ib".ljust(len(match[0]), GONE)),
     ("S'", "S'(?=n?[A-H])", ""),
     ("'", "'", ""),
     ('"', ',?"', ""),
@@ -82,6 +95,7 @@ _SAME_FORM = steps(
     ("x", r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
     ("x", "x", lambda scan, match: GONE if scan.token(match.start()) == "a" else "w"),
     ("1", r"1(?:[nk]|w?n|v(?=[.,\n]|$)|(?=[.,\nig]|$))", _owned),  # B's result
+    ("1", "1(?=O)", _owned),
     ("1", "1", "w"),
     (
         "A",  # an article at the head of a sentence
@@ -94,14 +108,21 @@ _SAME_FORM = steps(
     ("o", r"o[nk]|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
     ("+k", r"\+(?=k)", lambda scan, match: "b" if scan.token(match.start()).lower() in ("correct", "right") else "+"),
     ("n", "n+(?=[A-H])", ""),
+    ("o", "(?<=R[A-H])o|(?<=[A-H]R)o", _ranked),
+    ("K", "(?<=[A-H])K(?=[A-H])", lambda scan, match: ">" if scan.token(match.start()).lower() == "above" else "K"),
+    (
+        "+",
+        r"(?<=[A-H]i)\+(?=[.\n&,]|$)",
+        lambda scan, match: "b" if scan.token(match.start()).lower() in ("correct", "right") else "+",
+    ),
     ("!", "(?<=[jO])[RVSv][A-H]!(?:t[A-H])?", lambda scan, match: f"v{match[0][1]}".ljust(len(match[0]), GONE)),
     ("!", "!", "w"),
     ("f", "f(?:[jfhw]{0,4}vn?,?(?![A-H])|[jfh]{0,3}[:,])", ""),  # if I had to choose
     ("", "M+[bu]|[My][+T]|L[+bu]|(?<!I)LW|LW(?=t)", _compared),  # more accurate, less wrong
-    ("b", "b(?:[&,]{1,2}[b+]){1,4}", "b"),
+    ("b", r"(?<=i)\+[&,]{1,2}b(?=t)|b(?:[&,]{1,2}[b+]){1,4}", "b"),
     ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
     ("", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
-    ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskw]{0,3},", ""),  # an aside
+    ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskwy]{0,3},", ""),  # an aside
     ("", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
 )
@@ -116,11 +137,11 @@ ORDINALS = {
     word: place
     for place, words in enumerate(
         (
-            "former first 1st 🥇 gold 第一 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
-            "latter 🥈 silver runner-up runners-up 次之 second 2nd 第二 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
-            "third 🥉 bronze 3rd 第三 dritte troisième tercera tercero terza terzo terceira третье третий",
-            "fourth 4th 第四",
-            "fifth 5th 第五",
+            "former first 1st 🥇 gold 第一 第一名 第1名 第1 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
+            "latter 🥈 silver runner-up runners-up 次之 second 2nd 第二 第二名 第2名 第2 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
+            "third 🥉 bronze 3rd 第三 第三名 第3名 第3 dritte troisième tercera tercero terza terzo terceira третье третий",
+            "fourth 4th 第四 第四名 第4名 第4",
+            "fifth 5th 第五 第五名 第5名 第5",
         ),
         1,
     )
@@ -131,7 +152,9 @@ ORDINALS = {
 _O = "[A-H]"
 _END = rf"(?=»|[)rsyYm]|O(?:w?m|[nT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzwly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
-_AFTER = rf"(?=»|[),\-&sYyr(:m]|[ta]?{_O}»|[ta]{_O}|O[mnTe]|[aO]T)(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
+_OVERALL = r"O(?:[mnTe]|[^A-H.,&\n?zhfqyY]{1,9}[,&]{1,2}(?!n?[A-H1])[wWTSM+bmnzN]|[wS+]{0,3}m)"
+"""In every respect, in two respects or more."""
+_AFTER = rf"(?=»|[),\-&sYyr(:m\"]|[ta]?{_O}»|[ta]{_O}(?:(?!O)|(?={_OVERALL}))|{_OVERALL}|[aO]?[wn]{{0,2}}T)(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
 """What may follow "better": nothing that says in what respect only, nothing that turns it round."""
 
 _WORDS = "[jsymwibnkrOTIM+]{0,40}"
@@ -141,10 +164,11 @@ _LEADS = {
     "subject": f"°{_WORDS}[vk]?(?<!w)",
     "I": r"°(?:[^A-H.?\nzhfqpx]{0,40}j[jmitM]{0,2}|[symwM]{0,40}(?<!w))",
     "conclusion": "°[symY]{0,8}",
-    "symbol": "°[jsymkRvi]{0,8}",
+    "symbol": "°[jsymkRviV]{0,8}",
     "sentence": r"\A(?:[rO][wneT&]{0,10},|r[A-H][iIVzM][^,.?\nhfqA-H]{0,12},)?(?:[Orsymwjn]{0,8}[smy])?[Orsym]?[:,]?|\A(?:[+VNnkmbjsS#TOMyw]{0,7}(?<=[+VNnkmbS]):|#N,?)",
     "it": r"(?:\A[jnsyI]{0,3}|[,:\-]s)",
     "start": r"\A",
+    "any": "",
     "comma": r"(?:[,\-][sy]|(?:(?<![A-H])|(?<=∨[A-H]))~|∨[A-H](?:\([^()]*\))?:)[,:]?",
     "correction": r"\A(?:z,?|O?o)?c[,:j]{0,2}",
     "denial": r"\Az[,\-:]",
@@ -153,17 +177,19 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
     ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIg]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:=]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
     ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
-    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}i|\+[nkR]{1,4}[i:]{1,2})[mis:jnO]{0,6}(@)¶"),
+    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}it?|\+[nkR]{1,4}[i:]{1,2})[mis:jnO]{0,6}(@)¶"),
     ("best", DECLARED, 0, "clause", r"b[nk]{0,2}(@)(?=:[^.?\nA-H#]{0,120}»)"),
     ("verb", DECLARED, 0, "I", r"v[rOtk]?(@)(?:¶|(?=:(?![^.?\n]*@:)|&(?!n?@)))"),
     ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),
     ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
-    ("and I choose it", COMPARED, 0, "subject", "(@)[wImbn+Tti]{1,24},?[&s]{1,2}jv(?=»|r)"),
-    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iI]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?i?§|bI|I[nTw]{0,4}b§|i[nT]{1,2}b§|ij»)"),
+    ("and I choose it", COMPARED, 0, "subject", "(@)[wImbn+TtiWLMSO]{1,24},?[&s]{1,2}jv(?=»|r)"),
+    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iIR]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?i?§|bI|[IV]{1,2}[nTw]{0,4}b(?:[+bnkmTw]{0,5}(?<=[nk]))?§|i[nT]{1,2}b§|ij»)"),
     ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+LWT]{1,12}&is?m?b[nk]{0,3}§"),
     ("makes it better", COMPARED, 0, "conclusion", "I(@)[bk][nk]{0,3}»"),
-    ("making it better", COMPARED, 0, "conclusion", "(@)[wInOTM+&msbL]{1,24},?rb[nkm]{1,3}»"),
+    ("making it better", COMPARED, 0, "conclusion", "(@)[^A-H.?\nzhfqY:]{1,50},?rI?b[nkm]{1,3}»"),
+    ("follows", FOLLOWED, 0, "subject", r"(@)(?:,[^,.A-H]{1,30},)?[mwI]{0,3}IwT[^A-H\n?:]{0,60}[.,Yy&]{1,2}n?(?!\1)@(?:,[^,.A-H]{1,30},)?[miI]{0,2}[zl]I?(?:wT|»)".replace("wT", "[wn]{0,2}T")),
+    ("follows", FOLLOWED, -1, "subject", r"(@)(?:,[^,.A-H]{1,30},)?[miI]{0,2}[zl]IwT[^A-H\n?:]{0,60}[.,Yy&]{1,2}n?(?!\1)@(?:,[^,.A-H]{1,30},)?[mwI]{0,3}I(?:wT|»)".replace("wT", "[wn]{0,2}T")),
     ("is worse", COMPARED, -1, "subject", "(@)(?:[iIV]{0,2}u[nk]{0,4}i?§|l»)"),
     ("rejected", BARE, -1, "I", r"ρ[nOtkia]{0,3}[:i]?(@)(?=»|[),\-sYyr(m]|&(?!n?@))"),
     ("rejected", BARE, -1, "subject", r"(@)[iI]{1,2}ρ§"),
@@ -171,8 +197,9 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
     ("not as good", COMPARED, 0, "subject", "@i?zr?[+]r?(@)(?:¶|(?=:))"),
     ("beats", COMPARED, 0, "subject", "(@)(?:gn?§|[gJ]@¶)"),
-    ("rated better", COMPARED, 0, "I", "[jVv](@)[aOr]{0,2}b[nk]{0,3}§"),
-    ("rated worse", COMPARED, -1, "I", "[jVv](@)[aOr]{0,2}u[nk]{0,3}§"),
+    ("rated better", COMPARED, 0, "I", "[jVvR](@)[aOr]{0,2}b[nk]{0,3}§"),
+    ("rated better", COMPARED, 0, "I", "j[wVv]?(@)[aOr]{0,2}k§"),
+    ("rated worse", COMPARED, -1, "I", "[jVvR](@)[aOr]{0,2}u[nk]{0,3}§"),
     ("is beaten", COMPARED, 0, "conclusion", "l(@)»"),
     ("is beaten", COMPARED, 0, "subject", "@(?:i?l[avk]?|iJ[wr]?)(@)¶"),
     ("better than", COMPARED, 0, "clause", "(@)(?:t@[iw]?[b+]|i@Pb)i?§"),
@@ -182,13 +209,17 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("above", DECLARED, 0, "symbol", r"(@)>@(?=»|[,(r\-])"),
     ("below", DECLARED, 0, "symbol", r"@<(@)(?=»|[,(r\-])"),
     ("it is", BARE, 0, "it", "i(@)¶"),
-    ("list", DECLARED, 0, "start", r"#[.)](@)\n#[.)]@[.\n]*\Z"),
+    ("list", DECLARED, 0, "start", r"#[.)](@)[,\n]?#[.)]@[.\n]*\Z"),
     ("it is", BARE, 0, "conclusion", "(@)i»"),
     ("alone", BARE, 0, "sentence", "(@)[,:]?»"),
     ("first", BARE, 0, "start", "(@)¶"),
     ("so", BARE, 0, "comma", "(@)¶"),
+    ("so", BARE, 0, "any", r"y[^A-H.?\nzhfqpuWρ]{1,25}:(@)»"),
+    ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))r[^.?\n:]{1,80},(@)»"),
+    ("rather", BARE, 0, "any", r"(?:^|(?<=[.\n?]))t(@)(?:t@)?»"),
     ("no", BARE, 0, "denial", "(@)»"),
     ("corrected", BARE, 0, "correction", "(@)»"),
+    ("said of each", BARE, 0, "any", r"(?:^|(?<=\n))(@):b(?=\n@:u|\Z)"),
     ("heading", 0.5, 0, "start", "(@):(?=[^A-H.?\n#z][^A-H.?\n]*»)"),
 )  # fmt: skip
 _SHORT = {"°": r"(?:\A|(?<=[,:;(\-ysYr])|(?<=[^A-H]&))", "»": r"(?![^.?\n])", "@": _O, "¶": _END, "§": _AFTER}
@@ -208,6 +239,7 @@ _NAMES_OPTION = re.compile(_O)
 _OTHER = {"A": "B", "B": "A"}
 _REACH = 200
 """How far a sentence is followed, so that time grows with a reply's length and not with its square."""
+_SECOND = re.compile(r"[A-H][,\n.]?#[.)]$")
 _AT_LINE = ("corrected",)
 _REST = re.compile(rf"[^.?\n]{{0,{_REACH}}}")
 
@@ -243,6 +275,8 @@ def _claim(
     new_line = codes[start - len(before) - 1 : start - len(before)] in ("", "\n")
     if (rule in _AT_LINE and not new_line) or (rule == "first" and start):
         return None
+    if rule == "alone" and _SECOND.search(codes, 0, start):
+        return None
     supposed = after.find("f")
     if "f" in before or "f" in match[0] or (supposed >= 0 and (level < BARE or "," not in after[:supposed])):
         return None
@@ -256,11 +290,11 @@ def _claim(
     return Claim(option, level + _weight(before, found.start(), before + match[0]), start, end, rule)
 
 
-_ASPECT = re.compile(r"(?:^|[,&(])[symy]{0,2}O[nTwWSM+i&]*[wWT+S][nTwWSM+i&]*,[smj]{0,3}$")
+_ASPECT = re.compile(r"(?:^|[,&(])[sym]{0,2}O[^A-H,]{0,8}[wWT+Sgo][^A-H,]{0,8},[smj]{0,3}$")
 """In terms of sharpness, …"""
 _WITHOUT = re.compile("[ys]?z[^A-H,]{1,12},$")
 """Without the blur, …"""
-_RESTRICTED = re.compile(r"[yY][^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))|z\Z")
+_RESTRICTED = re.compile(r"y[^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))|Y[^.?\n]{0,80}[A-H](?!i\+)|(?<![A-H]i)z\Z")
 """… but it fails to, … while B"""
 _SHARPER = re.compile(rf"(?<!Y)({_O})n?[iI]{{1,2}}m?([+b])")
 

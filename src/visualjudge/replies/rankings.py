@@ -35,7 +35,7 @@ _HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
 _PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
 _RANKED = re.compile(rf"({_O})[|:i\-(]{{1,3}}R?:?(#)(?!\|[^\n]|[/N])")
 _BEST_WORST = re.compile(
-    rf"({_O})[:,iI(OR=\-Vr|]{{0,3}}\+?([buogKkl])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:i]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
+    rf"({_O})[:,iI(OR=\-Vr|]{{0,3}}\+?([buogKkl])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:iw]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
 )
 
 
@@ -52,6 +52,12 @@ def _string(scan: Scan, match: re.Match[str]) -> str:
 
 _SPELT = re.compile(r"[A-H](?:\.[A-H])+\.?\n*|x(?:[,>\-]?x)+[.\n]*")
 _SINGLE = steps(("x", "x", lambda scan, match: scan.token(match.start()).upper()), (".", r"(?<=[A-H])\.(?=[A-H])", ","))
+
+
+def _above(scan: Scan, match: re.Match[str]) -> str:
+    return {"above": ">", "below": "<"}.get(scan.token(match.start()).lower(), "K")
+
+
 _BEFORE = steps(
     ("Q", r"(?:^|(?<=[:i(\n.=>kR]))Q(?=$|[\n.,)])", _string),  # lower case counts where it can be nothing else
     ("", "[-=]{1,2}>|~", ">"),
@@ -70,9 +76,12 @@ _AFTER = steps(
             f",d{match[1]}".ljust(len(match[0]), GONE)[: len(match[0])] if len(match[0]) > 2 else match[0]
         ),
     ),
+    ("+", rf"(?<=d)\+(?={_O})", ""),  # followed closely by
     ("o", "ob", "o"),  # second best
     ("", rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})", ">"),  # A is better than B
-    ("u", rf"(?<={_O}),?[wi]{{0,2}}u[ta](?={_O})", "<"),
+    ("u", rf"(?<={_O}),?[wir]{{0,3}}u[ta](?={_O})", "<"),
+    ("K", rf"(?<={_O})K(?={_O})", _above),
+    ("b", rf"(?<=R{_O})b(?=,?d{_O})", ""),  # I rank C highest, then B
     ("", r"([A-H])[,&]{1,2}(?=\1[<>])", ""),  # A > B, B > C
 )
 
@@ -208,6 +217,9 @@ def _lists(scan: Scan, n_options: int) -> Iterator[Claim]:
         for pattern in (_PLACED, _RANKED) if set("Ro|") & set(codes) else ():
             pairs = [(_place(scan, m.start(2), n_options), m[1], m) for m in pattern.finditer(codes)]
             claim = claim or _listed(codes, [pair for pair in pairs if pair[0]], n_options)
+    if claim is None:  # A (1), C (2), B (3)
+        rows = [(_place(scan, m.start(2), n_options), m[1], m) for m in _RANKED.finditer(codes)]
+        claim = _listed(codes, rows, n_options) if rows == sorted(rows, key=lambda row: row[0]) else None
     if claim is None and _DOWNWARD.search(codes):
         rows = [(number, match[1], match) for number, match in enumerate(_HEADED_LINE.finditer(codes), 1)]
         claim = _listed(codes, rows, n_options)
@@ -228,6 +240,8 @@ def _listed(codes: str, found: list[Placed], n_options: int) -> Claim | None:
     told = any(rest.strip(".\n)(,") for rest in rests)
     head = codes[: first.start()]
     enumerated = told and letters == "".join(sorted(letters)) and all(rest[:1] == ":" for rest in rests)
+    if "q" in head or any("q" in rest for rest in rests):
+        return None
     if counted_down or (enumerated and not re.search(r"[Rb]", head)):
         return None
     for (place, *_), rest in zip(found, rests, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -182,10 +182,16 @@ def _stated(text: str, question_type: QuestionType, n_options: int, offset: int)
     return _read(text, question_type, n_options, offset)[0]
 
 
+_PLACED = re.compile("[o#]")
+"""Places of two options, as in a ranking: "A first, B second"."""
+
+
 def _read(text: str, question_type: QuestionType, n_options: int, offset: int) -> tuple[Reading, float]:
     """What a text states, and how surely."""
     grammar = _GRAMMARS[question_type]
     scan = Scan(text, question_type, n_options)
+    placed = question_type == "pairwise" and len(text) < _LONG and _PLACED.search(scan.codes)
+    plainly = "w" not in scan.codes
     grammar.prepare(scan)
     best = decided(list(grammar.claims(scan)), scan.codes)
     if isinstance(best, Claim) and best.value == scores.OFF_SCALE:
@@ -193,6 +199,10 @@ def _read(text: str, question_type: QuestionType, n_options: int, offset: int) -
     if isinstance(best, Claim):
         begin, end = scan.span(best.start, best.end)
         return Reading(best.value, "ok", span=(offset + begin, offset + end), rule=best.rule), best.level
+    if placed:
+        order, level = _read(text, "ranking", 2, offset)
+        if order.rule == "list" or (order.rule == "places" and plainly):
+            return replace(order, value=str(order.value)[0]), level
     return Reading(FAILED, "unparseable", grammar.cause(scan.codes) if best == "no answer" else best), 0.0
 
 

@@ -112,6 +112,7 @@ _THEN = steps(
     ("(", r"\((?:#N|'#)\)", _of_ten),
     ("N", "ON{1,2}(?=$|[.,)])", _on_ten_points),
     ("P", "#U?'P(?=#)", _of_ten),
+    ("N", "ON'#(?=$|[.,)])", _of_ten),  # on a scale of 10
     ("#'", "#'(?=#(?:$|[.,]))", _of_ten_before),  # 10 üzerinden 7
     ("#", r"(?<=#)#[|]#", _half),
     (
