@@ -49,7 +49,7 @@ def _lines(judge: dict[str, Any]) -> list[str]:
         f"The local judge on the demo's photographs: right in {whole['accuracy_parsed']:.1%} of the",
         f"{whole['n'] - whole['failed']} pairwise verdicts that it did not decline. It declined {whole['failed']},",
         f"among them all of {', '.join(declined) or 'no task'}. The errors are of kinds that it was trained on, the",
-        "photographs are not; docs/local.md has figures on others.",
+        "photographs are not (but were seen when the features of poses were chosen); docs/local.md has others.",
         "",
         "| Task | Right | 95 % | Verdicts | Images |",
         "|---|---:|---|---:|---:|",

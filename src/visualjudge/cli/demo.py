@@ -14,18 +14,16 @@ from visualjudge.tasks import TASKS
 
 app = typer.Typer(add_completion=False)
 
-SAMPLE = 500
-"""Questions that the judge that looks is asked; the simulated ones are asked all."""
-
 PROBED, PROBED_TASKS = 24, ("object_detection", "instance_segmentation", "depth_estimation", "generation_editing")
 """Questions a probe, and the tasks that they are about."""
+LOCAL = ("--backend", "local", "--model", "default", "--swap")
+RESTORED = tuple(word for name, task in TASKS.own.items() if task.restored for word in ("--task", name))
 JUDGES = (
-    ("local", ("--backend", "local", "--model", "default", "--name", "local", "--swap", "--sample", SAMPLE)),
-    ("oracle", ("--backend", "baseline", "--model", "oracle:0.8", "--swap")),
-    ("first", ("--backend", "baseline", "--model", "first", "--swap")),
-    ("random", ("--backend", "baseline", "--model", "random", "--swap")),
+    ("local", LOCAL),
+    ("sharpness", ("--backend", "baseline", "--model", "sharpness", "--swap", *RESTORED)),
+    ("simulated", ("--backend", "baseline", "--model", "oracle:0.9,bias=0.3", "--swap")),
 )
-"""Folder and options of each judge. The first one looks at the images; the others are simulated."""
+"""Folder and options of each judge. The first two look at the images; the last one has a fault that is known."""
 
 
 @app.command(epilog="Example: visualjudge demo --out demo-out")
@@ -34,20 +32,21 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,
     force: Annotated[bool, typer.Option("--force", help="Replace what an earlier demo wrote there.")] = False,
 ) -> None:
-    """From photographs to a judged report, offline: data folder, dataset, four judges, report."""
+    """From photographs to a judged report, offline: data folder, dataset, judges, report, probes."""
     started = time.monotonic()
     _clear(out, force)
     print("1  A data folder: photographs, ground truth made for this demo, controlled errors put into it")
     _make_data(out / "data", seed)
     print("2  The dataset: pairwise, ranking and scoring questions in every encoding")
     _visualjudge("build", out / "data", "--out", out / "dataset", "--seed", seed)
-    print("3  Judges that need no network: one that looks, and three that are simulated")
+    print("3  Judges that need no network: the local judge, a rule for restored images, and a simulated one that")
+    print("   answers A in 30 % of the pairs whatever it is shown, which the report should find")
     runs = [out / "runs" / name for name, _ in JUDGES]
     for run, (_, options) in zip(runs, JUDGES, strict=True):
         _visualjudge("judge", out / "dataset", *options, "--out", run)
     print("4  The report")
     _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
-    print("5  What must not matter: a small set of probes, put to two of the simulated judges")
+    print("5  What must not matter: a small set of probes, put to the local judge")
     _probe(out, seed)
     print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
     print(f"What must not matter to a judge: {(out / 'probes.html').resolve()}")
@@ -55,13 +54,11 @@ def demo(
 
 
 def _probe(out: Path, seed: int) -> None:
-    probes, judges = out / "probes", dict(JUDGES)
+    probes, run = out / "probes", out / "runs" / "probes-local"
     tasks = [word for task in PROBED_TASKS for word in ("--task", task)]
     _visualjudge("probe", out / "data", "--out", probes, "--n", PROBED, "--seed", seed, *tasks)
-    runs = [out / "runs" / f"probes-{name}" for name in ("oracle", "first")]
-    for run in runs:
-        _visualjudge("judge", probes, *judges[run.name.removeprefix("probes-")], "--out", run)
-    _visualjudge("report", *runs, "--out", out / "probes.html")
+    _visualjudge("judge", probes, *LOCAL, "--out", run)
+    _visualjudge("report", run, "--out", out / "probes.html")
 
 
 def _clear(out: Path, force: bool) -> None:

@@ -17,23 +17,15 @@ LENGTHS = {
 }  # fmt: skip
 """Length of limbs over that of the trunk, seen from the front; after Drillis and Contini's body proportions (1966)."""
 SIDES = ((5, 6), (11, 12), (13, 14), (15, 16), (7, 8), (9, 10), (1, 2), (3, 4))
-
-
-_BODY = ("too_long", "longest", "uneven", "crossed", "mirrored", "upside", "outside", "flat")
-_LOOKS = ("twins_apart", "along", "across")
-ALONG = np.linspace(0.15, 0.85, 5)
-"""Places on a limb at which its colour is looked at, as shares of its length."""
-ASIDE = 0.3
-"""How far beside a limb the ground is looked at, in trunks."""
+_PERSON = ("too_long", "longest", "flat", "uneven", "crossed", "mirrored", "twins_apart")
 
 
 def pose_features(view: View, people: Sequence[Person]) -> dict[str, float]:
-    """Features of the people of one image."""
+    """Features of the people of one image: how many there are, and means over them."""
     rows = [_person(view, person) for person in people]
     found = {"people": float(len(rows)), "present": float(sum(row["present"] for row in rows))}
-    for name in (*_BODY, *_LOOKS):
-        values = [row[name] for row in rows] or [0.0]
-        found |= {f"mean_{name}": float(np.mean(values)), f"max_{name}": float(np.max(values))}
+    for name in _PERSON:
+        found[name] = float(np.mean([row[name] for row in rows] or [0.0]))
     return found
 
 
@@ -46,8 +38,6 @@ def _person(view: View, person: Person) -> dict[str, float]:
         if present[list(limb)].all()
     }
     logs = np.log(np.maximum(list(ratios.values()), 0.05)) if ratios else np.zeros(1)
-    height, width = view.size
-    inside = (points >= 0).all(axis=1) & (points[:, 0] < width) & (points[:, 1] < height)
     return {
         "present": float(present.sum()),
         "too_long": float(np.maximum(logs, 0).mean()),
@@ -55,10 +45,9 @@ def _person(view: View, person: Person) -> dict[str, float]:
         "flat": float(np.minimum(logs, 0).mean()),
         "uneven": _asymmetry(ratios),
         "crossed": _crossed(points, present),
-        "upside": _upside(points, present),
         "mirrored": _mirrored(points, present),
-        "outside": float((present & ~inside).sum()),
-    } | _looks(view, points, present, unit)
+        "twins_apart": _twins_apart(view, points, present),
+    }
 
 
 def _mirrored(points: np.ndarray, present: np.ndarray) -> float:
@@ -69,30 +58,13 @@ def _mirrored(points: np.ndarray, present: np.ndarray) -> float:
     return float(np.mean(wrong)) if wrong else 0.0
 
 
-def _looks(view: View, points: np.ndarray, present: np.ndarray, unit: float) -> dict[str, float]:
-    """Colours, in units of 20: left joints against right ones, along the limbs, and limbs against what is beside."""
-    twins = [(a, b) for a, b in MIRRORED if present[a] and present[b]]
-    limbs = [(a, b) for a, b in LIMBS if present[a] and present[b] and max(a, b) > 4]
-    apart = _apart(view, points[[a for a, _ in twins]], points[[b for _, b in twins]]) if twins else 0.0
-    if not limbs:
-        return {"twins_apart": apart, "along": 0.0, "across": 0.0}
-    start, end = points[[a for a, _ in limbs]], points[[b for _, b in limbs]]
-    way = end - start
-    places = start[:, None] + way[:, None] * ALONG[None, :, None]
-    normal = np.stack([-way[:, 1], way[:, 0]], axis=1) / np.maximum(np.linalg.norm(way, axis=1), 1e-6)[:, None]
-    beside = normal[:, None] * (ASIDE * unit)
-    on = _colours_at(view, places)
-    sides = [_colours_at(view, places + sign * beside).mean(axis=1) for sign in (-1, 1)]
-    contrast = [np.linalg.norm(on.mean(axis=1) - side, axis=1) for side in sides]
-    return {
-        "twins_apart": apart,
-        "along": float(on.std(axis=1).mean()) / 20,
-        "across": float(np.minimum(*contrast).mean()) / 20,
-    }
-
-
-def _apart(view: View, one: np.ndarray, two: np.ndarray) -> float:
-    return float(np.linalg.norm(_colours_at(view, one) - _colours_at(view, two), axis=-1).mean()) / 20
+def _twins_apart(view: View, points: np.ndarray, present: np.ndarray) -> float:
+    """Distance of the colours of left joints from those of right ones, in units of 20."""
+    twins = np.array([(a, b) for a, b in MIRRORED if present[a] and present[b]], dtype=int)
+    if not len(twins):
+        return 0.0
+    left, right = (_colours_at(view, points[side]) for side in twins.T)
+    return float(np.linalg.norm(left - right, axis=1).mean()) / 20
 
 
 def _colours_at(view: View, points: np.ndarray) -> np.ndarray:
@@ -129,10 +101,3 @@ def _crossed(points: np.ndarray, present: np.ndarray) -> float:
     """Disagreement of the pairs on which side of the body is left: 0 all agree, 1 half do."""
     signs = [np.sign(points[a, 0] - points[b, 0]) for a, b in SIDES if present[a] and present[b]]
     return 1 - abs(float(np.mean(signs))) if signs else 0.0
-
-
-def _upside(points: np.ndarray, present: np.ndarray) -> float:
-    """Share of chains (head, shoulders, hips, knees, ankles) that run upwards."""
-    chains = [(0, 5), (0, 6), (5, 11), (6, 12), (11, 13), (12, 14), (13, 15), (14, 16)]
-    found = [points[a, 1] > points[b, 1] for a, b in chains if present[a] and present[b]]
-    return float(np.mean(found)) if found else 0.0
