@@ -1,16 +1,21 @@
 """What a full-size build costs: time, peak memory, speed-up by workers, cost per question as the data grow.
 
 usage: python benchmarks/build.py [--images N] [--workers 1 2] [--grow 10] [--keep DIR]
+       python benchmarks/build.py --against SRC [--data FOLDER] [--rounds 3] [--workers 1]
 
 Makes a data folder of all 15 tasks from 640×480 photographs (groups of 5 annotations, 10 objects each), builds it by
 the command, in a process of its own, and prints one line a build. Peak memory is the sum over all processes, sampled
 every 50 ms (proportional set size, so that shared pages count once). CPU seconds tell the cost on a busy machine.
+
+With --against the builds alternate with those of another source tree (its ``src``), and the last line compares the
+least CPU time a question of either.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -35,10 +40,16 @@ def main() -> None:
     arguments.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     arguments.add_argument("--grow", type=int, default=0, help="also build N times the data with N times the caps")
     arguments.add_argument("--keep", type=Path, help="work here and leave everything")
+    arguments.add_argument("--data", type=Path, help="build this data folder instead")
+    arguments.add_argument("--against", type=Path, help="also build with this source tree, in turn")
+    arguments.add_argument("--rounds", type=int, default=3, help="builds of each tree with --against")
     options = arguments.parse_args()
     work = options.keep or Path(tempfile.mkdtemp(prefix="bench-build-"))
     try:
-        _table(work, options.images, options.workers, options.grow)
+        if options.against:
+            _beside(work, options.data, options.images, options.workers, options.against, options.rounds)
+        else:
+            _table(work, options.images, options.workers, options.grow)
     finally:
         if not options.keep:
             shutil.rmtree(work)
@@ -58,17 +69,32 @@ def _table(work: Path, images: int, workers: Sequence[int], grow: int) -> None:
         print(f"cost per question at {grow}x the data: {cost[1] / seconds[most][1] - 1:+.1%}")
 
 
+def _beside(work: Path, data: Path | None, images: int, workers: Sequence[int], other: Path, rounds: int) -> None:
+    print("  data workers questions images  seconds  CPU s ms/question  peak MB")
+    data = data or make_folder(work / "data", images=images, annotations=5, size=(480, 640), objects=10)
+    here = Path(__file__).resolve().parent.parent / "src"
+    for count in workers:
+        cost: dict[str, list[float]] = {"other": [], "this": []}
+        for _ in range(rounds):
+            for name, tree in (("other", other), ("this", here)):
+                cost[name].append(_line(data, work / f"out-{name}", name, count, [], tree)[1])
+        print(f"CPU per question of this tree over the other: {min(cost['this']) / min(cost['other']) - 1:+.1%}")
+
+
 def _caps(grow: int) -> list[str]:
     wide = {"judge-groups": 20, "judge-pairs": 50, "scoring-groups": 20, "ranking-groups": 20}
     wide |= {"encoding-groups": 10, "encoding-pairs": 10}
     return [word for name, count in wide.items() for word in (f"--{name}", str(count * grow))]
 
 
-def _line(data: Path, out: Path, name: str, workers: int, more: Sequence[str]) -> tuple[float, float]:
+def _line(
+    data: Path, out: Path, name: str, workers: int, more: Sequence[str], tree: Path | None = None
+) -> tuple[float, float]:
     """One build: seconds, and CPU seconds per question."""
     words = [sys.executable, "-c", RUN, "build", str(data), "--out", str(out), "--workers", str(workers), *more]
     started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    path = {} if tree is None else {"PYTHONPATH": str(tree)}
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=os.environ | path)
     peak = _Peak(process.pid)
     status = process.wait()
     seconds = time.perf_counter() - started

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from visualjudge import encode, encodings
 from visualjudge.cli.encodings import app
+from visualjudge.encoding import encode_each
 from visualjudge.encoding.catalogue import encoding_named
 from visualjudge.encoding.context import context_image
 from visualjudge.encoding.cost import gemini_tokens, openai_tokens, qwen_tokens
@@ -49,6 +50,27 @@ def test_encoding_leaves_its_input_alone_and_gives_the_same_twice() -> None:
     assert np.array_equal(image, before)
     assert np.array_equal(first.image, second.image)
     assert first.text == second.text == '[\n{"label":"a","bbox":[5,5,40,40]}\n]'
+
+
+@pytest.mark.parametrize("task", ["instance_segmentation", "referring_segmentation", "depth_estimation"])
+def test_encodings_made_together_are_those_made_alone(task: str) -> None:
+    rng = np.random.default_rng(0)
+    image, blob = rng.integers(0, 256, (60, 70, 3), dtype=np.uint8), np.zeros((60, 70), bool)
+    blob[10:40, 20:50] = True
+    payload = {
+        "instance_segmentation": {
+            "instances": [{"label": k, "segmentation": m} for k, m in (("a", blob), ("b", ~blob))]
+        },
+        "referring_segmentation": {"segmentation": blob},
+        "depth_estimation": {"depth": np.where(blob, 0, rng.uniform(1, 9, blob.shape))},
+    }[task]
+    together = dict(encode_each(task, [row.stem for row in encodings(task)], payload, image, expression="it"))
+    for stem, found in together.items():
+        alone = encode(task, stem, payload, image, expression="it")
+        assert (found.text, found.legend, found.colors) == (alone.text, alone.legend, alone.colors)
+        assert (found.image is None and alone.image is None) or np.array_equal(found.image, alone.image)
+    combos = [row.style for row in encodings(task) if row.kind == "combo"]
+    assert all(any(together[s].image is together[c.pixel].image for s in together if s != c.pixel) for c in combos)
 
 
 def test_list_of_encodings_is_printed_as_json() -> None:

@@ -20,7 +20,7 @@ from visualjudge.dataset.folder import MEDIA, question_to_wire
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.sampling import Item
 from visualjudge.dataset.shown import hole_line, prediction_line
-from visualjudge.encoding import Encoded, context_image, encode
+from visualjudge.encoding import Encoded, context_image, encode_each
 from visualjudge.predictions import Prediction, read_prediction, type_of
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
@@ -105,14 +105,18 @@ class MediaWriter:
     def __init__(self, out: Path) -> None:
         self._out = out
         self.files: dict[str, str] = {}
+        self._last: tuple[Pixels, bytes, str] | None = None
 
     def write(self, name: str, pixels: Pixels) -> tuple[str, int]:
         """Write ``pixels`` as ``media/<name>.png``; the path relative to the dataset, and the file's size in bytes."""
         relative = f"{MEDIA}/{name}.png"
-        content = png_bytes(pixels)
+        if self._last is None or self._last[0] is not pixels:  # a combo's image is that of the encoding that follows
+            content = png_bytes(pixels)
+            self._last = pixels, content, hashlib.sha256(content).hexdigest()
+        _, content, digest = self._last
         if relative not in self.files:
             (self._out / relative).write_bytes(content)
-            self.files[relative] = hashlib.sha256(content).hexdigest()
+            self.files[relative] = digest
         return relative, len(content)
 
     def keep(self, used: set[str]) -> None:
@@ -237,10 +241,8 @@ def _options(
     blank = context.pixels if context.pixels is not None else np.zeros((1, 1, 3), dtype=np.uint8)
     area = None if size is None else covered(prediction, size)
     made = []
-    for stem in sorted(stems):
-        encoded = encode(
-            note.task, stem, prediction, blank, classes=list(member.classes) or None, expression=note.prompt
-        )
+    classes = list(member.classes) or None
+    for stem, encoded in encode_each(note.task, stems, prediction, blank, classes=classes, expression=note.prompt):
         path = length = None
         if encoded.image is not None:
             path, length = media.write(file_name(note.task, note.annotation_id, stem), encoded.image)

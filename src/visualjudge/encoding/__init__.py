@@ -7,13 +7,13 @@ the paths inside a prediction, and draw no random number but by a fixed seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.encoding.catalogue import Encoding, encoding_named, rows
+from visualjudge.encoding.catalogue import Encoding, encoding_named, order_of, rows
 from visualjudge.encoding.context import context_image
 from visualjudge.encoding.cost import Cost
 from visualjudge.encoding.encoded import Encoded, Scene
@@ -21,7 +21,7 @@ from visualjudge.errors import DataError
 from visualjudge.predictions import Prediction, read_prediction
 from visualjudge.records import Pixels
 
-__all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encodings"]
+__all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encode_each", "encodings"]
 
 
 def encodings(task: str | None = None) -> list[Encoding]:
@@ -87,12 +87,32 @@ def encode(
     {"label":"dog","bbox":[4,5,30,40]}
     ]
     """
-    row = encoding_named(task, stem)
+    ((_, encoded),) = encode_each(task, [stem], prediction, image, classes=classes, expression=expression)
+    return encoded
+
+
+def encode_each(
+    task: str,
+    stems: Iterable[str],
+    prediction: Mapping[str, Any] | Prediction,
+    image: NDArray[np.uint8],
+    *,
+    classes: Iterable[str] | None = None,
+    expression: str | None = None,
+) -> Iterator[tuple[str, Encoded]]:
+    """One prediction in several encodings, each with its stem; what encodings have in common is worked out once.
+
+    Parameters and errors as for :func:`encode`. A combo comes right before the encoding that has the same image, and
+    both give the same array.
+    """
+    asked = sorted((encoding_named(task, stem) for stem in stems), key=order_of)
     pixels = _checked(image)
     size = pixels.shape[0], pixels.shape[1]
     typed = read_prediction(task, prediction, size=size, expression=expression)
     order = None if classes is None else tuple(classes)
-    return row.draw(Scene(typed, pixels, order, expression), row.style)
+    scene = Scene(typed, pixels, order, expression)
+    for row in asked:
+        yield row.stem, scene.drawn(row.draw, row.style)
 
 
 def _checked(image: NDArray[np.uint8]) -> Pixels:

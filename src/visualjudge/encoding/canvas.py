@@ -8,7 +8,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from visualjudge.predictions import Masks
+from visualjudge.encoding.encoded import Scene
 from visualjudge.records import RGB, Mask, Pixels, Size, Xyxy
 
 _PIXELS_AT_ONCE = 1 << 19
@@ -152,10 +152,10 @@ def edge_band(mask: Mask, width: int) -> Mask:
     return Mask(mask.size, mask.top, mask.left, mask.crop & (inner == 0))
 
 
-def merged_by_label(masks: Masks) -> dict[str, Mask]:
+def merged_by_label(scene: Scene) -> dict[str, Mask]:
     """Label → union of its masks, in the order the labels first occur."""
     groups: dict[str, list[Mask]] = {}
-    for item in masks.items:
+    for item in scene.masks.items:
         groups.setdefault(item.label, []).append(item.mask)
     return {label: parts[0] if len(parts) == 1 else union(parts) for label, parts in groups.items()}
 

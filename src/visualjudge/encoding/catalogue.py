@@ -75,8 +75,8 @@ def both(of: str) -> Draw:
 
     def draw(scene: Scene, style: ComboStyle) -> Encoded:
         text, pixel = CATALOGUE[of, style.text], CATALOGUE[of, style.pixel]
-        drawn = pixel.draw(scene, pixel.style)
-        return Encoded(drawn.image, text.draw(scene, text.style).text, drawn.legend, drawn.colors)
+        drawn, said = scene.once(pixel.draw, pixel.style), scene.once(text.draw, text.style)
+        return Encoded(drawn.image, said.text, drawn.legend, drawn.colors)
 
     return draw
 
@@ -145,6 +145,11 @@ def rows(task: str | None = None) -> list[Encoding]:
     """All rows, or those of one task, in the catalogue's order."""
     wanted = TASKS.values() if task is None else (task_named(task),)
     return [replace(row, task=one.name) for one in wanted for row in CATALOGUE.values() if row.type == one.type]
+
+
+def order_of(row: Encoding) -> tuple[str, bool]:
+    """Sorts a combo right before the encoding whose image it shows."""
+    return (row.style.pixel, False) if isinstance(row.style, ComboStyle) else (row.stem, True)
 
 
 def encoding_named(task: str, stem: str) -> Encoding:

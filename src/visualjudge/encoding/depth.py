@@ -6,11 +6,12 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from visualjudge.encoding.encoded import Encoded, Scene
 from visualjudge.encoding.styles import DepthStyle
 from visualjudge.predictions import DepthMap
-from visualjudge.records import BoolArray, FloatArray, Pixels
+from visualjudge.records import BoolArray, FloatArray
 
 _ROWS_AT_ONCE = 1 << 19
 
@@ -20,31 +21,29 @@ def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
 
     A map of another size than the photograph's is brought to it by nearest neighbour, after colouring.
     """
-    depth: DepthMap = scene.prediction
-    pixels = colored(depth, style.colormap)
+    near, absent = scene.once(_nearness)
+    pixels = cv2.LUT(cv2.cvtColor(near, cv2.COLOR_GRAY2BGR), _table(style.colormap))
+    if absent is not None:
+        pixels[absent] = 0
     height, width = scene.size
     if pixels.shape[:2] != scene.size:
         pixels = cv2.resize(pixels, (width, height), interpolation=cv2.INTER_NEAREST)
     return Encoded(pixels)
 
 
-def colored(depth: DepthMap, colormap: str) -> Pixels:
-    """H×W×3 uint8: entry round(255·nearness) of ``colormap``; invalid pixels are black."""
+def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
+    """H×W uint8 round(255·nearness), and which pixels are invalid, or None where none is."""
+    depth: DepthMap = scene.prediction
     valid = depth.valid
-    table = _table(colormap)
-    out = np.zeros((*depth.values.shape, 3), dtype=np.uint8)
+    near = np.zeros(depth.values.shape, dtype=np.uint8)
     if not valid.any():
-        return out
+        return near, ~valid
     low, high = _percentiles(depth.values, valid)
-    every = bool(valid.all())
     rows = max(1, _ROWS_AT_ONCE // depth.values.shape[1])
-    for start in range(0, len(out), rows):
+    for start in range(0, len(near), rows):
         part = slice(start, start + rows)
-        entry = _entries(depth.values[part], valid[part], low, high, depth.inverse)
-        out[part] = cv2.LUT(cv2.cvtColor(entry, cv2.COLOR_GRAY2BGR), table)
-        if not every:
-            out[part][~valid[part]] = 0
-    return out
+        near[part] = _entries(depth.values[part], valid[part], low, high, depth.inverse)
+    return near, None if valid.all() else ~valid
 
 
 def _entries(values: FloatArray, valid: BoolArray, low: float, high: float, inverse: bool) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from visualjudge.errors import DataError
 from visualjudge.predictions import Masks
 from visualjudge.raster.images import png_bytes
 from visualjudge.records import RGB, Pixels, Size
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,6 +67,19 @@ class Scene:
     image: Pixels
     classes: tuple[str, ...] | None = None
     expression: str | None = None
+    _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, work: Callable[Concatenate[Scene, P], T], *given: P.args, **named: P.kwargs) -> T:
+        """``work`` of this scene, done once however many of its encodings need it; what it gives is shared."""
+        key = work, *given, *named.items()
+        if key not in self._done:
+            self._done[key] = work(self, *given, **named)
+        return cast(T, self._done[key])
+
+    def drawn(self, draw: Draw, style: Any) -> Encoded:
+        """One encoding: what :meth:`once` holds of it, which is let go, or drawn anew."""
+        held: Encoded | None = self._done.pop((draw, style), None)
+        return held or draw(self, style)
 
     @property
     def size(self) -> Size:

@@ -50,7 +50,7 @@ def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
         items = scene.masks.items
         index = covering([item.mask for item in items], scene.size)
         return Grid(cell_side(scene.size), index, {k: item.label for k, item in enumerate(items, start=1)})
-    united = merged_by_label(scene.masks)
+    united = scene.once(merged_by_label)
     order = class_order(None if region else scene.classes, list(united))
     labels = {number: label for number, label in enumerate(order, start=1) if label in united}
     index = covering([united[label] for label in labels.values()], scene.size)
@@ -117,7 +117,7 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
     Instances are coloured by index, classes and regions by label, as in the full-resolution encodings.
     """
     by_label = style.colors == "class"
-    grid = grid_of(scene, merged=by_label, region=style.region)
+    grid = scene.once(grid_of, merged=by_label, region=style.region)
     if by_label:
         colors, legend = _label_legend(None if style.region else scene.classes, grid)
         fills = {number: colors[label] for number, label in grid.labels.items()}

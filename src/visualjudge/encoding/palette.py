@@ -173,13 +173,15 @@ def _random_colors(count: int) -> tuple[RGB, ...]:
     """The first ``count`` random colours; apart from each other by a distance that shrinks when it cannot be kept."""
     rng = rng_for(0, "random class colours")
     chosen: list[RGB] = []
+    drawn: list[list[int]] = []
     apart, misses = _RANDOM_APART, 0
     while len(chosen) < count:
-        red, green, blue = (int(v) for v in rng.integers(0, 256, 3))
-        color = (red, green, blue)
-        far = all(sum(abs(a - b) for a, b in zip(color, other, strict=True)) >= max(apart, 1) for other in chosen)
-        if far and max(color) - min(color) >= _RANDOM_CHROMA:
-            chosen.append(color)
+        if not drawn:
+            drawn = rng.integers(0, 256, (1024, 3)).tolist()[::-1]
+        red, green, blue = drawn.pop()
+        strong = max(red, green, blue) - min(red, green, blue) >= _RANDOM_CHROMA
+        if strong and all(abs(red - r) + abs(green - g) + abs(blue - b) >= max(apart, 1) for r, g, b in chosen):
+            chosen.append((red, green, blue))
             misses = 0
         elif (misses := misses + 1) > 200:
             apart, misses = apart * 0.8, 0

@@ -25,7 +25,7 @@ _COARSE = 96
 
 def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
     """Classes filled, largest first, by the palette or by colours drawn at random with a fixed seed."""
-    merged = merged_by_label(scene.masks)
+    merged = scene.once(merged_by_label)
     labels, masks = list(merged), list(merged.values())
     drawn = style.colors == "random"
     colors = label_colors(scene.classes, labels, random_color_at if drawn else color_at)

@@ -12,9 +12,9 @@ from visualjudge.encoding.canvas import merged_by_label
 from visualjudge.encoding.encoded import Encoded, Scene
 from visualjudge.encoding.grid import Grid, grid_of
 from visualjudge.encoding.polygons import polygons_of
-from visualjudge.encoding.rle import compressed_rle
 from visualjudge.encoding.styles import TextStyle
 from visualjudge.predictions import Detection, Person
+from visualjudge.raster.masks import rle_of
 from visualjudge.records import Xyxy
 from visualjudge.skeleton import KEYPOINT_NAMES
 
@@ -34,7 +34,7 @@ def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
     if style.ids:
         heads = [({"instance_id": k, "label": item.label}, item.mask) for k, item in enumerate(scene.masks.items, 1)]
     else:
-        heads = [({"label": label}, mask) for label, mask in merged_by_label(scene.masks).items()]
+        heads = [({"label": label}, mask) for label, mask in scene.once(merged_by_label).items()]
     lines = [_compact({**head, "polygon": part}) for head, mask in heads for part in polygons_of(mask) or [[]]]
     return Encoded(text=array(lines))
 
@@ -43,7 +43,7 @@ def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
     """``{"instance_id", "label", "rle"}`` an instance, COCO's compressed run lengths."""
     return Encoded(
         text=array(
-            _compact({"instance_id": k, "label": item.label, "rle": compressed_rle(item.mask)})
+            _compact({"instance_id": k, "label": item.label, "rle": rle_of(item.mask, closed=True)})
             for k, item in enumerate(scene.masks.items, 1)
         )
     )
@@ -51,7 +51,7 @@ def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
 
 def grid_text(scene: Scene, style: TextStyle) -> Encoded:
     """The sub-sampled grid as integers or as symbols, a row of cells a line."""
-    grid = grid_of(scene, merged=not style.ids, region=style.region)
+    grid = scene.once(grid_of, merged=not style.ids, region=style.region)
     return Encoded(text=_symbols(grid) if style.layout == "subsample" else _matrix(grid))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -110,7 +111,16 @@ def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
     """
     if "{{" not in text:
         return text
-    missing = sorted({name for name in PLACEHOLDER.findall(text) if values.get(name) is None})
-    if missing:
+    pieces = list(_pieces(text))
+    found = [values.get(name) for name in pieces[1::2]]
+    if any(value is None for value in found):
+        missing = sorted({name for name, value in zip(pieces[1::2], found, strict=True) if value is None})
         raise PromptError(f"prompt {where}: no value for placeholder {', '.join(missing)}")
-    return PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
+    pieces[1::2] = map(str, found)
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=1024)
+def _pieces(text: str) -> tuple[str, ...]:
+    """The text between placeholders and their names, in turn."""
+    return tuple(PLACEHOLDER.split(text))

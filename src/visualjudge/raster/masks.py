@@ -183,18 +183,40 @@ def _file(stated: str | Path, root: Path | None) -> Path:
     return confined_path(root, stated, of="the data folder")
 
 
-def rle_of(mask: Mask) -> dict[str, Any]:
-    """Compressed COCO RLE, ``{"size": [height, width], "counts": str}``."""
-    packed = packed_rle(mask)
-    return {"size": [int(v) for v in packed["size"]], "counts": packed["counts"].decode("ascii")}
+def rle_of(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
+    """Compressed COCO RLE, ``{"size": [height, width], "counts": str}``; ``closed`` as for :func:`packed_rle`."""
+    packed = packed_rle(mask, closed=closed)
+    return {"size": packed["size"], "counts": packed["counts"].decode("ascii")}
 
 
-def packed_rle(mask: Mask) -> dict[str, Any]:
-    """Compressed COCO RLE as pycocotools takes it (``counts`` bytes)."""
-    full = np.zeros(mask.size, dtype=np.uint8, order="F")
-    full[mask.window] = mask.crop
-    result: dict[str, Any] = coco_mask.encode(full)
-    return result
+def packed_rle(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
+    """Compressed COCO RLE as pycocotools takes it (``counts`` bytes).
+
+    Behind a mask that holds the image's last pixel there is a background run of no pixels only if ``closed``.
+    """
+    height, width = mask.size
+    counts = _counts(mask).tolist()
+    if counts[-1] == 0 and not closed:
+        counts.pop()
+    packed = coco_mask.frPyObjects({"size": [height, width], "counts": counts}, height, width)
+    return {"size": [height, width], "counts": packed["counts"]}
+
+
+def _counts(mask: Mask) -> Runs:
+    """Run lengths in column-major order, background first; from the crop alone."""
+    height, width = mask.size
+    if mask.crop.size == 0:
+        return np.array([height * width])
+    rows, cols = mask.crop.shape
+    columns = np.zeros((cols, rows + 2), dtype=np.int8)
+    columns[:, 1:-1] = mask.crop.T
+    at = np.flatnonzero(np.diff(columns.ravel()))  # starts and ends in turn: each column is framed by zeros
+    col, row = np.divmod(at, rows + 2)
+    edges = (mask.left + col) * height + mask.top + row
+    starts, ends = edges[0::2], edges[1::2]
+    apart = starts[1:] != ends[:-1]  # a run that goes on at the top of the next column is one run
+    edges = np.stack([starts[np.r_[True, apart]], ends[np.r_[apart, True]]], axis=1).ravel()
+    return np.diff(np.concatenate([[0], edges, [height * width]]))
 
 
 def _mask_from_coco(rle: Mapping[str, Any]) -> Mask:
