@@ -68,14 +68,17 @@ def test_bound_counts_sixteen_bits_of_a_colour_twice(monkeypatch: pytest.MonkeyP
         read_rgb(tmp_path / "a.png")
 
 
-@pytest.mark.parametrize("name", ["d.npy", "d.png"])
+@pytest.mark.parametrize("name", ["d.npy", "d.png", "d.webp"])
 def test_depth_is_bounded_as_the_float64_it_becomes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     values = np.zeros((40, 30), dtype=np.uint16)
     Image.fromarray(values).save(tmp_path / "d.png")
+    Image.new("RGB", (30, 40)).save(tmp_path / "d.webp", lossless=True)
     np.save(tmp_path / "d.npy", values)
     monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3200")
     assert read_depth(tmp_path / name).shape == (40, 30)
     monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3199")
+    monkeypatch.setattr(Image.Image, "load", lambda _image: pytest.fail("decoded"))
+    monkeypatch.setattr(Image.Image, "tobytes", lambda *_image: pytest.fail("decoded"))
     with pytest.raises(DataError, match="a depth map must decode to at most"):
         read_depth(tmp_path / name)
 

@@ -34,6 +34,7 @@ warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
 _BAND_PIXELS = 2**20
+_DEPTH_BYTES = np.dtype(np.float64).itemsize
 _SCAN = b"\xff\xda"
 """The marker of a scan: in the data of one a byte 255 is followed by 0 or a restart."""
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
@@ -105,8 +106,17 @@ def read_gray(path: str | Path) -> NDArray[Any]:
 
     An image of several channels gives its largest channel, so that a mask saved as RGB still reads.
     """
+    return largest_channel(read_samples(path)[0])
+
+
+def read_samples(path: str | Path) -> tuple[NDArray[Any], str]:
+    """The samples of a file as they are stored, H×W or H×W×C, and Pillow's name of their mode."""
     with opened(path) as image:
-        values = np.asarray(image)
+        return np.asarray(image), image.mode
+
+
+def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
+    """H×W: the largest of the first three channels of H×W×C, the first of two, H×W as it is."""
     if values.ndim == 3:
         channels = [values[:, :, k] for k in range(3 if values.shape[2] >= 3 else 1)]
         return np.asarray(reduce(np.maximum, channels))  # several times as fast as along the last axis
@@ -163,34 +173,30 @@ def read_depth(path: str | Path) -> FloatArray:
     if not file.is_file():
         raise DataError(f"{file}: no such file")
     read = _ARRAYS.get(file.suffix.lower())
-    if read is None:
-        _check_one_channel(file)
-        values = read_gray(file)
-    else:
-        values = _map_of(file, read)
+    values = _one_channel(file) if read is None else _map_of(file, read)
     if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
         values = values[0] if values.shape[0] == 1 else values[:, :, 0]
     if values.ndim != 2:
         raise DataError(f"{file}: a depth map must be H×W, got shape {values.shape}")
-    check_pixels("a depth map", values.shape, np.dtype(np.float64).itemsize)
+    check_pixels("a depth map", values.shape, _DEPTH_BYTES)
     return np.asarray(values, dtype=np.float64)
 
 
-def _check_one_channel(file: Path) -> None:
-    """A colour map cannot be turned back into depth: its largest channel would be taken for it."""
+def _one_channel(file: Path) -> NDArray[Any]:
+    """The values of an image whose channels agree: a colour map cannot be turned back into depth."""
     with opened(file) as image:
-        if image.mode in ("P", "PA"):
-            image = image.convert("RGB")
-        bands = len(image.getbands())
-        if bands < 3:
-            return
-        red, green, blue = (np.asarray(image.getchannel(k)) for k in range(3))
+        check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before it is decoded
+        values = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
+    if values.ndim == 2 or values.shape[2] < 3:
+        return largest_channel(values)
+    red, green, blue = (values[:, :, k] for k in range(3))
     differ = float(((red != green) | (green != blue)).mean())
     if differ > 0:
         raise DataError(
-            f"{file}: must have one channel, got {bands} that differ in {differ:.0%} of the pixels; a colour-mapped "
-            "depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
+            f"{file}: must have one channel, got {values.shape[2]} that differ in {differ:.0%} of the pixels; a "
+            "colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
         )
+    return red
 
 
 _ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {".npy": read_npy, ".npz": read_npz, ".pfm": read_pfm}

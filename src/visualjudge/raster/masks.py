@@ -13,7 +13,7 @@ from pycocotools import mask as coco_mask
 
 from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
-from visualjudge.raster.images import opened, read_gray
+from visualjudge.raster.images import largest_channel, read_samples
 from visualjudge.raster.limits import LARGEST_VERTEX, LONGEST_OUTLINE, MOST_POINTS, check_pixels
 from visualjudge.records import Mask, Size
 
@@ -108,8 +108,10 @@ def mask_from_png(path: str | Path) -> Mask:
     DataError
         If the file cannot be read, or is a photograph rather than a mask.
     """
-    _check_not_in_alpha(path)
-    values = read_gray(path)
+    samples, mode = read_samples(path)
+    if mode in ("RGBA", "LA"):
+        _check_not_in_alpha(path, samples)
+    values = largest_channel(samples)
     if values.dtype == np.bool_:
         return mask_from_array(values)
     distinct = distinct_values(values)
@@ -134,12 +136,8 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
     return list(np.unique(values).tolist())
 
 
-def _check_not_in_alpha(path: str | Path) -> None:
+def _check_not_in_alpha(path: str | Path, values: NDArray[Any]) -> None:
     """A mask that is drawn in transparency alone has no white: which side is meant cannot be told."""
-    with opened(path) as image:
-        if image.mode not in ("RGBA", "LA"):
-            return
-        values = np.asarray(image)
     colours, alpha = values[:, :, :-1], values[:, :, -1]
     if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
         raise DataError(f"{path}: must be black and white, got a mask in the alpha channel alone")
