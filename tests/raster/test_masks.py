@@ -16,7 +16,7 @@ from pycocotools import mask as coco_mask
 from visualjudge.errors import DataError
 from visualjudge.raster.masks import mask_from_array, mask_from_rle, mask_from_wire, rle_of
 
-MASKS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=40))
+MASKS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=20))
 
 
 @given(MASKS)
