@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from PIL import Image
@@ -17,8 +17,11 @@ from visualjudge.errors import DataError
 from visualjudge.raster.masks import mask_from_array, mask_from_rle, mask_from_wire, rle_of
 
 MASKS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=20))
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""On a machine that others share."""
 
 
+@PATIENT
 @given(MASKS)
 def test_array_and_rle_come_back_exactly(dense: np.ndarray) -> None:
     mask = mask_from_array(dense)
@@ -27,6 +30,7 @@ def test_array_and_rle_come_back_exactly(dense: np.ndarray) -> None:
     assert mask.area == dense.sum()
 
 
+@PATIENT
 @given(MASKS)
 def test_rle_is_that_of_pycocotools(dense: np.ndarray) -> None:
     ours, closed = (rle_of(mask_from_array(dense), closed=closed) for closed in (False, True))
@@ -34,6 +38,7 @@ def test_rle_is_that_of_pycocotools(dense: np.ndarray) -> None:
     assert np.array_equal(coco_mask.decode(closed), dense)
 
 
+@PATIENT
 @given(MASKS)
 def test_uncompressed_counts_read_too(dense: np.ndarray) -> None:
     flat = dense.ravel(order="F")
