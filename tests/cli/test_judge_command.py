@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runs.chaotic_server import ChaoticServer, serving
+from runs.chaotic_server import ChaoticServer, running
 from runs.made_dataset import make_dataset
 from visualjudge.cli.main import run
 
 COMMAND = [sys.executable, "-c", "from visualjudge.cli.main import run; run()", "judge"]
-
-
-@contextmanager
-def running(server: ChaoticServer) -> Iterator[ChaoticServer]:
-    """The server in a thread of its own."""
-    ready, over = threading.Event(), threading.Event()
-
-    async def main() -> None:
-        async with serving(server):
-            ready.set()
-            while not over.is_set():
-                await asyncio.sleep(0.02)
-
-    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield server
-    finally:
-        over.set()
-        thread.join(10)
 
 
 @pytest.fixture

@@ -11,12 +11,13 @@ import pytest
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
 from visualjudge.errors import DataError, TransportError
-from visualjudge.judges.asks import Ask, plan, verdict_line, verdict_of
+from visualjudge.judges.asks import Ask, verdict_line, verdict_of
 from visualjudge.judges.question import QuestionJudge, answer_schema
 from visualjudge.judges.swap import exchanged, swapped
 from visualjudge.prompts.spans import interleaved
 from visualjudge.raster.images import write_png
 from visualjudge.records import Question, Spans, Verdict
+from visualjudge.runs.todo import left_of
 
 PROMPT = (
     "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"
@@ -191,7 +192,7 @@ def test_parts_are_shared_between_questions(root: Path) -> None:
 
 
 def test_the_plan_holds_each_order_and_repeat_once() -> None:
-    asked = [a.key for a in plan([question(), replace(question("scoring"), id="s")], swap=True, repeats=2)]
+    asked = [a.key for a in left_of([question(), replace(question("scoring"), id="s")], swap=True, repeats=2)()]
     assert asked == [("q", "AB", 0), ("q", "AB", 1), ("q", "BA", 0), ("q", "BA", 1), ("s", "AB", 0), ("s", "AB", 1)]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
 
@@ -91,3 +92,24 @@ async def serving(server: ChaoticServer) -> AsyncIterator[ChaoticServer]:
         yield server
     finally:
         await runner.cleanup()
+
+
+@contextmanager
+def running(server: ChaoticServer) -> Iterator[ChaoticServer]:
+    """The server in a thread of its own."""
+    ready, over = threading.Event(), threading.Event()
+
+    async def main() -> None:
+        async with serving(server):
+            ready.set()
+            while not over.is_set():
+                await asyncio.sleep(0.02)
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield server
+    finally:
+        over.set()
+        thread.join(10)

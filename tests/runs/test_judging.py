@@ -26,7 +26,6 @@ from visualjudge.runs.judging import (
     RunSettings,
     check_images,
     run_judge,
-    total_asks,
 )
 
 FIELDS = ["id", "order", "value", "status", "raw_response", "usage", "latency_s"]
@@ -61,7 +60,7 @@ def test_swap_asks_pairwise_questions_in_both_orders_and_turns_the_answers_back(
     judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", swap=True)
     orders = Counter((line["order"], line["value"]) for line in lines(tmp_path / "run") if line["status"] == "ok")
     assert orders == {("AB", "A"): 8, ("BA", "B"): 8}
-    assert total_asks(dataset.questions, RunSettings(swap=True)) == 21
+    assert RunFolder(tmp_path / "run").manifest()["asked"] == 21
 
 
 def test_the_stated_prices_stand_in_run_json_from_the_start(dataset: Dataset, tmp_path: Path) -> None:

@@ -68,6 +68,9 @@ def judge(
     cache: CacheOptions,
     batches: BatchOptions,
     extractor: ExtractorOptions,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Processes that ask and read replies, where one core is the limit.")
+    ] = 1,
     swap: Annotated[bool, typer.Option("--swap", help="Ask pairwise questions in both orders.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="Number of samples per question (self-consistency).")] = 1,
     retry_errors: Annotated[
@@ -123,6 +126,7 @@ def judge(
         "repeats": repeats,
         "limit": run.limit,
         "concurrency": run.concurrency,
+        "processes": processes,
         "resume": resume,
         "retry_errors": retry_errors,
         "accept_changes": accept_changes,

@@ -66,6 +66,10 @@ class Cached(Wrapping):
         self._full = False
         self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process: nothing is being asked."""
+        return Cached, (self.inner, self.directory)
+
     def path(self, request: Request, attempt: int) -> Path:
         """Where the reply to a judge's ``attempt``-th asking of ``request`` lies."""
         key = cache_key(self.identity, request)

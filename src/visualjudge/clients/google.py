@@ -98,6 +98,13 @@ class GoogleClient(RemoteClient):
         self._check_extra()
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, genai.Client] = weakref.WeakKeyDictionary()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """In another process: no SDK client yet."""
+        return {name: value for name, value in self.__dict__.items() if name != "_clients"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _clients=weakref.WeakKeyDictionary())
+
     def _check_extra(self) -> None:
         """The SDK checks the fields of a configuration: refuse a wrong one before anything is asked."""
         try:

@@ -69,7 +69,7 @@ class Retrying(Wrapping):
         self.policy = policy or RetryPolicy()
         self.failures: Counter[str] = Counter()
         self._sleep = sleep
-        self._numbers = itertools.count()
+        self._asked = 0
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -84,7 +84,8 @@ class Retrying(Wrapping):
         ClientError
             The last failure, when the policy gives up.
         """
-        number = next(self._numbers)
+        number = self._asked
+        self._asked += 1
         for failures in itertools.count(1):
             try:
                 return await self.inner.ask(request, attempt=attempt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -47,9 +48,15 @@ class Sessions:
         whole = aiohttp.ClientTimeout(total=timeout_s)
         stalled = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
         self._timeout = stalled if stalls else whole
+        self._made_with = timeout_s, stalls
         self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
             weakref.WeakKeyDictionary()
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process: none is open."""
+        timeout_s, stalls = self._made_with
+        return partial(Sessions, timeout_s=timeout_s, stalls=stalls), ()
 
     def get(self) -> aiohttp.ClientSession:
         """The running loop's session. Proxies come from the environment; the number of connections is the caller's."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FOLDER = "questions"
 INDEX = f"{FOLDER}/index.json"
 VERSION = 1
+PIECE = 512
+"""Rows that become Python objects at once."""
 _BATCH, _COLUMN_BATCH = 256, 4096
 _NULLABLE = ("class_of_interest", "ties")
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
@@ -82,7 +84,12 @@ class ParquetQuestions(Stored):
         self._count = 0
         for path in self.shards:
             self._note(path)
-        self._last: tuple[int, list[dict[str, Any]]] = (-1, [])
+        self._group: tuple[int, Any] = (-1, None)
+        self._piece: tuple[int, list[dict[str, Any]]] = (-1, [])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """In another process: nothing is read."""
+        return {**self.__dict__, "_group": (-1, None), "_piece": (-1, [])}
 
     def _note(self, path: Path) -> None:
         file = _opened(path)
@@ -99,16 +106,20 @@ class ParquetQuestions(Stored):
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
         """The questions at ``positions``."""
         for k in positions:
-            group = bisect_right(self._first, k) - 1
-            yield question_of(self._rows(group)[k - self._first[group]], k)
+            first, rows = self._piece
+            if not first <= k < first + len(rows):
+                first, rows = self._piece = self._read(k)
+            yield question_of(rows[k - first], k)
 
-    def _rows(self, group: int) -> list[dict[str, Any]]:
-        known, rows = self._last
-        if known != group:
+    def _read(self, position: int) -> tuple[int, list[dict[str, Any]]]:
+        """Some rows, with that of ``position`` among them, and where they begin; a row group is kept as columns."""
+        group = bisect_right(self._first, position) - 1
+        if self._group[0] != group:
             path, number = self._groups[group]
-            rows = _opened(path).read_row_group(number).to_pylist()
-            self._last = (group, rows)
-        return rows
+            self._group = (group, _opened(path).read_row_group(number))
+        start = self._first[group]
+        first = (position - start) // PIECE * PIECE
+        return start + first, self._group[1].slice(first, PIECE).to_pylist()
 
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """The values of some fields, the other columns left unread."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, overload
 
@@ -53,6 +53,10 @@ class View(Stored):
     def _positions(self) -> Positions:
         return self._select(self._source)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process: the same choice, made already."""
+        return View, (self._source, partial(_made, self._positions))
+
     def __len__(self) -> int:
         return len(self._positions)
 
@@ -67,6 +71,10 @@ class View(Stored):
         if isinstance(places, range) and places.step == 1:
             return islice(columns(self._source, *names), places.start, places.stop)
         return super().columns(*names)
+
+
+def _made(positions: Positions, questions: Sequence[Question]) -> Positions:
+    return positions
 
 
 def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Question]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait as wait_for_futures
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
@@ -15,6 +16,7 @@ from visualjudge.clients.batch.asking import Settings, batched_in
 from visualjudge.clients.batch.registry import provider_of
 from visualjudge.clients.sync import submit
 from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.parquet_form import PIECE
 from visualjudge.errors import UsageError
 from visualjudge.frontdoor.run import Run
 from visualjudge.judges.asks import Judge
@@ -25,13 +27,17 @@ from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.batch.ledger import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.judging import Engine, RunSettings, check_images, live, run_judge
+from visualjudge.runs.processes import open_processes
 from visualjudge.runs.runner import Listener, Stop
+from visualjudge.runs.spread import SpreadEngine
 
 if TYPE_CHECKING:
     from visualjudge.dataset.choosing import Choice
 
 Result = TypeVar("Result")
 _LOOK_EVERY_S = 1.0
+_BLOCK = 16
+"""Asks that go at once to a process whose judge calls nobody but takes milliseconds each."""
 _log = logging.getLogger("visualjudge.batches")
 
 
@@ -108,6 +114,7 @@ class JudgeOptions(TypedDict, total=False):
     repeats: int
     limit: int | None
     concurrency: int
+    processes: int
     resume: bool
     retry_errors: bool
     accept_changes: bool
@@ -178,6 +185,7 @@ async def judge_async(
     repeats: int = 1,
     limit: int | None = None,
     concurrency: int = 16,
+    processes: int = 1,
     resume: bool = False,
     retry_errors: bool = False,
     accept_changes: bool = False,
@@ -205,7 +213,10 @@ async def judge_async(
     limit
         Only the first so many questions.
     concurrency
-        Most calls in flight at once.
+        Most calls in flight at once, in all processes.
+    processes
+        How many processes put questions together and read replies; more than one where a core is the limit, with a
+        judge that can be pickled. A script needs ``if __name__ == "__main__":`` then.
     resume, retry_errors, accept_changes
         Go on with the run in ``out``; ask again what ended in an api_error; go on although settings differ.
     mode
@@ -241,6 +252,8 @@ async def judge_async(
     if extractor is not None:
         chosen = ExtractingJudge(chosen, extractor, ties)
     engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
+    if processes > 1:
+        engine = _spread(engine, asked, chosen, processes, limits)
     budget = Budget(limits, prices)
     report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine)
     return Run(out, read, report)
@@ -264,6 +277,16 @@ def _engine(
     trial = chosen.trial if isinstance(chosen, QuestionJudge) and chosen.mode == "auto" else None
     engine = BatchEngine(batched, provider, out, trial, _log.info, options.retry_errors)
     return engine, None if prices is None else prices.times(provider.discount)
+
+
+def _spread(engine: Engine, asked: Asked, chosen: Judge, processes: int, limits: Limits | None) -> Engine:
+    """The judge in several processes."""
+    if engine is not live:
+        raise UsageError("--processes cannot be used together with --batch")
+    limited = limits is not None and limits != Limits()
+    ahead = PIECE if chosen.simulated else _BLOCK
+    block = ahead if isinstance(asked, Baseline) and not limited else 1
+    return SpreadEngine(chosen, partial(open_processes, count=processes), block)
 
 
 def judge_of(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, get_args
 
 from visualjudge.records import FAILED, Answer, Order, Question, Status, Verdict
 
 _FLIP: dict[Answer, str] = {"A": "B", "B": "A"}
-_ORDERS: tuple[Order, Order] = ("AB", "BA")
+ORDERS: tuple[Order, Order] = ("AB", "BA")
 _STATUSES = frozenset(get_args(Status))
 _MOST_REPEATS = 1_000_000
 
@@ -62,16 +62,9 @@ class Judged:
     """Tokens of all replies that were paid for, those of repeated attempts included."""
 
 
-def plan(questions: Iterable[Question], *, swap: bool = False, repeats: int = 1) -> Iterator[Ask]:
-    """All there is to ask, question by question; only a pairwise question has a second order."""
-    for question in questions:
-        for _, order, repeat in keys(question.id, question.question_type, swap=swap, repeats=repeats):
-            yield Ask(question, order, repeat)
-
-
 def keys(question_id: str, question_type: str, *, swap: bool = False, repeats: int = 1) -> Iterator[Key]:
     """What names the verdicts on one question."""
-    for order in _ORDERS if swap and question_type == "pairwise" else _ORDERS[:1]:
+    for order in ORDERS if swap and question_type == "pairwise" else ORDERS[:1]:
         for repeat in range(repeats):
             yield question_id, order, repeat
 
@@ -111,7 +104,7 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
     known = {"id", "order", "value", "status", "raw_response", "usage", "latency_s", "repeat", *named}
     return Verdict(
         id=_checked(line["id"], isinstance(line["id"], str)),
-        order=_checked(line.get("order") or "AB", (line.get("order") or "AB") in _ORDERS),
+        order=_checked(line.get("order") or "AB", (line.get("order") or "AB") in ORDERS),
         value=_checked(line["value"], isinstance(line["value"], str) or _is_number(line["value"])),
         status=_checked(line["status"], line["status"] in _STATUSES),
         raw_response=line.get("raw_response"),

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from visualjudge import __version__
 from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.dataset.folder import QUESTIONS, Dataset
-from visualjudge.dataset.stored import View, columns
+from visualjudge.dataset.stored import columns
 from visualjudge.errors import DataError
-from visualjudge.judges.asks import Ask, Judge, Judged, Key, keys, plan, verdict_line
+from visualjudge.judges.asks import Ask, Judge, Judged, verdict_line
 from visualjudge.records import Question
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder, key_of
@@ -26,6 +25,7 @@ from visualjudge.runs.journal import Journal, Record
 from visualjudge.runs.resuming import changes, check_changes, recorded
 from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.todo import Todo, left_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Engine(Protocol):
 
     async def __call__(
         self,
-        todo: Callable[[], Iterator[Ask]],
+        todo: Todo,
         ask: AskOne[Ask],
         journal: Journal,
         *,
@@ -58,11 +58,11 @@ class Engine(Protocol):
         on_event: Listener | None = None,
         stop: Stop | None = None,
     ) -> Progress:
-        """Do all of ``todo()``, which may be called again; count in ``progress``, and return it."""
+        """Do all of ``todo``, which may be called again; count in ``progress``, and return it."""
         ...
 
 
-async def live(todo: Callable[[], Iterator[Ask]], ask: AskOne[Ask], journal: Journal, **options: Any) -> Progress:
+async def live(todo: Todo, ask: AskOne[Ask], journal: Journal, **options: Any) -> Progress:
     """The engine of live calls: each ask once, at most ``concurrency`` at once."""
     return await run(todo(), ask, journal, **options)
 
@@ -88,28 +88,17 @@ class RunReport:
     """What the server did with a JSON schema, where that was tried."""
 
 
-def asks(questions: Sequence[Question], options: RunSettings) -> Iterator[Ask]:
-    """All that a run is to ask, lazily."""
-    return plan(islice(questions, options.limit), swap=options.swap, repeats=options.repeats)
-
-
 def still_to_ask(folder: str | Path, questions: Sequence[Question], options: RunSettings) -> Iterator[Ask]:
     """All that an invocation with these options would ask, the verdicts in ``folder`` left out where it resumes."""
-    run, done = RunFolder(folder), set[Key]()
+    run, done = RunFolder(folder), set[int]()
     if options.resume and run.journal_path.is_file():
         given = [line.verdict for line in run.lines() if line.verdict is not None]
         done = {
-            (verdict.id, verdict.order, verdict.repeat)
+            hash((verdict.id, verdict.order, verdict.repeat))
             for verdict in given
             if not (options.retry_errors and verdict.status == "api_error")
         }
-    return (ask for ask in asks(questions, options) if ask.key not in done)
-
-
-def total_asks(questions: Sequence[Question], options: RunSettings) -> int:
-    """How many that are."""
-    kinds = Counter(kind for (kind,) in islice(columns(questions, "question_type"), options.limit))
-    return (kinds.total() + options.swap * kinds["pairwise"]) * options.repeats
+    return left_of(questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)()
 
 
 def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
@@ -168,7 +157,6 @@ async def run_judge(
         If the folder holds another run, or a run and ``resume`` is off.
     """
     folder = RunFolder(out)
-    questions = dataset.questions
     manifest = {**_manifest(dataset, judge, options), **_prices(budget)}
     with folder.open_journal(resume=options.resume) as journal:
         if options.resume:
@@ -177,31 +165,17 @@ async def run_judge(
             journal.drop(lambda line: line["status"] == "api_error")
         before = Progress()
         done = set[int]()  # of a key its hash alone is kept: there may be millions
-        last_error: str | None = None
         for line in journal.records():
             done.add(hash(key_of(line)))
             _count(before, line)
-            last_error = line.get("error") or last_error
-
-        async def ask_one(ask: Ask) -> Outcome:
-            nonlocal last_error
-            outcome = await _outcome(judge, ask)
-            last_error = outcome.record.get("error") or last_error
-            return outcome
-
+        todo = left_of(dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)
+        manifest["asked"] = todo.total
         folder.write_manifest(manifest)
-
-        def todo() -> Iterator[Ask]:
-            every = plan(unanswered, swap=options.swap, repeats=options.repeats)
-            return (ask for ask in every if hash(ask.key) not in done)
-
-        unanswered, left = questions[: options.limit], manifest["asked"]
-        if done:
-            unanswered, left = _unanswered(unanswered, options, done)
+        left = len(todo.numbers)
         try:
             progress = await engine(
                 todo,
-                ask_one,
+                partial(outcome_of, judge),
                 journal,
                 concurrency=options.concurrency,
                 progress=Progress(total=left, budget=budget or Budget()),
@@ -210,7 +184,7 @@ async def run_judge(
             )
         finally:
             await asyncio.shield(judge.aclose())
-        diagnostics = _diagnostics(judge)
+        diagnostics = _diagnostics(engine, judge)
         report = RunReport(
             before.statuses + progress.statuses,
             before.causes + progress.causes,
@@ -219,7 +193,7 @@ async def run_judge(
             left - progress.done,
             journal.torn_bytes,
             manifest.get("base_url"),
-            last_error,
+            progress.error or before.error,
             diagnostics.adjustments,
             diagnostics.schema or manifest.get("schema"),
         )
@@ -227,33 +201,23 @@ async def run_judge(
     return report
 
 
-def _unanswered(questions: Sequence[Question], options: RunSettings, done: set[int]) -> tuple[Sequence[Question], int]:
-    """The questions that have asks left, and how many asks; found without reading what is answered."""
-    places, left = array("q"), 0
-    for place, (question_id, kind) in enumerate(columns(questions, "id", "question_type")):
-        wanted = keys(question_id, kind, swap=options.swap, repeats=options.repeats)
-        count = sum(hash(key) not in done for key in wanted)
-        left += count
-        if count:
-            places.append(place)
-    return View(questions, lambda _: places), left
-
-
 def _count(progress: Progress, line: Record) -> None:
     progress.statuses[line["status"]] += 1
     if line.get("cause"):
         progress.causes[line["cause"]] += 1
+    progress.error = line.get("error") or progress.error
 
 
-async def _outcome(judge: Judge, ask: Ask) -> Outcome:
+async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
     judged: Judged = await judge(ask)
     verdict = judged.verdict
-    return Outcome(verdict_line(verdict), verdict.status, verdict.cause, judged.paid, judged.calls)
+    line = verdict_line(verdict)
+    return Outcome(line, verdict.status, verdict.cause, judged.paid, judged.calls, line.get("error"))
 
 
-def _diagnostics(judge: Judge) -> Diagnostics:
-    """What happened to the judge's client, where it has one."""
-    known: Diagnostics | None = getattr(judge, "diagnostics", None)
+def _diagnostics(engine: Engine, judge: Judge) -> Diagnostics:
+    """What happened to the judge's clients, where it has any."""
+    known: Diagnostics | None = getattr(engine, "diagnostics", None) or getattr(judge, "diagnostics", None)
     client: Client | None = getattr(judge, "client", None)
     return known or (Diagnostics() if client is None else client.diagnostics)
 
@@ -270,7 +234,7 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str,
         "swap": options.swap,
         "repeats": options.repeats,
         "limit": options.limit,
-        "asked": total_asks(dataset.questions, options),
+        "asked": 0,
         "concurrency": options.concurrency,
         "dataset": {"path": str(dataset.root.resolve()), "checksum": checksum_of(dataset)},
         "version": __version__,

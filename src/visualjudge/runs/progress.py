@@ -47,6 +47,7 @@ class Display:
 
     def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
+        self._live = self._console.is_terminal
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -57,7 +58,7 @@ class Display:
             TextColumn("{task.fields[counts]}"),
             console=self._console,
             refresh_per_second=4,
-            disable=not self._console.is_terminal,
+            disable=not self._live,
         )
         self._task = self._bar.add_task(title, total=None, rate="", counts="")
         self._said = time.monotonic()
@@ -67,7 +68,7 @@ class Display:
         """Show the state of the run."""
         if self._cell is not None:
             self._update_cell(progress)
-        elif self._console.is_terminal:
+        elif self._live:
             rate = f"{progress.done / max(progress.seconds, 1e-9):.1f}/s"
             counts = counted(progress.statuses) + (f" · {spent(progress)}" if spent(progress) else "")
             self._bar.update(self._task, completed=progress.done, total=progress.total, rate=rate, counts=counts)

@@ -38,6 +38,8 @@ class Outcome:
     usage: Mapping[str, int] | None = None
     calls: int = 1
     """Calls that the model answered or refused; 0 for a reply out of a cache."""
+    error: str | None = None
+    """What the server or the socket said of why there is no reply."""
 
 
 @dataclass(slots=True)
@@ -50,6 +52,8 @@ class Progress:
     causes: Counter[str] = field(default_factory=Counter)
     budget: Budget = field(default_factory=Budget)
     stopped: str | None = None
+    error: str | None = None
+    """What the last job that failed says of why."""
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -223,6 +227,7 @@ class _Crew:
         self.progress.statuses[outcome.status] += 1
         if outcome.cause:
             self.progress.causes[outcome.cause] += 1
+        self.progress.error = outcome.error or self.progress.error
         if self.on_event:
             self.on_event(self.progress)
 

@@ -23,6 +23,7 @@ from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.todo import Todo
 
 _FIRST_LOOK_S = 2.0
 _ANSWERED = ""
@@ -55,7 +56,7 @@ class BatchEngine:
 
     async def __call__(
         self,
-        todo: Callable[[], Iterator[Ask]],
+        todo: Todo,
         ask: AskOne[Ask],
         journal: Journal,
         *,
@@ -64,7 +65,7 @@ class BatchEngine:
         on_event: Listener | None = None,
         stop: Stop | None = None,
     ) -> Progress:
-        """Have all of ``todo()`` answered; ``concurrency`` is the provider's affair."""
+        """Have all of ``todo`` answered; ``concurrency`` is the provider's affair."""
         settings, stop = self.client.settings, stop or Stop()
         with Ledger(self.run, self.fresh) as ledger:
             batches = Batches(ledger, self.provider, settings.poll_s, self.say, stop)
