@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from visualjudge.dataset.stored import columns
@@ -109,91 +108,58 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
 
 
-def _lists(values: list[Any], lengths: list[int], kind: Any) -> pl.Series:
-    """A list column from its flat values: many times quicker than from nested lists."""
-    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    flat = pl.Series(values, dtype=kind).to_arrow()
-    return pl.Series(pa.LargeListArray.from_arrays(pa.array(ends), flat))
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Questions by columns: ``values(name)`` is a field of every question, ``features(name)`` one of every option."""
-
-    values: Callable[[str], list[Any]]
-    feature: Callable[[Any, str], Any]
-
-
-def _features(asked: Asked) -> dict[str, pl.Series]:
-    """One value an option; an empty list where a question has no features."""
-    rows = [options or () for options in asked.values("features")]
-    lengths, options = [len(row) for row in rows], [option for row in rows for option in row]
-    feature = asked.feature
-
-    def column(name: str) -> pl.Series:
-        values = [feature(option, name) for option in options]
-        return _lists([None if v is None else float(v) for v in values], lengths, pl.Float64)
-
-    return {name: column(name) for name in FEATURES}
-
-
-def _ties(rows: Sequence[Any]) -> pl.Series:
-    found = [list(row or ()) for row in rows]
-    return _lists([name for row in found for name in row], [len(row) for row in found], pl.String)
-
-
-def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
-    return {
-        "answer": pl.Series([a if isinstance(a, str) else None for a in answers], dtype=pl.String),
-        "truth": pl.Series([float(a) if not isinstance(a, str) else None for a in answers], dtype=pl.Float64),
-    }
-
-
-def _of_probes(asked: Asked) -> dict[str, pl.Series]:
-    """One value a question and field of its probe; null where it belongs to no probe."""
-    probes = asked.values("probe")
-    some = any(probe is not None for probe in probes)
-
-    def column(name: str) -> pl.Series:
-        kind = pl.Float64 if name == "level" else pl.String
-        values = [None if probe is None else asked.feature(probe, name) for probe in probes] if some else []
-        return pl.Series(values, dtype=kind) if some else pl.Series([None], dtype=kind).new_from_index(0, len(probes))
-
-    return {f"probe_{name}": column(name) for name in PROBE}
+WIRE: dict[str, Any] = {
+    **dict.fromkeys(("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String),
+    **dict.fromkeys(("class_of_interest", "annotation_ids", "sources", "ties"), pl.List(pl.String)),
+    "final_scores": pl.List(pl.Float64),
+    "answer": pl.String,
+    "features": pl.List(pl.Struct(dict.fromkeys(FEATURES, pl.Float64))),
+    "probe": pl.Struct({name: pl.Float64 if name == "level" else pl.String for name in PROBE}),
+}
+"""The fields of a stored question that analyses use; a number as the answer is its shortest text."""
 
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
     """One row a question: its cell, its options' scores, sources and features as lists in option order."""
-    values = Asked(lambda name: [value for (value,) in columns(questions, name)], getattr)
-    return numbered(asked_table(values))
+    taken = {name: [value for (value,) in columns(questions, name)] for name in WIRE}
+    texts = [isinstance(answer, str) for answer in taken["answer"]]
+    taken["answer"] = [str(answer) for answer in taken["answer"]]
+    taken["features"] = [
+        None if row is None else [_fields(option, FEATURES) for option in row] for row in taken["features"]
+    ]
+    taken["probe"] = [None if probe is None else _fields(probe, PROBE) for probe in taken["probe"]]
+    raw = pl.DataFrame([pl.Series(name, taken[name], dtype=kind) for name, kind in WIRE.items()])
+    return numbered(asked_table(raw, pl.lit(pl.Series(texts, dtype=pl.Boolean))))
 
 
-def asked_table(asked: Asked) -> pl.DataFrame:
-    """:func:`question_table` of questions by columns."""
-    values, tasks, names = asked.values, asked.values("task"), asked.values("annotation_ids")
-    lengths = [len(scores) for scores in values("final_scores")]
-    table = pl.DataFrame(
-        {
-            "id": values("id"),
-            "task": tasks,
-            "encoding": values("encoding"),
-            "kind": values("question_type"),
-            "image": values("image_id"),
-            "classes": [None if found is None else "+".join(found) for found in values("class_of_interest")],
-            "error_type": [found or NO_TYPE for found in values("error_type")],
-            "item": ["|".join((task, *sorted(ids))) for task, ids in zip(tasks, names, strict=True)],
-            "scores": _lists([float(s) for scores in values("final_scores") for s in scores], lengths, pl.Float64),
-            "ties": _ties(values("ties")),
-            "sources": _lists([s for found in values("sources") for s in found], lengths, pl.String),
-            "annotations": _lists([name for ids in names for name in ids], lengths, pl.String),
-            **_answer_columns(values("answer")),
-            **_features(asked),
-            **_of_probes(asked),
-        },
-        schema_overrides={"classes": pl.String},
+def _fields(record: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
+
+
+def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
+    """:func:`question_table` without numbers, of stored questions (WIRE); ``text``: whether the answer is no number."""
+    width = pl.col("final_scores").list.max() - pl.col("final_scores").list.min()
+    features = pl.col("features").fill_null([])
+    return raw.select(
+        "id",
+        "task",
+        "encoding",
+        kind="question_type",
+        image="image_id",
+        classes=pl.col("class_of_interest").list.join("+"),
+        error_type=pl.when(pl.col("error_type") == "").then(None).otherwise("error_type").fill_null(NO_TYPE),
+        item=pl.concat_str("task", pl.col("annotation_ids").list.sort().list.join("|"), separator="|"),
+        scores="final_scores",
+        ties=pl.col("ties").fill_null([]),
+        sources="sources",
+        annotations="annotation_ids",
+        answer=pl.when(text).then("answer"),
+        truth=pl.when(~text).then("answer").cast(pl.Float64),
+        **{name: features.list.eval(pl.element().struct.field(name)) for name in FEATURES},
+        **{f"probe_{name}": pl.col("probe").struct.field(name) for name in PROBE},
+        margin=width,
+        options=pl.col("final_scores").list.len().cast(pl.Int64),
     )
-    width = pl.col("scores").list.max() - pl.col("scores").list.min()
-    return table.with_columns(margin=width, options=pl.col("scores").list.len().cast(pl.Int64))
 
 
 def numbered(table: pl.DataFrame) -> pl.DataFrame:

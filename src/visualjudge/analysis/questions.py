@@ -18,14 +18,10 @@ from typing import Any
 import orjson
 import polars as pl
 
-from visualjudge.analysis.join import Asked, asked_table, numbered, question_table
+from visualjudge.analysis.join import WIRE, asked_table, numbered, question_table
 from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire, read_meta
 from visualjudge.errors import DataError
 from visualjudge.records import Question
-
-_TEXTS = ("id", "task", "encoding", "question_type", "image_id")
-_ARRAYS = ("annotation_ids", "final_scores", "sources")
-
 
 PIECE = 2_000_000
 LONGEST_RECORD = 2_000_000
@@ -44,28 +40,35 @@ def paused_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _plain(raw: Any) -> bool:
-    """Whether the file's records are as the tool writes them; anything else is left to the careful reader."""
-    if not isinstance(raw, list) or not set(map(type, raw)) <= {dict}:
-        return False
-    texts = all(set(map(type, _column(raw, name))) <= {str} for name in _TEXTS)
-    lengths = [list(map(len, _column(raw, name))) for name in _ARRAYS]
-    return texts and lengths[0] == lengths[1] == lengths[2]
-
-
 def _table(path: Path) -> pl.DataFrame | None:
     """The table straight from the file, a piece at a time; None where it needs the careful reader."""
+    frames = []
     try:
-        frames = [_frame(orjson.loads(piece)) for piece in _pieces(path.read_bytes())]
-        if any(frame is None for frame in frames):
-            return None
-        return numbered(pl.concat([frame for frame in frames if frame is not None]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError):
+        for piece in _pieces(path.read_bytes()):
+            frame = _frame(piece)
+            if frame is None:
+                return None
+            frames.append(frame)
+        return numbered(pl.concat(frames))
+    except (OSError, ValueError, pl.exceptions.PolarsError):
         return None
 
 
-def _frame(raw: Any) -> pl.DataFrame | None:
-    return asked_table(Asked(lambda name: _column(raw, name), dict.get)) if _plain(raw) else None
+def _frame(piece: bytes) -> pl.DataFrame | None:
+    """A piece as a table; None unless every record has an id, as a text, and an answer, once.
+
+    Polars reads a number as a text where a text is asked for, and the first of two fields of one name.
+    """
+    raw = pl.read_json(piece, schema=WIRE)
+    if not piece.count(b'{"id":"') == piece.count(b'"answer":') == raw.height:
+        return None
+    known = pl.all_horizontal(pl.col("id", "task", "encoding", "question_type", "image_id", "answer").is_not_null())
+    text = pl.col("answer").cast(pl.Float64, strict=False).is_null()
+    lengths = [pl.col(name).list.len() for name in ("annotation_ids", "final_scores", "sources")]
+    same = pl.all_horizontal(known, *(length == lengths[0] for length in lengths)).all(ignore_nulls=False)
+    checked = raw.select(texts=text.sum(), same=same)
+    plain = checked.row(0) == (piece.count(b'"answer":"'), True)
+    return asked_table(raw, text) if plain else None
 
 
 def _pieces(content: bytes) -> Iterator[bytes]:
@@ -81,10 +84,6 @@ def _pieces(content: bytes) -> Iterator[bytes]:
         yield opened + content[start : cut.start() + 1] + b"]"
         start, opened = cut.end() - len(cut[1]), b"["
     yield opened + content[start:]
-
-
-def _column(raw: list[dict[str, Any]], name: str) -> list[Any]:
-    return [q.get(name) for q in raw] if name in ("features", "ties", "probe") else [q[name] for q in raw]
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-import orjson
 import polars as pl
 
 from visualjudge import jsons
@@ -18,11 +17,10 @@ from visualjudge.errors import DataError
 from visualjudge.judges.asks import verdict_of
 from visualjudge.records import IntArray, Status
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.tokens import token_columns, token_counts
+from visualjudge.runs.tokens import MOST, PROMPT, REPLY, token_counts
 
-PIECE = 1_000_000
+PIECE = 8_000_000
 STATUSES = frozenset(get_args(Status))
-NUMBERS = frozenset({type(None), int, float})
 NEWLINE = 10
 
 
@@ -57,78 +55,71 @@ def blocks(path: Path) -> Iterator[Block]:
         yield Block(rest, offset, number, cut=True)
 
 
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """Records by column; a field that no record has is not looked for in each."""
-
-    records: list[dict[str, Any]]
-    names: frozenset[str]
-
-    def of(self, name: str, default: Any = None) -> list[Any]:
-        """One field of every record."""
-        if name not in self.names:
-            return [default] * len(self.records)
-        return [record.get(name, default) for record in self.records]
-
-
-def _types(values: list[Any]) -> set[type]:
-    return set(map(type, values))
-
-
-def _plain(columns: Mapping[str, list[Any]]) -> bool:
-    """Whether every line is a verdict with fields of the right kind, as the tool writes them."""
-    return (
-        _types(columns["id"]) <= {str}
-        and _types(columns["value"]) <= {str, int, float}
-        and set(columns["status"]) <= STATUSES
-        and set(columns["order"]) <= {"AB", "BA"}
-        and _types(columns["repeat"]) <= {int}
-        and all(0 <= repeat < 1000 for repeat in set(columns["repeat"]))
-        and _types(columns["probability_a"]) | _types(columns["latency_s"]) <= NUMBERS
-        and _types(columns["said_cause"]) <= {type(None), str}
-    )
-
-
 def _quick(block: Block) -> pl.DataFrame | None:
-    """The block as a table; None where a line needs a closer look."""
+    """The block as a table; None unless every line is a verdict as the tool writes it."""
     starts = block.starts
-    try:
-        lines = block.content if block.cut else block.content[:-1]
-        records = orjson.loads(b"[" + lines.replace(b"\n", b",") + b"]")
-        if len(records) != starts.size or _types(records) != {dict}:
-            return None
-        fields = _Columns(records, frozenset().union(*records))
-        columns = _columns(fields)
-        if not _plain(columns):
-            return None
-    except (ValueError, KeyError, TypeError):
+    if not _plain(block.content, starts.size):
         return None
-    columns["offset"] = starts
-    return pl.DataFrame(
-        [pl.Series(name, columns[name], dtype=kind, strict=False) for name, kind in VERDICT_SCHEMA.items()]
+    try:
+        raw = pl.read_ndjson(block.content, schema=_WIRE)
+        if raw.height != starts.size or not _holds(raw, block.content):
+            return None
+        return raw.select(
+            "id",
+            "order",
+            repeat=pl.col("repeat").fill_null(0).cast(pl.Int32),
+            text=pl.when(_IS_TEXT).then("value"),
+            number=pl.when(~_IS_TEXT).then("value").cast(pl.Float64),
+            status="status",
+            probability_a="probability_a",
+            latency_s="latency_s",
+            tokens_in=_tokens(PROMPT),
+            tokens_out=_tokens(REPLY),
+            offset=pl.Series(starts),
+            said_cause="cause",
+            published_value=pl.lit(None, pl.String),
+            published_right=pl.lit(None, pl.Boolean),
+        )
+    except pl.exceptions.PolarsError:
+        return None
+
+
+_WIRE: dict[str, Any] = {
+    **dict.fromkeys(("id", "order", "value", "status", "cause"), pl.String),
+    "repeat": pl.Int64,
+    **dict.fromkeys(("probability_a", "latency_s"), pl.Float64),
+    "usage": pl.Struct(dict.fromkeys((*PROMPT, *REPLY), pl.Int64)),
+}
+_IS_TEXT = pl.col("value").cast(pl.Float64, strict=False).is_null()
+
+
+def _plain(content: bytes, lines: int) -> bool:
+    """Whether each line has an id, as a text, and a value once; Polars would read the first of two, and a number.
+
+    What published replies hold beside is left to the careful reader, and so is half of a character, which Polars reads
+    as none.
+    """
+    once = all(content.count(mark) == lines for mark in (b'{"id":"', b'"id":', b'"value":'))
+    return once and b'"published_' not in content and b"\\ud" not in content
+
+
+def _holds(raw: pl.DataFrame, content: bytes) -> bool:
+    """Whether the values are of the right kind: as many texts as stand in quotes, known names, counts in range."""
+    counts = [pl.col("usage").struct.field(name).is_between(0, MOST) for name in (*PROMPT, *REPLY)]
+    found = raw.select(
+        texts=_IS_TEXT.sum(),
+        holds=pl.col("order").is_in(["AB", "BA"]).all(ignore_nulls=False)
+        & pl.col("status").is_in(sorted(STATUSES)).all(ignore_nulls=False)
+        & pl.col("repeat").is_between(0, 999).all()
+        & pl.all_horizontal(count.all() for count in counts),
+        repeats=pl.col("repeat").count(),
     )
+    texts, holds, repeats = found.row(0)
+    return bool(holds and texts == content.count(b'"value":"') and repeats == content.count(b'"repeat":'))
 
 
-def _columns(fields: _Columns) -> dict[str, Any]:
-    values = fields.of("value")
-    tokens = token_columns(fields.of("usage")) if "usage" in fields.names else (None, None)
-    nothing = [None] * len(values)
-    return {
-        "id": fields.of("id"),
-        "order": fields.of("order"),
-        "repeat": fields.of("repeat", 0),
-        "value": values,
-        "text": [v if type(v) is str else None for v in values],
-        "number": [None if type(v) is str else float(v) for v in values],
-        "status": fields.of("status"),
-        "probability_a": fields.of("probability_a"),
-        "latency_s": fields.of("latency_s"),
-        "tokens_in": tokens[0] or nothing,
-        "tokens_out": tokens[1] or nothing,
-        "said_cause": fields.of("cause"),
-        "published_value": [v if type(v) is str else None for v in fields.of("published_value")],
-        "published_right": [v if type(v) is bool else None for v in fields.of("published_right")],
-    }
+def _tokens(names: Sequence[str]) -> pl.Expr:
+    return pl.coalesce(pl.col("usage").struct.field(name) for name in names)
 
 
 @dataclass
@@ -183,8 +174,9 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
             found = _quick(block)
             frames.append(_careful(block, notes) if found is None else found)
     table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
-    kept = table.unique(["id", "order", "repeat"], keep="last", maintain_order=True)
-    if kept.height < table.height:
-        again = table.height - kept.height
+    keys = ["id", "order", "repeat"]
+    if table.select(pl.struct(keys).is_duplicated().any()).item():
+        height, table = table.height, table.unique(keys, keep="last", maintain_order=True)
+        again = height - table.height
         notes.warnings.append(f"{path}: {again} verdicts were asked again; the last one of each counts")
-    return kept, notes.problems, notes.warnings
+    return table, notes.problems, notes.warnings
