@@ -18,7 +18,7 @@ from scipy import stats
 from visualjudge.analysis.cells import image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
 from visualjudge.analysis.statistics.bias import Cases, lean
-from visualjudge.analysis.statistics.jackknife import FEW, holm, sums
+from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
 from visualjudge.records import FloatArray, IntArray
 
 LEVEL = 0.05
@@ -50,15 +50,17 @@ def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
 
 def _cases(sides: pl.DataFrame) -> Cases:
     """The replies counted by pair and kind of question; a stratum is one of up to 5 parts of a task's margins."""
-    _, first, pair = np.unique(sides["pair"].to_numpy(), return_index=True, return_inverse=True)
+    held, pair = renumbered(sides["pair"].to_numpy())
+    first = np.zeros(held.size, dtype=np.int64)
+    first[pair[::-1]] = np.arange(pair.size)[::-1]
     pairs = sides[first].select("cluster", "margin", task=pl.col("task").rank("dense").cast(pl.Int64))
     margin, task = pairs["margin"].to_numpy(), pairs["task"].to_numpy()
     stratum = _strata(task, margin)
     kind = 2 * pair + sides["more"].to_numpy()
     n, right = (sums(kind, values, 2 * first.size) for values in (np.ones(kind.size), sides["right"].to_numpy()))
-    held = np.flatnonzero(n)
-    of = held // 2
-    return Cases(stratum[of], pairs["cluster"].to_numpy()[of], of, held % 2 == 1, margin[of], n[held], right[held])
+    known = np.flatnonzero(n)
+    of = known // 2
+    return Cases(stratum[of], pairs["cluster"].to_numpy()[of], of, known % 2 == 1, margin[of], n[known], right[known])
 
 
 def _strata(task: IntArray, margin: FloatArray) -> IntArray:

@@ -43,25 +43,34 @@ class ImageSums:
 
 def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
     """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls add nothing."""
+    numbers = table.select(expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items())
+    keys, cell = _cells(table, by)
+    cluster = table["cluster"].to_numpy().astype(np.int64)
+    images = int(cluster.max(initial=0)) + 1
+    held, place = jackknife.renumbered(cell * images + cluster)
+    columns = {name: jackknife.sums(place, numbers[name].to_numpy(), held.size) for name in values}
+    return ImageSums(keys, held // images, held % images, columns)
+
+
+def _cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
+    """The combinations of ``by`` that occur, sorted, and the one of each row; one of all rows where ``by`` is empty."""
     if not by:
-        return _by_image(table.select("cluster", **{name: expr.cast(pl.Float64) for name, expr in values.items()}))
-    named = [expr.cast(pl.Float64).sum().alias(name) for name, expr in values.items()]
-    sums = table.lazy().group_by([*by, "cluster"], maintain_order=True).agg(named).sort([*by, "cluster"]).collect()
-    keys = sums.select(by).unique(maintain_order=True)
-    cell = (sums.select(pl.struct(by).rle_id()).to_series()).to_numpy().astype(np.int64)
-    return ImageSums(keys, cell, sums["cluster"].to_numpy(), {name: sums[name].to_numpy() for name in values})
-
-
-def _by_image(table: pl.DataFrame) -> ImageSums:
-    """Sums by image alone, added up in the table's order: the same to the last digit whatever the number of threads."""
-    ordered = table.fill_null(0.0).sort("cluster", maintain_order=True)
-    cluster = ordered["cluster"].to_numpy()
-    starts = np.flatnonzero(np.diff(cluster, prepend=cluster[:1] - 1))
-    columns = {name: np.add.reduceat(ordered[name].to_numpy(), starts) for name in table.columns[1:] if starts.size}
-    nothing = {name: np.zeros(0) for name in table.columns[1:]}
-    return ImageSums(
-        pl.DataFrame({"all": [0]}), np.zeros(starts.size, dtype=np.int64), cluster[starts], columns or nothing
-    )
+        return pl.DataFrame({"all": [0]}), np.zeros(table.height, dtype=np.int64)
+    code, names = np.zeros(table.height, dtype=np.int64), []
+    for name in by:
+        column = table[name].cast(pl.Categorical)
+        present, place = jackknife.renumbered(column.to_physical().to_numpy().astype(np.int64))
+        first = np.zeros(present.size, dtype=np.int64)
+        first[place] = np.arange(place.size)
+        words = column[first].cast(pl.String)
+        code = code * present.size + (words.rank("dense").to_numpy().astype(np.int64) - 1)[place]
+        names.append(words.sort())
+    held, cell = jackknife.renumbered(code)
+    keys = []
+    for words in reversed(names):
+        keys.append(words[held % words.len()])
+        held = held // words.len()
+    return pl.DataFrame(dict(zip(by, reversed(keys), strict=True))), cell
 
 
 def share_of(found: Shares, k: int = 0) -> Share:
@@ -111,7 +120,7 @@ CELL = ("task", "encoding", "error_type", "margin_bin")
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Verdicts counted once by cell and image, and the failed ones: what all tables of accuracies are made of."""
+    """What each verdict counts for, its image and cell, and the failed ones: all tables of accuracies come from it."""
 
     sums: pl.DataFrame
     failed: pl.DataFrame
@@ -120,7 +129,7 @@ class Counted:
 def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
     """Pairwise verdicts counted by ``by`` and image."""
     values = [pl.col("parsed").is_not_null().alias("n"), *map(pl.col, _COUNTS[1:])]
-    sums = table.group_by(*by, "cluster").agg(value.cast(pl.Float64).sum() for value in values)
+    sums = table.select(*(pl.col(name).cast(pl.Categorical) for name in by), "cluster", *values)
     return Counted(sums, table.filter(~pl.col("parsed")).select(*by, "cause"))
 
 
@@ -169,7 +178,7 @@ def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
     right = pl.col("right") if top is None else top
     sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
     value, influence = ratio_influence(sums.columns["top"], sums.columns["n"], sums.cell, sums.cells)
-    image, place = np.unique(sums.cluster, return_inverse=True)
+    image, place = jackknife.renumbered(sums.cluster)
     each = jackknife.sums(place, influence, image.size) / sums.cells
     weight = jackknife.sums(place, sums.columns["n"] / sums.total("n")[sums.cell], image.size)
     found = jackknife.spread(each, weight, np.zeros(image.size, dtype=np.int64), 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import polars as pl
@@ -103,19 +103,16 @@ def _design_effect(variance: float, only_a: int, only_b: int, n: int) -> float:
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:
     """One line where the runs fall into groups that answered no question in common; else none."""
-    groups: list[tuple[IntArray, list[str]]] = []
-    for run, ids in zip(study.runs, study.asked, strict=True):
-        names = [run.name]
+    groups: list[list[int]] = []
+    for run, ids in enumerate(study.asked):
         if not ids.size:
             continue
-        joined = [group for group in groups if np.intersect1d(ids, group[0]).size]
-        groups = [group for group in groups if not np.intersect1d(ids, group[0]).size]
-        for group in joined:
-            ids, names = np.union1d(ids, group[0]), [*group[1], *names]
-        groups.append((ids, names))
+        joined = [group for group in groups if any(_overlap(ids, study.asked[other]) for other in group)]
+        groups = [group for group in groups if group not in joined]
+        groups.append([*chain.from_iterable(reversed(joined)), run])
     if len(groups) < 2:
         return ()
-    listed = " | ".join(", ".join(names) for _, names in groups)
+    listed = " | ".join(", ".join(study.runs[k].name for k in group) for group in groups)
     return (f"the runs answer different questions, none in common, and cannot be compared: {listed}",)
 
 

@@ -63,7 +63,7 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
     pairs = _per_pair(table)
     names = sorted(pairs["encoding"].unique().to_list())
     right, clusters = _wide(pairs, names)
-    places = np.unique(clusters, return_inverse=True)[1]
+    places = jackknife.renumbered(clusters)[1]
     duels = [
         _duel((names[i], names[j]), right[:, i] - right[:, j], places) for i, j in combinations(range(len(names)), 2)
     ]
@@ -73,7 +73,7 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
 
 def _duel(names: tuple[str, str], gaps: FloatArray, places: IntArray) -> EncodingDuel:
     common = np.isfinite(gaps)
-    image, place = np.unique(places[common], return_inverse=True)
+    image, place = jackknife.renumbered(places[common])
     n = np.bincount(place, minlength=image.size).astype(float)
     sums = jackknife.sums(place, gaps[common], image.size)
     nowhere = np.zeros(image.size, dtype=np.int64)

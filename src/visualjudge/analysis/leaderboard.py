@@ -14,6 +14,7 @@ import polars as pl
 
 from visualjudge.analysis.figures import Ends, Estimate, Leaderboard, SourceRow
 from visualjudge.analysis.statistics import correlation
+from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.statistics.strengths import (
     Strengths,
     components,
@@ -72,7 +73,7 @@ def games_of(games: pl.DataFrame, names: list[str]) -> Games:
     order = {name: i for i, name in enumerate(names)}
     a, b = (games[side].replace_strict(order, return_dtype=pl.Int64).to_numpy() for side in "ab")
     outcome = games["outcome"].to_numpy()
-    image, each = np.unique(games["cluster"].to_numpy(), return_inverse=True)
+    image, each = renumbered(games["cluster"].to_numpy())
     row = each % MOST_IMAGES
     wins, ties = (np.zeros((min(image.size, MOST_IMAGES), size, size)) for _ in range(2))
     won, lost = outcome > 0.5, outcome < 0.5
@@ -81,7 +82,7 @@ def games_of(games: pl.DataFrame, names: list[str]) -> Games:
     level = ~won & ~lost
     for x, y in ((a, b), (b, a)):
         np.add.at(ties, (row[level], x[level], y[level]), 1)
-    pairs = np.unique(np.concatenate([a * image.size + each, b * image.size + each]))
+    pairs, _ = renumbered(np.concatenate([a * image.size + each, b * image.size + each]))
     return Games(wins, ties, np.bincount(pairs // image.size, minlength=size))
 
 

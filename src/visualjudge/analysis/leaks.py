@@ -79,7 +79,7 @@ class _Folds:
 
 
 def _folds(pairs: pl.DataFrame, gaps: FloatArray) -> _Folds:
-    names, image = np.unique(pairs["cluster"].to_numpy(), return_inverse=True)
+    names, image = jackknife.renumbered(pairs["cluster"].to_numpy())
     dealt = np.empty(names.size, dtype=np.int64)
     dealt[rng_for(0, "folds", int(names.size)).permutation(names.size)] = np.arange(names.size) % FOLDS
     scaled = np.sign(gaps) * np.log1p(np.abs(gaps))
@@ -96,16 +96,18 @@ def _hits(data: _Folds, signs: FloatArray) -> FloatArray:
     """
     rules = data.x.shape[1]
     pull = np.zeros((data.images, rules))
-    np.add.at(pull, data.image, data.x * data.truth[:, None])
+    for rule in range(rules):
+        pull[:, rule] = jackknife.sums(data.image, data.x[:, rule] * data.truth, data.images)
     fold_of = np.zeros(data.images, dtype=np.int64)
     fold_of[data.image] = data.fold
     out = np.empty((signs.shape[0], data.truth.size), dtype=bool)
+    turned, positive = signs < 0, data.truth > 0
     for f in range(FOLDS):
         held, rest = data.fold == f, fold_of != f
         square = data.x[~held].T @ data.x[~held] + RIDGE * np.eye(rules)
         weights = np.linalg.solve(square, (signs[:, rest] @ pull[rest]).T)
         said = (data.x[held] @ weights).T > 0
-        out[:, held] = said == (signs[:, data.image[held]] * data.truth[held] > 0)
+        out[:, held] = said == (turned[:, data.image[held]] ^ positive[held])
     return out
 
 

@@ -56,7 +56,7 @@ def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: i
     """At most 40 bins of about equal size, by quantiles of the distance."""
     edges = np.unique(np.quantile(distance, np.linspace(0, 1, BINS + 1)))
     which = np.clip(np.searchsorted(edges, distance, side="left") - 1, 0, max(0, edges.size - 2))
-    _, which = np.unique(which, return_inverse=True)
+    _, which = jackknife.renumbered(which)
     total = np.bincount(which)
     x = np.bincount(which, weights=distance) / total
     shape = (count, total.size)
@@ -226,7 +226,7 @@ def _jnd_ends(data: _Asked, jnd: float, resampling: Resampling) -> tuple[float |
 def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> float | None:
     """One-sided p that right answers grow with the rank of the distance; least squares, each image left out in turn."""
     x = stats.rankdata(distance) / distance.size - 0.5
-    image, place = np.unique(clusters, return_inverse=True)
+    image, place = jackknife.renumbered(clusters)
     parts = np.stack([jackknife.sums(place, w, image.size) for w in (np.ones_like(x), x, x * x, right, x * right)], 1)
     total = parts.sum(0, keepdims=True)
 

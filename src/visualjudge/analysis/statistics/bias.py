@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, effective_number, sums
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, effective_number, renumbered, sums
 from visualjudge.analysis.statistics.sign_flips import sign_flip_p
 from visualjudge.records import BoolArray, FloatArray, IntArray
 
@@ -72,9 +72,7 @@ class _Grouping:
 
 
 def _grouping(cases: Cases) -> _Grouping:
-    stratum, image, pair = (
-        np.unique(column, return_inverse=True)[1] for column in (cases.stratum, cases.image, cases.pair)
-    )
+    stratum, image, pair = (renumbered(column)[1] for column in (cases.stratum, cases.image, cases.pair))
     n = np.asarray(cases.n, float)
     centre = sums(stratum, cases.margin * n, int(stratum.max()) + 1) / sums(stratum, n, int(stratum.max()) + 1)
     return _Grouping(stratum, image, pair, cases.margin - centre[stratum], n)
@@ -162,7 +160,7 @@ def lean(cases: Cases) -> Lean:
 def _taken(groups: _Grouping, apart: FloatArray) -> FloatArray:
     """s̃'Hs̃ / s̃'s̃ of each image, with H the projection on the lines of its strata (Bell & McCaffrey 2002)."""
     images = int(groups.image.max()) + 1
-    entry, which = np.unique(groups.stratum * images + groups.image, return_inverse=True)
+    entry, which = renumbered(groups.stratum * images + groups.image)
     stratum = entry // images
     squares = np.bincount(groups.stratum, groups.n * groups.margin**2)[stratum]
     level = np.bincount(which, groups.n * apart) ** 2 / np.bincount(groups.stratum, groups.n)[stratum]

@@ -51,6 +51,18 @@ def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:
     return np.asarray(np.bincount(place, values, count), dtype=float)
 
 
+def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct ``codes``, sorted, and the place of each among them.
+
+    As :func:`numpy.unique` gives them, but without a sort where the codes are not much larger than their number.
+    """
+    if not codes.size or codes.min() < 0 or codes.max() > 8 * codes.size:
+        return np.unique(codes, return_inverse=True)
+    held = np.zeros(int(codes.max()) + 1, dtype=bool)
+    held[codes] = True
+    return np.flatnonzero(held), (np.cumsum(held) - 1)[codes]
+
+
 def effective_number(weights: FloatArray, column: IntArray, columns: int) -> FloatArray:
     """Kish's (Σw)²/Σw² of the ``weights`` in each of ``columns`` columns; 0 where a column is empty."""
     total = sums(column, weights, columns)

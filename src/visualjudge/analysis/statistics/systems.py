@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.statistics.ranks import RankSet, rank_sets
 from visualjudge.records import BoolArray, FloatArray, IntArray
 from visualjudge.seeding import rng_for
@@ -132,7 +133,7 @@ def image_sums(
     """
     expected = true if fair is None else fair
     kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(expected)
-    names, where = np.unique(image[kept], return_inverse=True)
+    names, where = renumbered(image[kept])
     cells, size = where * systems + system[kept], names.size * systems
 
     def total(values: FloatArray) -> FloatArray:
