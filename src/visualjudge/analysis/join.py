@@ -260,9 +260,10 @@ class Study:
         """Number of different images."""
         return int(self.questions["cluster"].n_unique())
 
-    def kind(self, run: int, kind: str) -> pl.DataFrame:
-        """The verdicts of one run on one kind of question."""
-        return self.joined[run].filter(pl.col("kind") == kind)
+    def kind(self, run: int, kind: str, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The verdicts of one run on one kind of question; only ``columns``, where they are named."""
+        rows = self.joined[run].lazy().filter(pl.col("kind") == kind)
+        return (rows.select(columns) if columns else rows).collect()
 
 
 def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0) -> Study:

@@ -95,8 +95,10 @@ def fitted(wins: FloatArray, ties: FloatArray) -> Fitted:
 
 def _true_scores(table: pl.DataFrame) -> dict[str, float]:
     """Mean score of each source over the different annotations that were asked about."""
+    needed = table.select("pair", "task", "annotations", "sources", "scores")
+    firsts = needed.unique("pair", keep="first", maintain_order=True)
     parts = [
-        table.select(
+        firsts.select(
             annotation=pl.col("annotations").list.get(side),
             task=pl.col("task"),
             source=pl.col("sources").list.get(side),

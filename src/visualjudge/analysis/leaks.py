@@ -92,7 +92,7 @@ def _hits(data: _Folds, signs: FloatArray) -> FloatArray:
     """Whether each pair is right under weights learned on the other folds, for each row of ``signs`` (rows × images).
 
     A sign of -1 turns the truth of the whole image round. Weights are ridge regression's of the truth on the
-    differences (for two classes: Fisher's linear discriminant). Rows × pairs of 0 and 1.
+    differences (for two classes: Fisher's linear discriminant). Pairs × rows of 0 and 1.
     """
     rules = data.x.shape[1]
     pull = np.zeros((data.images, rules))
@@ -100,14 +100,13 @@ def _hits(data: _Folds, signs: FloatArray) -> FloatArray:
         pull[:, rule] = jackknife.sums(data.image, data.x[:, rule] * data.truth, data.images)
     fold_of = np.zeros(data.images, dtype=np.int64)
     fold_of[data.image] = data.fold
-    out = np.empty((signs.shape[0], data.truth.size), dtype=bool)
-    turned, positive = signs < 0, data.truth > 0
+    out = np.empty((data.truth.size, signs.shape[0]), dtype=bool)
+    turned, positive = np.ascontiguousarray(signs.T < 0), data.truth > 0
     for f in range(FOLDS):
         held, rest = data.fold == f, fold_of != f
         square = data.x[~held].T @ data.x[~held] + RIDGE * np.eye(rules)
         weights = np.linalg.solve(square, (signs[:, rest] @ pull[rest]).T)
-        said = (data.x[held] @ weights).T > 0
-        out[:, held] = said == (turned[:, data.image[held]] ^ positive[held])
+        out[held] = (data.x[held] @ weights > 0) == (turned[data.image[held]] ^ positive[held, None])
     return out
 
 
@@ -115,7 +114,7 @@ def _combined(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> Leak | None:
     if pairs["cluster"].n_unique() < LEAST_IMAGES:
         return None
     data = _folds(pairs, gaps)
-    hits = _hits(data, np.ones((1, data.images)))[0]
+    hits = _hits(data, np.ones((1, data.images)))[:, 0]
     row = _row(pairs, pl.Series("hit", hits), scope, COMBINED)
     return replace(row, p=permutation_p(float(hits.mean()), _permuted(data)))
 
@@ -128,7 +127,7 @@ def _permuted(data: _Folds) -> FloatArray:
     out = []
     for start in range(0, count, step):
         signs = rng.choice([-1.0, 1.0], size=(min(step, count - start), data.images))
-        out.append(_hits(data, signs).mean(1))
+        out.append(_hits(data, signs).mean(0))
     return np.concatenate(out)
 
 

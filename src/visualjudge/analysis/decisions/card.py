@@ -193,7 +193,7 @@ def _surely_above(share: float | None, interval: tuple[float, float] | None, cha
 
 def _probabilities(study: Study, run: int) -> Calibration | None:
     """Of the answers given with a probability: does the option's probability come true?"""
-    told = study.kind(run, "pairwise").filter(
+    told = study.kind(run, "pairwise", ("probability_a", "answer", "cluster")).filter(
         pl.col("probability_a").is_between(0, 1) & pl.col("answer").is_in(["A", "B"])
     )
     if told.is_empty():
@@ -204,7 +204,7 @@ def _probabilities(study: Study, run: int) -> Calibration | None:
 
 def _radius(study: Study, run: int) -> ConformalRadius | None:
     """How far a score of a new image lies from the truth, in nine of ten."""
-    scored = study.kind(run, "scoring").filter(pl.col("parsed"))
+    scored = study.kind(run, "scoring", ("parsed", "number", "truth", "cluster")).filter(pl.col("parsed"))
     if scored.is_empty():
         return None
     residuals = np.asarray((scored["number"] - scored["truth"]).to_numpy(), dtype=float)

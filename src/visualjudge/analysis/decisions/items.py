@@ -69,11 +69,11 @@ def kinds(study: Study) -> list[str]:
 def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items:
     """The items of one kind of question, over the runs numbered ``runs`` (None: all)."""
     chosen = range(len(study.runs)) if runs is None else runs
-    tables = [_long(study.kind(run, kind)) for run in chosen]
-    keys = ["item", "annotation", "option", "source", "image"]
+    tables = [_long(study.kind(run, kind, _NEEDED), kind) for run in chosen]
+    keys = ["key", "item", "annotation", "option", "source", "cluster"]
     measured = ("said", "spread", "truth", "level")
     named = [table.rename({name: f"{name}{i}" for name in measured}) for i, table in enumerate(tables)]
-    table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("item", "option")
+    table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("key", "option")
     columns = {name: [c for c in table.columns if c.startswith(name)] for name in measured}
     merged = table.with_columns(
         said=pl.mean_horizontal(columns["said"]),
@@ -96,7 +96,7 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         tuple(merged["annotation"].to_list()),
         merged["option"].cast(pl.Int64).to_numpy(),
         codes("source"),
-        codes("image"),
+        codes("cluster"),
         floats("said"),
         floats("truth"),
         floats("spread"),
@@ -109,16 +109,15 @@ def _between(columns: list[str]) -> pl.Expr:
     return (pl.max_horizontal(columns) - pl.min_horizontal(columns)).fill_null(0.0) if len(columns) > 1 else pl.lit(0.0)
 
 
-def _long(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """One row an item and source of one run."""
-    if verdicts.height == 0:
-        texts = dict.fromkeys(("item", "annotation", "source", "image"), pl.String)
-        numbers = dict.fromkeys(("said", "truth", "level", "spread"), pl.Float64)
-        return pl.DataFrame(schema={**texts, "option": pl.Int64, **numbers})
-    kind = str(verdicts["kind"][0])
+_NEEDED = ("question", "id", "task", "cluster", "annotations", "sources", "scores", "options", "answer", "truth",
+           "parsed", "text", "number", "probability_a")  # fmt: skip
+
+
+def _long(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """One row an item and source of one run; ``key`` sorts as the item does."""
     rows = _SAID[kind](verdicts).drop_nulls("source")
-    return rows.group_by("item", "option").agg(
-        pl.col("annotation", "source", "image").first(),
+    return rows.group_by("key", "option").agg(
+        pl.col("item", "annotation", "source", "cluster").first(),
         said=pl.col("said").mean(),
         truth=pl.col("truth").mean(),
         level=pl.col("level").mean(),
@@ -129,7 +128,8 @@ def _long(verdicts: pl.DataFrame) -> pl.DataFrame:
 def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
     annotation = pl.col("annotations").list.first()
     return verdicts.select(
-        pl.col("image"),
+        "cluster",
+        key=pl.col("task") + "/" + annotation,
         item=pl.col("task") + "/" + annotation,
         annotation=annotation,
         option=pl.lit(0, dtype=pl.Int64),
@@ -152,8 +152,9 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
         probability = pl.col("probability_a") if side == 0 else 1 - pl.col("probability_a")
         parts.append(
             verdicts.select(
-                pl.col("image"),
-                item=pl.col("id"),
+                "cluster",
+                key="question",
+                item="id",
                 annotation=pl.col("annotations").list.get(side),
                 option=pl.lit(side, dtype=pl.Int64),
                 source=pl.col("sources").list.get(side, null_on_oob=True),
@@ -177,8 +178,9 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
 
         parts.append(
             verdicts.filter(pl.col("options") > side).select(
-                pl.col("image"),
-                item=pl.col("id"),
+                "cluster",
+                key="question",
+                item="id",
                 annotation=pl.col("annotations").list.get(side),
                 option=pl.lit(side, dtype=pl.Int64),
                 source=pl.col("sources").list.get(side, null_on_oob=True),

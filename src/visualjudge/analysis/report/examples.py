@@ -30,6 +30,11 @@ SHARES = {"pairwise": 2, "ranking": 6, "scoring": 6}
 """One example in so many may be a wrong one of this question type."""
 
 
+NEEDED = ("id", "question", "order", "repeat", "pair", "cluster", "task", "kind", "margin", "parsed", "text", "right",
+          "number", "truth", "cause", "scores", "options")  # fmt: skip
+"""What examples are chosen by."""
+
+
 @dataclass(frozen=True)
 class Thumbnail:
     """An image of the dataset as a data URI; ``src`` is None where it cannot be read."""
@@ -86,16 +91,16 @@ def _unread(table: pl.DataFrame) -> pl.DataFrame:
 
 def _firsts(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
     """The furthest, each on another pair, ranking or annotation, whatever its encoding and order."""
-    narrow = table.select("distance", "question", "pair", "cluster").with_row_index("row")
-    ordered = narrow.sort(["distance", "question"], descending=[True, False], maintain_order=True)
-    rows = ordered.unique(["pair", "cluster"], keep="first", maintain_order=True).head(count)["row"]
-    return list(table[rows.to_list()].iter_rows(named=True))
+    ordered = table.sort(["distance", "question"], descending=[True, False], maintain_order=True)
+    rows = ordered.unique(["pair", "cluster"], keep="first", maintain_order=True).head(count)
+    return list(rows.iter_rows(named=True))
 
 
 def chosen(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
     """Up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by the order, not read."""
-    wrong = [row for kind, part in SHARES.items() for row in _firsts(_wrong(table, kind), -(-count // part))]
-    flipped, unread = (_firsts(found, -(-count // 4)) for found in (_flipped(table), _unread(table)))
+    narrow = table.select(NEEDED).with_row_index("row")
+    wrong = [row for kind, part in SHARES.items() for row in _firsts(_wrong(narrow, kind), -(-count // part))]
+    flipped, unread = (_firsts(found, -(-count // 4)) for found in (_flipped(narrow), _unread(narrow)))
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     lists = [wrong, flipped, unread]
     for place in range(max((len(rows) for rows in lists), default=0)):
@@ -103,7 +108,7 @@ def chosen(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
             if place < len(rows):
                 row = rows[place]
                 found.setdefault((row["id"], row["order"], row["repeat"]), row)
-    return list(found.values())[:count]
+    return [{**table.row(row["row"], named=True), "why": row["why"]} for row in list(found.values())[:count]]
 
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
