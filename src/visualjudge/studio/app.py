@@ -41,6 +41,7 @@ def templates() -> Environment:
     env.filters["filepath"] = lambda text: quote(str(text), safe="/")
     env.filters["count"] = lambda n: f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     env.filters["share"] = lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
+    env.filters["moment"] = lambda text: str(text)[:16].replace("T", " ")
     env.filters["query"] = lambda pairs: urlencode(pairs)
     return env
 
@@ -162,8 +163,10 @@ class Pages:
         if place is None:
             return _missing("run")
         index = self.site.run_index(place)
-        values = {"outcomes": outcome_counts(index) if index else [], "state": self.site.state(place)}
-        return self._page("run.html.j2", run=place, info=place.info(), marks=MARKS, **values)
+        outcomes = outcome_counts(index.summary()) if index else []
+        return self._page(
+            "run.html.j2", run=place, info=place.info(), marks=MARKS, outcomes=outcomes, state=self.site.state(place)
+        )
 
     def question(self, request: Request) -> Response:
         """One question with its images, prompt and replies."""

@@ -55,6 +55,7 @@ class Card:
     margin: float | None
     options: tuple[CardOption, ...]
     verdicts: tuple[CardVerdict, ...]
+    """Of the runs that asked it."""
 
 
 def card(shelf: Shelf, row: int) -> Card:
@@ -73,7 +74,7 @@ def card(shelf: Shelf, row: int) -> Card:
         answer=said(question.answer),
         margin=None if np.isnan(margin) else round(margin, 2),
         options=tuple(_options(question)),
-        verdicts=tuple(_verdict(place, run, row) for place, run in shelf.runs),
+        verdicts=tuple(_verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row]),
     )
 
 

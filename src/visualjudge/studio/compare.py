@@ -12,6 +12,7 @@ from visualjudge.judges.swap import swapped
 from visualjudge.prompts.spans import interleaved
 from visualjudge.records import LETTERS, Question
 from visualjudge.replies import read_reply
+from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.cards import said
 from visualjudge.studio.facets import task_label
 from visualjudge.studio.places import RunPlace
@@ -70,6 +71,8 @@ class Reply:
     read: str
     after: str
     rule: str | None
+    turned: str
+    """Where the options were exchanged: which stored option a letter of the reply is."""
     differs: bool
     """This version reads another value than the run recorded."""
     latency: float | None
@@ -174,6 +177,7 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         read=text[start:stop],
         after=text[stop:],
         rule=rule,
+        turned="A in this order is option B." if order == "BA" and text else "",
         differs=bool(text) and status in ("ok", "unparseable") and value is not None and value != recorded,
         latency=_number(verdict, "latency_s"),
         probability_a=_number(verdict, "probability_a"),
@@ -235,6 +239,5 @@ def _number(verdict: Mapping[str, Any], field: str) -> float | None:
 
 
 def _tokens(usage: Any) -> str:
-    if not isinstance(usage, dict):
-        return ""
-    return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in usage.items() if isinstance(value, int))
+    counts = token_counts(usage if isinstance(usage, dict) else None)
+    return ", ".join(f"{n:,} tokens {way}" for n, way in zip(counts, ("in", "out"), strict=True) if n is not None)

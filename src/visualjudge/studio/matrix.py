@@ -52,7 +52,8 @@ def matrices(shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pa
         names = (first.name, second.name)
         found.append(table("Outcomes of both", f"outcome.{first.slug}", f"outcome.{second.slug}", names))
     for run in dict.fromkeys((first, second)):
-        found.append(table(run.name, f"outcome.{run.slug}", f"order.{run.slug}", ("outcome", "both orders")))
+        title = f"{run.name}: outcome by order of the options"
+        found.append(table(title, f"outcome.{run.slug}", f"order.{run.slug}", ("outcome", "both orders")))
     return found
 
 

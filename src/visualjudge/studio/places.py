@@ -177,10 +177,10 @@ class _Found:
 
 
 def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
-    """Runs of one judge are told apart by their folder."""
-    names = [run.name for run in runs]
+    """Runs of one judge on one dataset are told apart by their folder."""
+    names = [(run.name, run.dataset) for run in runs]
     for run in runs:
-        twice = names.count(run.name) > 1
+        twice = names.count((run.name, run.dataset)) > 1
         yield RunPlace(run.slug, f"{run.name} ({run.root.name})" if twice else run.name, run.root, run.dataset)
 
 

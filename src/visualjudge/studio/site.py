@@ -12,12 +12,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from visualjudge.studio.index import open_index
 from visualjudge.studio.memory import give_back
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex
+from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex, Summary
 
 if TYPE_CHECKING:
     from visualjudge.studio.annotations import Annotations
@@ -47,6 +49,8 @@ class RunState:
     asked: int | None
     right: int
     failed: int
+    outcomes: tuple[tuple[str, int], ...]
+    """Questions with each outcome."""
     statuses: tuple[tuple[str, int], ...]
     causes: tuple[tuple[str, int], ...]
     tokens: int
@@ -140,6 +144,7 @@ class Site:
             asked=asked,
             right=summary.right if summary else 0,
             failed=summary.failed if summary else 0,
+            outcomes=tuple(outcome_counts(summary)) if summary else (),
             statuses=tuple(sorted(statuses.items(), key=lambda pair: -pair[1])),
             causes=tuple((index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)),
             tokens=sum(tokens.values()),
@@ -191,10 +196,10 @@ def _cost(info: Mapping[str, Any], tokens: Mapping[str, int]) -> float | None:
     return sum(price * tokens[name] for price, name in zip(known, TOKENS, strict=True)) / 1e6
 
 
-def outcome_counts(index: RunIndex) -> list[tuple[str, int]]:
+def outcome_counts(summary: Summary) -> list[tuple[str, int]]:
     """How many questions have each outcome in a run."""
-    counts = Counter(index.summary().outcome.tolist())
-    return [(OUTCOMES[code], counts[code]) for code in range(len(OUTCOMES)) if counts[code]]
+    counts = np.bincount(summary.outcome, minlength=len(OUTCOMES)).tolist()
+    return [(name, count) for name, count in zip(OUTCOMES, counts, strict=True) if count]
 
 
 @dataclass(frozen=True, slots=True)
