@@ -82,7 +82,8 @@ def analyse(
     dataset
         Overrides the dataset path that the runs remember.
     seed
-        Seeds the bootstrap and the halves of the images on which encodings are chosen.
+        Seeds the resamples of images behind the intervals of 75 % points, and the halves of the images on which
+        encodings are chosen.
     gap
         The difference between two judges, as a share, that ``images_needed`` is for.
 

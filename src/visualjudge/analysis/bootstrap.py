@@ -1,8 +1,9 @@
 """Uncertainty by resampling images, never single verdicts: the questions about one image stand or fall together.
 
-One :class:`Resampling` serves a whole report. Each draw takes as many images as there are, with replacement, so a
-statistic that is a function of sums over images needs one matrix product for all draws, and two statistics of the
-same draws are paired.
+Only the interval of a 75 % point is found so; every other figure leaves out each image in turn
+(:mod:`visualjudge.analysis.statistics.jackknife`). One :class:`Resampling` serves a whole report. Each draw takes as
+many images as there are, with replacement, so a statistic that is a function of sums over images needs one matrix
+product for all draws.
 
 Sources: Field & Welsh 2007 (the cluster bootstrap); Hesterberg 2015, "What teachers should know about the
 bootstrap" (quantiles widened to Student's t for few clusters).
@@ -21,31 +22,20 @@ from scipy import sparse, stats
 from visualjudge.records import FloatArray
 from visualjudge.seeding import rng_for
 
-DRAWS = 2000
+DRAWS = 400
 LEAST_SPREAD = 1e-12
 """A spread below this is rounding: all images agree, and an interval would claim certainty."""
-MIN_DRAWS = 400
-CELLS = 40_000_000
 CHUNK = 200
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """``draws`` resamples of ``clusters`` images, drawn from ``seed``.
-
-    ``wanted`` draws are made where clusters × draws stays below 40 million, fewer (at least 400) above, where the
-    intervals are narrow and their Monte Carlo error with them.
-    """
+    """``draws`` resamples of ``clusters`` images, drawn from ``seed``."""
 
     clusters: int
     seed: int = 0
-    wanted: int = DRAWS
-
-    @property
-    def draws(self) -> int:
-        """How many resamples there are."""
-        return int(min(self.wanted, max(MIN_DRAWS, CELLS // max(1, self.clusters))))
+    draws: int = DRAWS
 
     @cached_property
     def weights(self) -> NDArray[np.uint8]:

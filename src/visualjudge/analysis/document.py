@@ -8,7 +8,7 @@ from visualjudge.analysis.tabular import Json
 
 
 def document(results: Results) -> Json:
-    """The results as an object of JSON."""
+    """The results as an object of JSON; ``bootstrap`` is of the 75 % points alone."""
     return {
         "judges": [JUDGE.json(row) for row in results.judges],
         "warnings": list(results.warnings),

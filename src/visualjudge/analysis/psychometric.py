@@ -29,7 +29,6 @@ LEAST_VERDICTS = 30
 LEAST_IMAGES = 5
 LEAST_BELOW = 20
 LEAST_SHARE_BELOW = 0.05
-REPLICATES = 400
 SLOPE_LEVEL = 0.05
 FIT_LEVEL = 0.01
 FIT_GROUPS = 7
@@ -215,8 +214,7 @@ def _sensitivity(
 
 
 def _jnd_ends(data: _Asked, jnd: float, resampling: Resampling) -> tuple[float | None, float | None]:
-    some = Resampling(resampling.clusters, resampling.seed, REPLICATES)
-    n, k = some.sums(data.binned.n), some.sums(data.binned.k)
+    n, k = resampling.sums(data.binned.n), resampling.sums(data.binned.k)
     held = n.sum(1) > 0
     draws = threshold(fit(data.binned.x, n[held], k[held], data.theta[0]))
     low, high = _widest(draws, jnd, data.images, widened_tail(data.images))

@@ -33,7 +33,10 @@ def report(
     format: Annotated[ReportFormat, typer.Option(help="What --out is written as.")] = ReportFormat.html,
     csv: Annotated[Path | None, typer.Option("--csv", help="Folder for every table as CSV.")] = None,
     dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(help="Seed of what is drawn: intervals of 75 % points, halves of the images, order of sources."),
+    ] = 0,
     gap: Annotated[
         float, typer.Option(help="The gap between two judges, in points, that the images needed are counted for.")
     ] = 5.0,
