@@ -36,6 +36,7 @@ from measured import Tally, flagged, pairwise, together, told_apart
 from simulated import FEATURES
 
 from visualjudge.analysis.cells import margin_bin
+from visualjudge.analysis.join import more_of
 from visualjudge.errors import DataError
 
 REQUIRED = ("id", "image", "answer", "said")
@@ -90,7 +91,7 @@ def _as_joined(raw: pl.DataFrame, told: list[str]) -> pl.DataFrame:
         tokens_in=pl.lit(None, dtype=pl.Int64),
         **lists,
         **empty,
-    ).with_columns(margin_bin=margin_bin())
+    ).with_columns(*map(more_of, FEATURES), margin_bin=margin_bin())
 
 
 def _truth(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.cells import margin_bin
+from visualjudge.analysis.join import more_of
 
 SOURCES = 4
 FEATURES = ("text_chars", "count", "area", "png_bytes")
@@ -174,7 +175,9 @@ def _joined(rows: pl.DataFrame, seen: World) -> pl.DataFrame:
             **{name: pairs(values) for name, values in seen.features.items()},
         }
     ).with_columns(annotations=pl.concat_list(pl.format("a{}", "pair"), pl.format("b{}", "pair")))
-    return rows.join(facts, on="pair", how="left", maintain_order="left").with_columns(margin_bin=margin_bin())
+    return rows.join(facts, on="pair", how="left", maintain_order="left").with_columns(
+        *map(more_of, FEATURES), margin_bin=margin_bin()
+    )
 
 
 def scored(design: Design, images: int, rng: np.random.Generator) -> pl.DataFrame:

@@ -234,9 +234,7 @@ def _keys(name: str, keys: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _sensitivity(pairs: pl.DataFrame, resampling: Resampling) -> tuple[Sensitivity, ...]:
     """Curves against margin for all, each task and each error type; against the gap in severity where it is known."""
-    gap = (pl.col("severity").list.max() - pl.col("severity").list.min()).alias("severity_gap")
-    both = pl.col("severity").list.drop_nulls().list.len() == 2
-    pairs = pairs.select("task", "error_type", "margin", "right", "cluster", pl.when(both).then(gap))
+    pairs = pairs.select("task", "error_type", "margin", "right", "cluster", "severity_gap")
     parts = [(Scope("all", "all", "margin", "margin"), pairs)]
     for key in ("task", "error_type"):
         parts += [(Scope(key, value, "margin", "margin"), part) for value, part in _parts(pairs, key)]

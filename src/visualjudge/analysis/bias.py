@@ -40,12 +40,11 @@ def binomial_p(hits: int, n: int) -> float | None:
 
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
     """Usable replies where the feature tells the options apart: whether ``more`` of it is right, and the answer was."""
-    keep = ("cluster", "pair", "task", "margin", "right")
-    if feature == "position":
-        return table.select(*keep, more=pl.col("first_right")).drop_nulls("more")
-    a, b = (pl.col(feature).list.get(side, null_on_oob=True) for side in (0, 1))
-    told = pl.when((a != b) & pl.col("answer").is_in(["A", "B"])).then((pl.col("answer") == "A") == (a > b))
-    return table.select(*keep, more=told).drop_nulls("more")
+    return table.select("cluster", "pair", "task", "margin", "right", more=_more(feature)).drop_nulls("more")
+
+
+def _more(feature: str) -> str:
+    return "first_right" if feature == "position" else f"more_{feature}"
 
 
 def _cases(sides: pl.DataFrame) -> Cases:
@@ -92,10 +91,8 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
     """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below 5 %."""
-    features = [pl.col(name) for name in PREFERRED if name != "position"]
-    usable = table.filter(pl.col("parsed")).select(
-        "pair", "cluster", "task", "margin", "right", "first_right", "answer", *features
-    )
+    told = map(_more, PREFERRED)
+    usable = table.lazy().filter("parsed").select("pair", "cluster", "task", "margin", "right", *told).collect()
     rows = [preference(usable, feature) for feature in PREFERRED]
     adjusted = holm([row.p for row in rows])
     return tuple(

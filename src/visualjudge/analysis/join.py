@@ -162,6 +162,20 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
     )
 
 
+def more_of(feature: str) -> pl.Expr:
+    """``more_FEATURE``: whether the option with more of it is the better one; null where none has more, or none is."""
+    a, b = (pl.col(feature).list.get(side, null_on_oob=True) for side in (0, 1))
+    known = (a != b) & pl.col("answer").is_in(["A", "B"])
+    return pl.when(known).then((pl.col("answer") == "A") == (a > b)).alias(f"more_{feature}")
+
+
+def _severity_gap() -> pl.Expr:
+    """The difference between two options' severities; null where one is not known."""
+    severity = pl.col("severity")
+    gap = severity.list.max() - severity.list.min()
+    return pl.when(severity.list.drop_nulls().list.len() == 2).then(gap).alias("severity_gap")
+
+
 def numbered(table: pl.DataFrame) -> pl.DataFrame:
     """The questions with numbers, by the order of names: ``cluster`` of the image, ``pair`` of what is compared."""
     numbers = {"cluster": "image", "pair": "item", "question": "id"}
@@ -203,7 +217,9 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
     the option shown first was chosen (null where failed or a tie); ``first_right``: the option shown first is the
     better one (null where neither is).
     """
-    table = run.verdicts.join(questions, on="id", how="inner", maintain_order="left").with_columns(parsed=_usable())
+    told = [more_of(name) for name in FEATURES if name != "severity"]
+    known = questions.with_columns(*told, _severity_gap()).drop("item", *FEATURES)
+    table = run.verdicts.join(known, on="id", how="inner", maintain_order="left").with_columns(parsed=_usable())
     extracted = pl.col("status") == EXTRACTED
     table = table.with_columns(
         right_extracted=pl.when(extracted & (pl.col("kind") == "pairwise")).then(pl.col("text") == pl.col("answer")),
@@ -218,7 +234,7 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
         said_first=pl.when(pairwise & pl.col("parsed") & pl.col("text").is_in(["A", "B"])).then(chose_a ^ turned),
         first_right=pl.when(pairwise & pl.col("answer").is_in(["A", "B"])).then(a_right ^ turned),
         cause=_cause(),
-    ).drop("said_cause", "ties", "item")
+    ).drop("said_cause", "ties")
 
 
 def unchanged() -> pl.Expr:
