@@ -209,7 +209,6 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("above", DECLARED, 0, "symbol", r"(@)>@(?=»|[,(r\-])"),
     ("below", DECLARED, 0, "symbol", r"@<(@)(?=»|[,(r\-])"),
     ("it is", BARE, 0, "it", "i(@)¶"),
-    ("list", DECLARED, 0, "start", r"#[.)](@)[,\n]?#[.)]@[.\n]*\Z"),
     ("it is", BARE, 0, "conclusion", "(@)i»"),
     ("alone", BARE, 0, "sentence", "(@)[,:]?»"),
     ("first", BARE, 0, "start", "(@)¶"),
@@ -235,6 +234,15 @@ _RULES = tuple(
     (rule, level, winner, _compiled(rf"(?:{_LEADS[lead]})\Z"), _compiled(form))
     for rule, level, winner, lead, form in _FORMS
 )
+_NEEDS = {
+    "ranked": "R", "best": "b+", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and I choose it": "v",
+    "is better": "bj", "and is better": "b", "makes it better": "bk", "making it better": "r", "is worse": "ul",
+    "rejected": "ρ", "more": "Mb", "the worse is": "u", "not as good": "z", "beats": "gJ", "rated better": "bk",
+    "rated worse": "u", "is beaten": "lJ", "better than": "tP", "better, postposed": "P", "worse than": "t",
+    "worse, postposed": "P", "above": ">", "below": "<", "follows": "zl", "rather": "t", "no": "z", "corrected": "zco",
+    "said of each": "b",
+}  # fmt: skip
+"""Codes of which one must be there for a rule to hold: most rules are not tried on most replies."""
 _NAMES_OPTION = re.compile(_O)
 _OTHER = {"A": "B", "B": "A"}
 _REACH = 200
@@ -249,8 +257,10 @@ def claims(scan: Scan) -> Iterator[Claim]:
     codes = scan.codes
     if not _NAMES_OPTION.search(codes):
         return
-    found = []
+    found, there = [], set(codes)
     for rule, level, winner, lead, form in _RULES:
+        if rule in _NEEDS and there.isdisjoint(_NEEDS[rule]):
+            continue
         for match in form.finditer(codes):
             claim = _claim(codes, rule, level, winner, lead, match)
             if claim and not (rule == "heading" and scan.led):

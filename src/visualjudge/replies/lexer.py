@@ -43,39 +43,61 @@ _BY_KIND = {
 }
 """Codes that depend on the question: pairwise, ranking, scoring."""
 
-Phrases = dict[str, dict[str, list[tuple[tuple[str, ...], str]]]]
+Phrases = dict[str, dict[tuple[int, int], dict[tuple[str, ...], str]]]
+
+
+_FREQUENT = frozenset(
+    [
+        "the",
+        "this",
+        "that",
+        "with",
+        "from",
+        "for",
+        "to",
+        "of",
+        "in",
+        "on",
+        "it",
+        "has",
+        "have",
+        "option",
+        "prediction",
+        "image",
+        "response",
+        "all",
+        "both",
+        "out",
+    ]
+)
 
 
 @cache
 def _lexicon() -> tuple[dict[str, str], Phrases]:
-    """Word or mark to its code, where two kinds list a word, the first holds; and the phrases by their first two words.
+    """Word or mark to its code, where two kinds list a word, the first holds; and the phrases by their rarest word.
 
-    A phrase is written with ``_`` between its words; ``(a|b)`` stands for a or b, and ``*`` for any word.
+    A phrase is written with ``_`` between its words; ``(a|b)`` stands for a or b. Of a phrase's rarest word there
+    is known where in the phrase it stands, and how many words the phrase has.
     """
     lines = (files(__package__) / "lexicon.txt").read_text("utf-8").splitlines()
     rows = [line.split(" : ", 1) for line in lines if line and not line.startswith("//")]
     found: dict[str, str] = {}
     phrases: Phrases = {}
-    for head, words in rows:
+    for head, entries in rows:
         code = "" if head[0] == "_" else head[0]
-        for word in words.split():
+        for entry in entries.split():
             for pieces in (
-                product(*(piece.split("|") for piece in re.split(r"[()]", word))) if "_" in word else ((word,),)
+                product(*(piece.split("|") for piece in re.split(r"[()]", entry))) if "_" in entry else ((entry,),)
             ):
-                first, *rest = filter(None, "".join(pieces).split("_"))
-                if rest:
-                    phrases.setdefault(first, {}).setdefault(rest[0], []).append((tuple(rest[1:]), code))
-                else:
-                    found.setdefault(first, code)
-    for seconds in phrases.values():
-        for rests in seconds.values():
-            rests.sort(key=lambda row: -len(row[0]))
+                words = tuple(filter(None, "".join(pieces).split("_")))
+                if len(words) == 1:
+                    found.setdefault(words[0], code)
+                    continue
+                anchor = max(words, key=lambda word: (word not in _FREQUENT, len(word)))
+                shape = words.index(anchor), len(words)
+                for form in (anchor, anchor.capitalize()):
+                    phrases.setdefault(form, {}).setdefault(shape, {}).setdefault(words, code)
     return found, phrases
-
-
-@cache
-def _phrase_starts() -> frozenset[str]:
-    return frozenset(form for word in _lexicon()[1] for form in (word, word.capitalize()))
 
 
 _WORD = rf"[{_LATIN}]+(?:['’][{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
@@ -209,10 +231,6 @@ def steps(*rows: tuple[str, str, By]) -> tuple[Step, ...]:
     return tuple((needs, re.compile(pattern), by) for needs, pattern, by in rows)
 
 
-def _says(word: str, token: str) -> bool:
-    return word == token.lower() or (word == "*" and token.isalpha())
-
-
 class Scan:
     """One reply, scanned: ``codes`` is its string, which :meth:`rewrite` simplifies step by step."""
 
@@ -222,26 +240,30 @@ class Scan:
         self._tokens = _tokens(self._text)
         memo = _CODES[kind]
         codes = [memo[token] for token in self._tokens]
-        if not _phrase_starts().isdisjoint(self._tokens):
-            self._join(codes)
+        self._join(codes)
         self.codes = "".join(codes)
+        self._of_tokens = codes
+        self._followed: list[int] | None = None
         self._steps: list[str] = []
-        self._followed = list(compress(count(), codes))
         if "ww" in self.codes:
-            self.rewrite(_UNKNOWN)
+            self._steps.append(_UNKNOWN.sub(GONE, self.codes))
+            self.codes = self._steps[0].replace(GONE, "")
 
     def _join(self, codes: list[str]) -> None:
-        """Give each phrase the code that it has as a whole, in the place of its first word."""
-        starts, phrases, tokens, stop = _phrase_starts(), _lexicon()[1], self._tokens, 0
-        for at in [at for at, token in enumerate(tokens[:-1]) if token in starts]:
-            seconds = phrases[tokens[at].lower()]
-            second = tokens[at + 1].lower()
-            for rest, code in seconds.get(second, ()) or (seconds.get("*", ()) if second.isalpha() else ()):
-                said = tokens[at + 2 : at + 2 + len(rest)]
-                if at >= stop and len(said) == len(rest) and all(map(_says, rest, said)):
-                    stop = at + 2 + len(rest)
-                    codes[at:stop] = [_of_kind(code, KINDS.index(self.kind))] + [""] * (len(rest) + 1)
-                    break
+        """Give each phrase the code that it has as a whole, in the place of its first word; the longest come first."""
+        tokens, phrases = self._tokens, _lexicon()[1]
+        found: list[tuple[int, int, str]] = []
+        for at in [at for at, token in enumerate(tokens) if token in phrases]:
+            for (before, length), words in phrases[tokens[at]].items():
+                start = at - before
+                code = words.get(tuple(map(str.lower, tokens[start : start + length]))) if start >= 0 else None
+                if code is not None:
+                    found.append((start, -length, code))
+        stop = 0
+        for start, length, code in sorted(found):
+            if start >= stop:
+                stop = start - length
+                codes[start:stop] = [_of_kind(code, KINDS.index(self.kind)), *[""] * (-length - 1)]
 
     def rewrite(self, steps: Iterable[Step]) -> None:
         """Replace what each pattern matches by as many codes, and take out those that are ``GONE``.
@@ -264,6 +286,8 @@ class Scan:
     @property
     def _places(self) -> list[int]:
         """The token of each code."""
+        if self._followed is None:
+            self._followed = list(compress(count(), self._of_tokens))
         for step in self._steps:
             self._followed = list(compress(self._followed, map(GONE.__ne__, step)))
         self._steps.clear()
@@ -291,7 +315,7 @@ class Scan:
         return at
 
 
-_UNKNOWN = steps(("ww", "ww+", "w"))
+_UNKNOWN = re.compile("(?<=w)w")
 
 
 def code_of(token: str) -> str:

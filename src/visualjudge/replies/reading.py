@@ -172,7 +172,9 @@ def _concluded(text: str, question_type: QuestionType, n_options: int) -> Readin
     found, level = _read(text[bound.end() :], question_type, n_options, bound.end())
     if level < COMPARED + CONCLUDING:
         return None
-    first, sure = _read(text[:_HEAD_REACH].lstrip().split("\n")[0], question_type, n_options, 0)
+    head = text[:_HEAD_REACH].lstrip()
+    stop = _BOUND.search(head)
+    first, sure = _read(head[: stop.start() + 1] if stop else head, question_type, n_options, 0)
     return found if sure < BARE or first.value == found.value else None
 
 
