@@ -150,7 +150,7 @@ ORDINALS = {
 
 
 _O = "[A-H]"
-_END = rf"(?=»|[)rsyYm]|O(?:w?m|[nT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzwly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
+_END = rf"(?=»|[)rsyYm]|O(?:w?m|[nT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
 _OVERALL = r"O(?:[mnTe]|[^A-H.,&\n?zhfqyY]{1,9}[,&]{1,2}(?!n?[A-H1])[wWTSM+bmnzN]|[wS+]{0,3}m)"
 """In every respect, in two respects or more."""
@@ -177,13 +177,13 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
     ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIg]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:=]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
     ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
-    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}it?|\+[nkR]{1,4}[i:]{1,2})[mis:jnO]{0,6}(@)¶"),
+    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}it?|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
     ("best", DECLARED, 0, "clause", r"b[nk]{0,2}(@)(?=:[^.?\nA-H#]{0,120}»)"),
     ("verb", DECLARED, 0, "I", r"v[rOtk]?(@)(?:¶|(?=:(?![^.?\n]*@:)|&(?!n?@)))"),
     ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),
     ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
-    ("and I choose it", COMPARED, 0, "subject", "(@)[wImbn+TtiWLMSO]{1,24},?[&s]{1,2}jv(?=»|r)"),
+    ("and I choose it", COMPARED, 0, "subject", "(@)[wImbn+TtiWLMSO']{1,24},?[&s]{1,2}jv(?=»|r)"),
     ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iIR]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?i?§|bI|[IV]{1,2}[nTw]{0,4}b(?:[+bnkmTw]{0,5}(?<=[nk]))?§|i[nT]{1,2}b§|ij»)"),
     ("and is better", COMPARED, 0, "conclusion", "(@)[wImbn+LWT]{1,12}&is?m?b[nk]{0,3}§"),
     ("makes it better", COMPARED, 0, "conclusion", "I(@)[bk][nk]{0,3}»"),
@@ -201,7 +201,7 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("rated better", COMPARED, 0, "I", "j[wVv]?(@)[aOr]{0,2}k§"),
     ("rated worse", COMPARED, -1, "I", "[jVvR](@)[aOr]{0,2}u[nk]{0,3}§"),
     ("is beaten", COMPARED, 0, "conclusion", "l(@)»"),
-    ("is beaten", COMPARED, 0, "subject", "@(?:i?l[avk]?|iJ[wr]?)(@)¶"),
+    ("is beaten", COMPARED, 0, "subject", "@(?:i?l[avk]?|iJ[wrO]?)(@)¶"),
     ("better than", COMPARED, 0, "clause", "(@)(?:t@[iw]?[b+]|i@Pb)i?§"),
     ("better, postposed", COMPARED, 0, "clause", "@P(@)i?bi?§"),
     ("worse than", COMPARED, 0, "clause", "@t(@)[iw]?ui?§"),
@@ -213,6 +213,7 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("alone", BARE, 0, "sentence", "(@)[,:]?»"),
     ("first", BARE, 0, "start", "(@)¶"),
     ("so", BARE, 0, "comma", "(@)¶"),
+    ("so", BARE, 0, "start", "[sm]{1,2}(@)¶"),
     ("so", BARE, 0, "any", r"y[^A-H.?\nzhfqpuWρ]{1,25}:(@)»"),
     ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))r[^.?\n:]{1,80},(@)»"),
     ("rather", BARE, 0, "any", r"(?:^|(?<=[.\n?]))t(@)(?:t@)?»"),
@@ -247,7 +248,8 @@ _NAMES_OPTION = re.compile(_O)
 _OTHER = {"A": "B", "B": "A"}
 _REACH = 200
 """How far a sentence is followed, so that time grows with a reply's length and not with its square."""
-_SECOND = re.compile(r"[A-H][,\n.]?#[.)]$")
+_SECOND = re.compile(r"(?:[A-H][,\n.]?#[.)]|[uWρ]:z\.)$")
+"""The second of a list, or what follows "Loser: none."."""
 _AT_LINE = ("corrected",)
 _REST = re.compile(rf"[^.?\n]{{0,{_REACH}}}")
 
@@ -300,7 +302,7 @@ def _claim(
     return Claim(option, level + _weight(before, found.start(), before + match[0]), start, end, rule)
 
 
-_ASPECT = re.compile(r"(?:^|[,&(])[sym]{0,2}O[^A-H,]{0,8}[wWT+Sgo][^A-H,]{0,8},[smj]{0,3}$")
+_ASPECT = re.compile(r"(?:^|[,&(:])[sym]{0,2}O[^A-H,]{0,8}[wWT+Sgo][^A-H,]{0,8},[smj]{0,3}$")
 """In terms of sharpness, …"""
 _WITHOUT = re.compile("[ys]?z[^A-H,]{1,12},$")
 """Without the blur, …"""
@@ -311,19 +313,19 @@ _SHARPER = re.compile(rf"(?<!Y)({_O})n?[iI]{{1,2}}m?([+b])")
 
 _LISTING = re.compile(r"#[.)][AB](?![.])[^\n]{0,80}\n#[.)][AB]|A[.:)][wn+&]{1,12}[.,|\n]{0,2}B[.:)](?=[wn+])")
 """Options spelled out: "A. cat B. dog"."""
-_LINE = re.compile(r"(?:^|(?<=\n))([AB]):?\n(?=[^.?\n]*[^.?\nA-H])")
+_LINE = re.compile(r"(?:^|(?<=\n))[kn]?([AB]):?\n(?=[^.?\n]*[^.?\nA-H])")
 
 
 def _without_headings(scan: Scan, claims: list[Claim]) -> list[Claim]:
     """Without an option that only heads a part of the reply, where the other heads one as well, or heads a listing."""
     lines = list(_LINE.finditer(scan.codes))
-    heads = {match.start(1) for match in lines} if {match[1] for match in lines} == {"A", "B"} else ()
+    heads = {match.start(1) for match in lines} if {match[1] for match in lines} == {"A", "B"} else set()
     spelt = [match.span() for match in _LISTING.finditer(scan.codes)]
     return [
         claim
         for claim in claims
-        if claim.level >= DECLARED
-        or (claim.start not in heads and not any(start < claim.end <= end for start, end in spelt))
+        if heads.isdisjoint(range(claim.start, claim.end))
+        and (claim.level >= DECLARED or not any(start < claim.end <= end for start, end in spelt))
     ]
 
 

@@ -157,6 +157,9 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
     for name in names:
         if name in keys:
             return _phrase(value[keys[name]], names)
+    lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+    if "ranking" in names and len(lists) == 1 and all(isinstance(item, dict) for item in lists[0]):
+        return _by_rank(lists[0])
     inner = [item for item in value.values() if isinstance(item, dict)]
     return _answer_in(inner[0], names) if len(value) == len(inner) == 1 else None
 

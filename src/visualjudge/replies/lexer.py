@@ -26,6 +26,7 @@ _DIGITS = {
     code: chr(code - 0xFEE0) for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
 }
 _DIGITS |= {zero + digit: str(digit) for zero in (0x0660, 0x0966) for digit in range(10)}
+_DIGITS |= {0x1F170 + number: letter for number, letter in enumerate("AB")}  # 🅰 🅱
 _ELISION = re.compile(r"(?:qu|[ldjcnsmt])['’](.+)", re.I)
 _NUMBER = re.compile(r"\d+(?:\.\d+|,\d{1,2})?(?:-ish)?")
 _LONGEST_MEMO, _LONGEST_CHUNK = 20_000, 40
@@ -36,7 +37,7 @@ _BY_KIND = {
     "3": ("g", "g", "V"),
     "4": ("I", "d", "w"),
     "5": ("W", "W", "+"),
-    "6": ("", "", "K"),
+    "6": ("O", "O", "K"),
     "7": ("z", "z", ""),
     "8": ("v", "v", "V"),
     "9": ("u", "o", "w"),
@@ -47,29 +48,9 @@ Phrases = dict[str, dict[tuple[int, int], dict[tuple[str, ...], str]]]
 
 
 _FREQUENT = frozenset(
-    [
-        "the",
-        "this",
-        "that",
-        "with",
-        "from",
-        "for",
-        "to",
-        "of",
-        "in",
-        "on",
-        "it",
-        "has",
-        "have",
-        "option",
-        "prediction",
-        "image",
-        "response",
-        "all",
-        "both",
-        "out",
-    ]
+    ("the", "this", "that", "with", "from", "for", "to", "of", "in", "on", "it", "has", "have", "all", "both", "out")
 )
+_FREQUENT |= {"option", "prediction", "image", "response"}
 
 
 @cache

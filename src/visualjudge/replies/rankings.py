@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise, permutations
 
 from visualjudge.replies import choices
 from visualjudge.replies.choices import CONCLUDING, DECLARED, FINAL, ORDINALS, Claim
@@ -14,14 +15,14 @@ COMPARED = 1.0
 _O = "[A-H]"
 _LINK = r"(?:[>,|\-]|,?&|[,\-]?&?[dmo]{1,2})"
 _CHAIN = re.compile(
-    rf"(?<![A-H])(?<![A-H]=)(?:Z|{_O}(?:\([buo]\))?(?:{_LINK}?{_O}(?:\([buo]\))?)+|{_O}(?:<{_O})+|{_O}(?:\n{_O})+)(?![A-H=])"
+    rf"(?<![A-H])(?<![A-H]=)(?:Z|{_O}(?:>{_O})+(?=,{_O}(?!>))|{_O}(?:\([buo]\))?(?:{_LINK}?{_O}(?:\([buo]\))?)+|{_O}(?:<{_O})+(?!<)|{_O}(?:\n{_O})+)(?![A-H=])"
 )
 _LEAD = re.compile(r"[^.\n?]{0,60}\Z")
 _UPWARD = re.compile(r"u[na,>\-tO]{0,3}[b+]")
 _DOWNWARD = re.compile(r"[b+][na,>\-tOw]{0,3}u|bo?,uo?")
 _BARRED = frozenset("zhfpqcWeTρ")
 _HEADED = re.compile(r"[kRmsb][^:]{0,12}:[nj]?\Z|[,)]:\Z")
-_TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?")
+_TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?|c[^>?]*:")
 _SO = re.compile("[smy]{1,3}")
 _LABELLED = re.compile(r"(?:[kRvb]|^[jsym]{0,3}i)[wnjaOrT]{0,4}[:i=rs]{0,3}[njO:]{0,2}\Z")
 _TAIL = re.compile(
@@ -32,6 +33,7 @@ _LISTED = re.compile(
     rf"(?:(?<=\n)|^|(?<=[,.;:(|A-H]))[nRj]{{0,3}}(?:(#)[.):|\-=]{{0,2}}|(o)[n:,i.\-]{{0,2}}|R(#):?)({_O})(?![A-H])"
 )
 _HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
+_LAST_COLUMN = re.compile(rf"(?<=\n)\|?({_O})\|[^\n#]*\|(#)(?=\|?(?:\n|$))")
 _PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
 _RANKED = re.compile(rf"({_O})[|:i\-(]{{1,3}}R?:?(#)(?!\|[^\n]|[/N])")
 _BEST_WORST = re.compile(
@@ -40,8 +42,11 @@ _BEST_WORST = re.compile(
 
 
 _COMPARATIVES = ("better", "stronger", "worse", "weaker", "poorer", "inferior")
+_DUEL = re.compile(rf"({_O})([<>])(?=({_O}))")
 _SCORED = re.compile(rf"({_O})[:(,i=V\-]{{1,2}}(#)[|'](#)")
 _NUMBERED = re.compile(r"(?:^|\n)#[.):]")
+_RESPECT = re.compile("RO[^:m]*:$")
+"""Ranking by sharpness: …"""
 _SHARED = re.compile(f"{_O}[∨&]$")
 Placed = tuple[int, str, re.Match[str]]
 
@@ -105,6 +110,7 @@ def claims(scan: Scan) -> Iterator[Claim]:
         _lists(scan, scan.n_options),
         _places(scan, scan.n_options),
         _scored(scan),
+        _duels(scan),
     ):
         for claim in found:
             if sorted(str(claim.value)) == letters:
@@ -167,6 +173,8 @@ def _enumerates(lead: str, said: str) -> bool:
 
 def _level(lead: str, said: str, *, whole: bool) -> float | None:
     """How surely a chain is the answer, by what stands before it in its sentence; None if it is not one."""
+    if _RESPECT.search(lead):
+        return COMPARED
     directed = bool(_UPWARD.search(lead) or _DOWNWARD.search(lead))
     clause = re.split(r"[,;]", lead)[-1] if not directed else lead
     if "q" in lead or "f" in lead:
@@ -203,6 +211,18 @@ def _scored(scan: Scan) -> Iterator[Claim]:
         yield Claim("".join(order), DECLARED - CONCLUDING, found[0].start(), found[-1].end(), "scores")
 
 
+def _duels(scan: Scan) -> Iterator[Claim]:
+    """ "A is better than C, and B is better than A": comparisons of two that leave one order."""
+    found = list(_DUEL.finditer(scan.codes))
+    if len(found) < 2 or _BARRED.intersection(scan.codes) or "∨" in scan.codes:
+        return
+    above = {(match[1], match[3]) if match[2] == ">" else (match[3], match[1]) for match in found}
+    letters = {letter for pair in above for letter in pair}
+    order = next((list(o) for o in permutations(letters) if all(p in above for p in pairwise(o))), [])
+    if order and all(order.index(a) < order.index(b) for a, b in above):
+        yield Claim("".join(order), COMPARED, found[0].start(), found[-1].end(), "duels")
+
+
 def _lists(scan: Scan, n_options: int) -> Iterator[Claim]:
     """Numbered lines, ordinals, a table of ranks."""
     codes = scan.codes
@@ -217,6 +237,9 @@ def _lists(scan: Scan, n_options: int) -> Iterator[Claim]:
         for pattern in (_PLACED, _RANKED) if set("Ro|") & set(codes) else ():
             pairs = [(_place(scan, m.start(2), n_options), m[1], m) for m in pattern.finditer(codes)]
             claim = claim or _listed(codes, [pair for pair in pairs if pair[0]], n_options)
+    if claim is None and "R|" in codes:  # the last column of a table
+        rows = [(_place(scan, m.start(2), n_options), m[1], m) for m in _LAST_COLUMN.finditer(codes)]
+        claim = _listed(codes, rows, n_options)
     if claim is None:  # A (1), C (2), B (3)
         rows = [(_place(scan, m.start(2), n_options), m[1], m) for m in _RANKED.finditer(codes)]
         claim = _listed(codes, rows, n_options) if rows == sorted(rows, key=lambda row: row[0]) else None
@@ -240,7 +263,7 @@ def _listed(codes: str, found: list[Placed], n_options: int) -> Claim | None:
     told = any(rest.strip(".\n)(,") for rest in rests)
     head = codes[: first.start()]
     enumerated = told and letters == "".join(sorted(letters)) and all(rest[:1] == ":" for rest in rests)
-    if "q" in head or any("q" in rest for rest in rests):
+    if "q" in head.rpartition("\n")[2] or any("q" in rest for rest in rests):
         return None
     if counted_down or (enumerated and not re.search(r"[Rb]", head)):
         return None
@@ -265,17 +288,26 @@ def _ends_suffice(codes: str, n_options: int, placed: set[int]) -> bool:
     return {1, n_options} <= placed or (not {"z", "∨"} & set(codes) and bool({1, n_options} & placed))
 
 
+_SENTENCE_END = re.compile("[.\n]")
 _HEADING = re.compile(r"(?:[b+][na,>\-tOw]{0,3}u|u[na,>\-tOw]{0,3}[b+])[^A-H.\n]{0,8}:")
+
+
+def _unheaded(codes: str) -> Iterator[re.Match[str]]:
+    """What is said of single options, but for the sentence that "best to worst:" heads."""
+    headed = [(match.start(), _SENTENCE_END.search(codes, match.end())) for match in _HEADING.finditer(codes)]
+    for match in _BEST_WORST.finditer(codes):
+        if not any(start <= match.start() and (not stop or match.start() < stop.start()) for start, stop in headed):
+            yield match
 
 
 def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
     """ "B is best, followed by A, and C is the worst"."""
     codes = scan.codes
-    if "uo" in codes or _HEADING.search(codes):  # "worst first", "best to worst: …"
+    if "uo" in codes:  # "worst first"
         return
     places: dict[str, int] = {}
     start = end = last = first = 0
-    for match in _BEST_WORST.finditer(codes):
+    for match in _unheaded(codes):
         if match[6]:
             follows = "d" in match[5] or not set(match[5]) & set(".\n:")
             step = -1 if first == n_options else 1

@@ -268,6 +268,7 @@ def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
     level = max(claim.level for claim in claims)
     best = [claim for claim in claims if claim.level == level]
     agreed = len({claim.value for claim in best}) == 1
-    weight = COMPARED if level < BARE else COMPARED + CONCLUDING
+    order = isinstance(best[-1].value, str) and len(best[-1].value) > 1
+    weight = COMPARED if level < BARE or order else COMPARED + CONCLUDING
     later = (claim for claim in claims if claim.start >= best[-1].end and claim.level >= weight)
     return best[-1] if agreed and all(claim.value == best[-1].value for claim in later) else "several answers"
