@@ -27,4 +27,4 @@ def distill(
 
     with stages() as show:
         done = learn(run, dataset=dataset, progress=lambda k, total: show("reading questions", k, total))
-    finish_training(done, out, json)
+    finish_training(done, out, json, "agrees")

@@ -1,4 +1,4 @@
-"""What ``train-local`` and ``distill`` print: for each task, how often the model was right on held-out images."""
+"""What ``train-local`` and ``distill`` print: for each task, how well the model does on held-out images."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def held_out(task: str, fitted: Fitted) -> HeldOut:
     return HeldOut(task, round(float(found.value[0]), 4), found.interval(0), fitted.pairs, len(fitted.right))
 
 
-def finish_training(done: Trained, out: Path, json: Path | None) -> None:
-    """Write the model, print its figures, and name the tasks that it declines."""
+def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "right") -> None:
+    """Write the model, print its figures (what they count is named), and name the tasks that it declines."""
     rows = [held_out(task, fitted) for task, fitted in sorted(done.fits.items())]
     done.model.save(out)
     if json is not None:
         write_json(json, {"model": str(out), "tasks": [asdict(row) for row in rows], "declined": dict(done.declined)})
-    table = Table("task", "right on held-out images", "95 %", "pairs", "images")
+    table = Table("task", f"{figure} on held-out images", "95 %", "pairs", "images")
     for row in rows:
         ends = "fewer than 5 images" if row.ci95 is None else f"{row.ci95[0]:.1%} to {row.ci95[1]:.1%}"
         table.add_row(row.task, f"{row.right:.1%}", ends, str(row.pairs), str(row.images))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from visualjudge.dataset.build import build
 from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge, decide, read_rule
-from visualjudge.records import Question, Verdict
+from visualjudge.records import FAILED, Question, Verdict
 
 
 def _calibrated(questions: list[Question], seed: int = 0) -> list[Verdict]:
@@ -62,6 +63,13 @@ def test_a_judge_without_probabilities_is_as_sure_as_its_orders_agree(questions:
     found = cascade_study(study_of(questions, judged), risk=0.1)
     assert (found.rule.by, found.rule.asks) == ("agreement", (("AB", 0), ("BA", 0)))
     assert found.rule.threshold == 1.0 and 0.6 < found.saved < 0.85
+
+
+def test_a_question_that_the_cheap_judge_declined_is_asked_and_hides_no_probability(questions: list[Question]) -> None:
+    cheap = [replace(v, value=FAILED, status="refusal", probability_a=None) for v in _calibrated(questions)[:5]]
+    judged = {"cheap": cheap + _calibrated(questions)[5:], "dear": choices_of(questions, 0.95, 1)}
+    found = cascade_study(study_of(questions, judged), risk=0.1)
+    assert found.rule.by == "probability" and 0.2 < found.saved < 0.8
 
 
 def test_a_judge_that_guesses_saves_nothing(questions: list[Question]) -> None:

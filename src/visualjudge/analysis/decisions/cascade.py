@@ -104,7 +104,7 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
     both = tables[0].join(tables[1].select("id", later="texts", later_tokens="tokens"), on="id").sort("id")
     if both.is_empty():
         raise DataError("the two runs have no pairwise question in common")
-    by: By = "probability" if both["stated"].all() else "agreement"
+    by: By = "probability" if both["stated"].any() and not both["silent"].any() else "agreement"
     first = [decide(v, p, by) for v, p in zip(both["texts"].to_list(), both["probabilities"].to_list(), strict=True)]
     second = [decide(v, [], "agreement")[0] for v in both["later"].to_list()]
     truth = both["answer"].to_list()
@@ -136,8 +136,8 @@ def _questions(pairs: pl.DataFrame) -> pl.DataFrame:
         pl.col("answer", "cluster").first(),
         texts=pl.when(pl.col("parsed")).then(pl.col("text")),
         probabilities=pl.when(pl.col("parsed")).then(pl.col("probability_a")),
-        stated=(pl.col("probability_a").is_not_null() | ~pl.col("parsed")).all()
-        & pl.col("probability_a").is_not_null().any(),
+        silent=(pl.col("probability_a").is_null() & pl.col("parsed")).any(),
+        stated=pl.col("probability_a").is_not_null().any(),
         tokens=(pl.col("tokens_in") + pl.col("tokens_out")).sum(),
     )
 
