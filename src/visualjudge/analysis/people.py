@@ -208,10 +208,10 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> dict[str, Any]:
 
 
 def agreement(table: pl.DataFrame, judges: Sequence[str] = (), *, level: Level = "ordinal") -> dict[str, Any]:
-    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (among people), ``sources``."""
+    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated), ``sources``."""
     found = panels(table, judges)
     return {
         "rows": [row for panel in found for row in panel_rows(panel)],
-        "alpha": [alpha_row(panel, level) for panel in found],
+        "alpha": [alpha_row(panel, level) for panel in found if panel.people.shape[0]],
         "sources": {panel.dimension: panel.sources for panel in found},
     }
