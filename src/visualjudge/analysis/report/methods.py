@@ -37,8 +37,8 @@ def methods(results: Results) -> str:
     facts = results.dataset
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in facts.by_question_type.items())
     names = ", ".join(judge.name for judge in results.judges)
-    asked = f"{facts.questions:,} questions ({kinds}) on {facts.images:,} images{_checksum(facts.questions_sha256)}"
-    return f"{names} answered {asked}. {TEXT} Computed with visualjudge {visualjudge.__version__}."
+    dataset = f"{facts.questions:,} questions ({kinds}) on {facts.images:,} images{_checksum(facts.questions_sha256)}"
+    return f"Judges: {names}. Dataset: {dataset}. {TEXT} Computed with visualjudge {visualjudge.__version__}."
 
 
 def _checksum(found: str | None) -> str:
