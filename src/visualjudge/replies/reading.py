@@ -170,7 +170,7 @@ def _concluded(text: str, question_type: QuestionType, n_options: int) -> Readin
     if not bound:
         return None
     found, level = _read(text[bound.end() :], question_type, n_options, bound.end())
-    if level < COMPARED + CONCLUDING:
+    if level < COMPARED + (0.0 if question_type == "ranking" else CONCLUDING):
         return None
     head = text[:_HEAD_REACH].lstrip()
     stop = _BOUND.search(head)
