@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -23,6 +24,7 @@ from visualjudge.rewards import (
     verifiers_reward,
     verl_compute_score,
 )
+from visualjudge.training import hard
 from visualjudge.training.splits import split_by_image
 
 PAIR = {"question_type": "pairwise", "answer": "A", "final_scores": [6.0, 5.0]}
@@ -126,6 +128,33 @@ def test_llama_factory_names_its_files_and_ranks_answers(dataset: Dataset, tmp_p
     for row in json.loads((tmp_path / "lf" / about["file_name"]).read_text()):
         assert row["chosen"]["value"] != row["rejected"]["value"]
         assert row["conversations"][0]["value"].count("<image>") == len(row["images"])
+
+
+def near(monkeypatch: pytest.MonkeyPatch, dataset: Dataset, *points: tuple[str, str, float | None]) -> list[float]:
+    """The margins of the pairs near a judge's 75 % points, each with its scope and value."""
+    curves = [
+        SimpleNamespace(against="margin", scope=scope, value=value, jnd=SimpleNamespace(value=point), reason="too few")
+        for scope, value, point in points
+    ]
+    judge = SimpleNamespace(sensitivity=curves)
+    monkeypatch.setattr(hard, "analyse", lambda runs: SimpleNamespace(results=SimpleNamespace(judges=[judge])))
+    found = hard.at_threshold(dataset, "run")
+    assert {question.question_type for question in found} == {"pairwise"}
+    return sorted({round(abs(q.final_scores[0] - q.final_scores[1]), 6) for q in found})
+
+
+def test_hard_pairs_are_near_the_threshold_of_their_task(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [question for question in dataset if question.question_type == "pairwise"]
+    margins = sorted({round(abs(q.final_scores[0] - q.final_scores[1]), 6) for q in pairs})
+    middle = margins[len(margins) // 2]
+    expected = [value for value in margins if middle / 2 <= value <= 2 * middle]
+    assert near(monkeypatch, dataset, ("all", "all", middle)) == expected
+    own = [("task", task, middle) for task in {question.task for question in pairs}]
+    assert near(monkeypatch, dataset, ("all", "all", 1e-9), *own) == expected
+    with pytest.raises(UsageError, match="has no pair near the 75 % point"):
+        near(monkeypatch, dataset, ("all", "all", 1e-9))
+    with pytest.raises(UsageError, match="has no 75 % point: too few"):
+        near(monkeypatch, dataset, ("all", "all", None))
 
 
 def test_no_image_is_on_both_sides(dataset: Dataset) -> None:

@@ -18,7 +18,8 @@ EPILOG = (
     "visualjudge export dataset --format vlmevalkit --out LMUData\n\n"
     "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 --out LMUData\n\n"
     "visualjudge export dataset --format trl --out preferences.jsonl\n\n"
-    "visualjudge export dataset --format trl-grpo --out grpo"
+    "visualjudge export dataset --format trl-grpo --out grpo\n\n"
+    "visualjudge export dataset --format trl-dpo --margin-at run --out hard"
 )
 NAMES = "parquet, vlmevalkit, sharegpt, trl, trl-grpo, trl-dpo, verl, easyr1, ms-swift, llama-factory, verifiers"
 FORMATS = ", ".join([NAMES, *added("export format")])
@@ -39,6 +40,12 @@ def export(
     ] = False,
     task: Annotated[list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
+    margin_at: Annotated[
+        Path | None,
+        typer.Option(
+            help="Only pairs whose margin is near the 75 % point of this run's judge (1/2 to 2 times): hard for it."
+        ),
+    ] = None,
 ) -> None:
     """Write a dataset in the format of another tool.
 
@@ -49,7 +56,12 @@ def export(
     from visualjudge.dataset.exports import export as export_dataset
     from visualjudge.dataset.folder import load_dataset, selected
 
-    read = selected(load_dataset(dataset), task, limit)
+    read = selected(load_dataset(dataset), task)
+    if margin_at is not None:
+        from visualjudge.training.hard import at_threshold
+
+        read = at_threshold(read, margin_at)
+    read = read if limit is None else read[:limit]
     size = embedded_bytes(read, form, embed=embed)
     if size > LARGE:
         print(f"visualjudge: {out}: about {size / 1e9:.1f} GB; --task and --limit write less", file=sys.stderr)

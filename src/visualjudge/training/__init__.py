@@ -5,5 +5,6 @@
     reward     a reply against its question: one number
     trainers   the same with the signature that each trainer calls
     splits     train and test by image
+    hard       pairs at a judge's own threshold
     exports    rows of TRL, verl, EasyR1, ms-swift, LLaMA-Factory, verifiers
 """
