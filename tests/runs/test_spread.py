@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from runs.chaotic_server import ChaoticServer, running, serving
@@ -28,6 +29,7 @@ from visualjudge.errors import RunError, UsageError
 from visualjudge.judges.asks import Judge
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question import QuestionJudge
+from visualjudge.runs.answered import answered
 from visualjudge.runs.budget import Budget, Limits
 from visualjudge.runs.judging import RunReport, RunSettings, run_judge
 from visualjudge.runs.processes import Bench, ProcessWorker, open_processes, packed
@@ -97,7 +99,9 @@ def test_the_asks_of_numbers_are_those_of_the_plan(dataset: Dataset) -> None:
     asked = [ask.key for ask in todo()]
     assert asked[:6] == [("pairwise0", order, k) for order in ("AB", "BA") for k in range(3)]
     assert len(set(asked)) == todo.total
-    done = {hash(key) for key in asked[::2]}
+    written = [orjson.dumps({"id": i, "order": o, "repeat": k, "status": "ok"}) + b"\n" for i, o, k in asked[::2]]
+    (dataset.root / "some.jsonl").write_bytes(b"".join(written))
+    done = answered(dataset.root / "some.jsonl")
     rest = left_of(dataset.questions, swap=True, repeats=3, done=done)
     assert [ask.key for ask in rest()] == asked[1::2]
     assert rest.total == todo.total

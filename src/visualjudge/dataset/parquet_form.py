@@ -15,7 +15,7 @@ from visualjudge import jsons
 from visualjudge.confine import confined_path
 from visualjudge.dataset.json_form import BETWEEN, FIRST
 from visualjudge.dataset.question_wire import TUPLES, question_from_wire, question_to_wire
-from visualjudge.dataset.stored import Stored
+from visualjudge.dataset.stored import BATCH, Batch, Stored
 from visualjudge.errors import DataError
 from visualjudge.records import OptionFeatures, Question
 
@@ -28,7 +28,7 @@ INDEX = f"{FOLDER}/index.json"
 VERSION = 1
 PIECE = 512
 """Rows that become Python objects at once."""
-_BATCH, _COLUMN_BATCH = 256, 4096
+_BATCH = 256
 _NULLABLE = ("class_of_interest", "ties")
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources", "images")
@@ -126,12 +126,29 @@ class ParquetQuestions(Stored):
         if not self._plain:
             yield from super().columns(*names)
             return
+        for batch in self.batches(*names):
+            yield from zip(*batch, strict=True)
+
+    def batches(self, *names: str) -> Iterator[Batch]:
+        """The same, many questions at a time."""
+        if not self._plain:
+            yield from super().batches(*names)
+            return
         wanted = dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])])
         stored = [name for name in wanted if name in schema().names]  # what has no column is in no plain row
         for path in self.shards:
-            for batch in _opened(path).iter_batches(_COLUMN_BATCH, columns=stored):
+            for batch in _opened(path).iter_batches(BATCH, columns=stored):
                 read = {name: batch.column(name).to_pylist() for name in stored}
-                yield from zip(*(_values(read, name, batch.num_rows) for name in names), strict=True)
+                yield tuple(_values(read, name, batch.num_rows) for name in names)
+
+    def distinct(self, name: str) -> Iterator[Iterable[Any]]:
+        """The items of a field that is an array, in parts; each part names an item once."""
+        if not self._plain:
+            yield from super().distinct(name)
+            return
+        for path in self.shards:
+            for batch in _opened(path).iter_batches(BATCH, columns=[name]):
+                yield batch.column(name).flatten().unique().to_pylist()
 
     def json(self) -> Iterator[bytes]:
         """``questions.json``, in parts."""
@@ -203,6 +220,8 @@ def _values(read: dict[str, list[Any]], name: str, rows: int) -> list[Any]:
     if name == "answer":
         kinds = read["question_type"]
         return [_value({"answer": a, "question_type": k}, name) for a, k in zip(read[name], kinds, strict=True)]
+    if name in TUPLES:
+        return list(map(tuple, read[name]))
     return [_value({name: value}, name) for value in read.get(name, [None] * rows)]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, overload
 
 from visualjudge.records import Question
 
+BATCH = 4096
+Batch = tuple[Sequence[Any], ...]
 Positions = Sequence[int]
 """Places in a sequence of questions: a range, or an ``array("q")`` of eight bytes each."""
 
@@ -27,6 +29,14 @@ class Stored(Sequence[Question], ABC):
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """The values of some fields, question by question."""
         return (tuple(getattr(question, name) for name in names) for question in self)
+
+    def batches(self, *names: str) -> Iterator[Batch]:
+        """The same, many questions at a time: a sequence for each field."""
+        return _batched(self.columns(*names))
+
+    def distinct(self, name: str) -> Iterator[Iterable[Any]]:
+        """The items of a field that is an array, in parts; each part names an item once."""
+        return (set(chain.from_iterable(values)) for (values,) in self.batches(name))
 
     def __iter__(self) -> Iterator[Question]:
         return self.at(range(len(self)))
@@ -72,6 +82,16 @@ class View(Stored):
             return islice(columns(self._source, *names), places.start, places.stop)
         return super().columns(*names)
 
+    def batches(self, *names: str) -> Iterator[Batch]:
+        """Those of the source where the choice is all of it."""
+        whole = self._positions == range(len(self._source))
+        return batches(self._source, *names) if whole else super().batches(*names)
+
+    def distinct(self, name: str) -> Iterator[Iterable[Any]]:
+        """Those of the source where the choice is all of it."""
+        whole = self._positions == range(len(self._source))
+        return distinct(self._source, name) if whole else super().distinct(name)
+
 
 def _made(positions: Positions, questions: Sequence[Question]) -> Positions:
     return positions
@@ -87,3 +107,20 @@ def columns(questions: Sequence[Question], *names: str) -> Iterator[tuple[Any, .
     if isinstance(questions, Stored):
         return questions.columns(*names)
     return (tuple(getattr(question, name) for name in names) for question in questions)
+
+
+def batches(questions: Sequence[Question], *names: str) -> Iterator[Batch]:
+    """As :func:`columns`, many questions at a time: a sequence for each field."""
+    return questions.batches(*names) if isinstance(questions, Stored) else _batched(columns(questions, *names))
+
+
+def distinct(questions: Sequence[Question], name: str) -> Iterator[Iterable[Any]]:
+    """The items of a field that is an array, in parts; each part names an item once."""
+    if isinstance(questions, Stored):
+        return questions.distinct(name)
+    return (set(chain.from_iterable(values)) for (values,) in batches(questions, name))
+
+
+def _batched(rows: Iterator[tuple[Any, ...]]) -> Iterator[Batch]:
+    while some := list(islice(rows, BATCH)):
+        yield tuple(zip(*some, strict=True))

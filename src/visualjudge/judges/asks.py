@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, get_args
 
@@ -60,13 +60,6 @@ class Judged:
     calls: int = 1
     paid: Mapping[str, int] = field(default_factory=dict)
     """Tokens of all replies that were paid for, those of repeated attempts included."""
-
-
-def keys(question_id: str, question_type: str, *, swap: bool = False, repeats: int = 1) -> Iterator[Key]:
-    """What names the verdicts on one question."""
-    for order in ORDERS if swap and question_type == "pairwise" else ORDERS[:1]:
-        for repeat in range(repeats):
-            yield question_id, order, repeat
 
 
 def verdict_line(verdict: Verdict) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from visualjudge import atomic, jsons
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Key, verdict_of
 from visualjudge.records import Verdict
-from visualjudge.runs.journal import Journal, Record, read_lines
+from visualjudge.runs.journal import Journal, read_lines
 
 VERDICTS = "verdicts.jsonl"
 RUN = "run.json"
@@ -120,8 +120,3 @@ class RunFolder:
             If another process writes it, or it cannot be written.
         """
         return Journal.resume(self.journal_path) if resume else Journal.create(self.journal_path)
-
-
-def key_of(line: Record) -> Key:
-    """What names a verdict."""
-    return line["id"], line["order"], line.get("repeat", 0)

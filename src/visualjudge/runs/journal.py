@@ -21,6 +21,7 @@ import orjson
 from visualjudge import atomic, jsons
 from visualjudge.errors import DataError, RunError, UsageError
 from visualjudge.locks import FileLock
+from visualjudge.runs.blocks import SMALL, Block, blocks
 
 Record = Mapping[str, Any]
 
@@ -143,6 +144,26 @@ class Journal:
         self._end = os.fstat(self._file).st_size
 
     def _mend(self) -> None:
+        tail = None
+        for block in blocks(self.path) if self._end >= SMALL else ():
+            if not block.cut and block.table(("id",)) is None:
+                break
+            tail = block
+        else:
+            if tail is not None:
+                self._mend_tail(tail)
+                return
+        self._mend_lines()
+
+    def _mend_tail(self, last: Block) -> None:
+        """Where all lines but the last are whole, as a kill leaves them."""
+        if last.cut and _parse(last.content) is None:
+            self.torn_bytes = len(last.content)
+            self._cut(last.offset)
+        elif last.cut:
+            self._append(b"\n")
+
+    def _mend_lines(self) -> None:
         good, bad, last = 0, 0, b"\n"
         inside, lines = False, 0
         for lines, line in enumerate(read_lines(self.path), 1):  # noqa: B007  their number is used below

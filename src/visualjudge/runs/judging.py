@@ -15,13 +15,14 @@ from typing import Any, Protocol
 from visualjudge import __version__
 from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.dataset.folder import QUESTIONS, Dataset
-from visualjudge.dataset.stored import columns
+from visualjudge.dataset.stored import columns, distinct
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, verdict_line
 from visualjudge.records import Question
+from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget, Prices
-from visualjudge.runs.folder import RunFolder, key_of
-from visualjudge.runs.journal import Journal, Record
+from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.journal import Journal
 from visualjudge.runs.resuming import changes, check_changes, recorded
 from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
@@ -90,14 +91,9 @@ class RunReport:
 
 def still_to_ask(folder: str | Path, questions: Sequence[Question], options: RunSettings) -> Iterator[Ask]:
     """All that an invocation with these options would ask, the verdicts in ``folder`` left out where it resumes."""
-    run, done = RunFolder(folder), set[int]()
+    run, done = RunFolder(folder), None
     if options.resume and run.journal_path.is_file():
-        given = [line.verdict for line in run.lines() if line.verdict is not None]
-        done = {
-            hash((verdict.id, verdict.order, verdict.repeat))
-            for verdict in given
-            if not (options.retry_errors and verdict.status == "api_error")
-        }
+        done = answered(run.journal_path, without="api_error" if options.retry_errors else None)
     return left_of(questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)()
 
 
@@ -115,19 +111,17 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
             f"{dataset.root}: cannot be judged: it holds labels only, since the copy that it was imported from has no "
             "images or texts to show; report on the runs that `visualjudge bench import --replies` wrote"
         )
-    seen, missing, first = set[int](), 0, ""  # of a name its hash alone is kept: there may be millions
-    for question_id, images in columns(questions, "id", "images"):
-        for name in images:
-            if hash(name) in seen:
-                continue
-            seen.add(hash(name))
-            reason = _unusable(dataset, name)
-            if reason:
-                missing += 1
-                first = first or f"question {question_id}: images: {reason}"
-    if missing:
-        more = f" (and {missing - 1} more)" if missing > 1 else ""
-        raise DataError(f"{dataset.root}: {first}{more}")
+    seen, missing = set[int](), dict[str, str]()  # of a name its hash alone is kept: there may be millions
+    for some in distinct(questions, "images"):
+        names = {hash(name): name for name in some}
+        fresh = [names[key] for key in names.keys() - seen]
+        seen.update(names)
+        missing |= {name: reason for name in fresh if (reason := _unusable(dataset, name))}
+    for question_id, images in columns(questions, "id", "images") if missing else ():
+        first = next((missing[name] for name in images if name in missing), None)
+        if first is not None:
+            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+            raise DataError(f"{dataset.root}: question {question_id}: images: {first}{more}")
 
 
 def _unusable(dataset: Dataset, name: str) -> str | None:
@@ -159,16 +153,13 @@ async def run_judge(
     folder = RunFolder(out)
     manifest = {**_manifest(dataset, judge, options), **_prices(budget)}
     with folder.open_journal(resume=options.resume) as journal:
+        before = answered(journal.path)
         if options.resume:
-            manifest = _continued(folder, manifest, journal, options)
-        if options.retry_errors:
+            manifest = _continued(folder, manifest, before, options)
+        if options.retry_errors and before.statuses["api_error"]:
             journal.drop(lambda line: line["status"] == "api_error")
-        before = Progress()
-        done = set[int]()  # of a key its hash alone is kept: there may be millions
-        for line in journal.records():
-            done.add(hash(key_of(line)))
-            _count(before, line)
-        todo = left_of(dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)
+            before = answered(journal.path)
+        todo = left_of(dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=before)
         manifest["asked"] = todo.total
         folder.write_manifest(manifest)
         left = len(todo.numbers)
@@ -199,13 +190,6 @@ async def run_judge(
         )
     folder.write_manifest({**manifest, **_ending(report)})
     return report
-
-
-def _count(progress: Progress, line: Record) -> None:
-    progress.statuses[line["status"]] += 1
-    if line.get("cause"):
-        progress.causes[line["cause"]] += 1
-    progress.error = line.get("error") or progress.error
 
 
 async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
@@ -280,7 +264,7 @@ def _ending(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _continued(folder: RunFolder, manifest: dict[str, Any], journal: Journal, options: RunSettings) -> dict[str, Any]:
+def _continued(folder: RunFolder, manifest: dict[str, Any], before: Answered, options: RunSettings) -> dict[str, Any]:
     """The manifest of a resumed run: with its first start, and every change that was accepted."""
     old = folder.manifest()
     if not old:
@@ -289,7 +273,7 @@ def _continued(folder: RunFolder, manifest: dict[str, Any], journal: Journal, op
     check_changes(folder.path, found, accept=options.accept_changes)
     kept = list(old.get("changes") or [])
     if found:
-        kept.append(recorded(found, at=_now(), verdicts=sum(1 for _ in journal.records())))
+        kept.append(recorded(found, at=_now(), verdicts=before.statuses.total()))
     started = old.get("started") or manifest["started"]
     schema = {"schema": old["schema"]} if old.get("schema") else {}
     return {**manifest, "started": started, **schema, **({"changes": kept} if kept else {})}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from visualjudge.dataset.stored import at, columns
-from visualjudge.judges.asks import ORDERS, Ask, keys
-from visualjudge.records import Question
+import numpy as np
+
+from visualjudge.dataset.stored import at, batches
+from visualjudge.judges.asks import ORDERS, Ask
+from visualjudge.records import Order, Question
+from visualjudge.runs.answered import Answered
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,19 @@ class Todo:
             yield Ask(question, ORDERS[rest // self.repeats], rest % self.repeats)
 
 
-def left_of(questions: Sequence[Question], *, swap: bool, repeats: int, done: Container[int] = ()) -> Todo:
-    """What is left of ``questions``: no question is read for it, only the columns that are needed.
-
-    ``done`` holds the hashes of the keys that are answered.
-    """
-    numbers, total = array("q"), 0
+def left_of(questions: Sequence[Question], *, swap: bool, repeats: int, done: Answered | None = None) -> Todo:
+    """What is left of ``questions``: no question is read for it, only the columns that are needed."""
+    asked: list[tuple[Order, int]] = [(order, k) for order in ORDERS[: 1 + swap] for k in range(repeats)]
+    numbers, total, first = array("q"), 0, 0
     names = ("question_type", "id") if done else ("question_type",)
-    for place, (kind, *name) in enumerate(columns(questions, *names)):
-        wanted = list(keys(name[0] if name else "", kind, swap=swap, repeats=repeats))
-        total += len(wanted)
-        first = place * 2 * repeats
-        numbers.extend(first + k for k, key in enumerate(wanted) if not name or hash(key) not in done)
+    for kinds, *ids in batches(questions, *names):
+        wanted = np.ones((len(kinds), len(asked)), np.bool_)
+        if swap:
+            wanted[np.array(kinds) != "pairwise", repeats:] = False
+        total += int(wanted.sum())
+        if done:
+            wanted &= ~done.holds(ids[0], asked)
+        places, which = np.nonzero(wanted)
+        numbers.frombytes(((first + places) * 2 * repeats + which).astype(np.int64).tobytes())
+        first += len(kinds)
     return Todo(questions, repeats, numbers, total)

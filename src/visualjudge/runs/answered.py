@@ -1,0 +1,97 @@
+"""What a journal holds already, for a run that goes on: eight bytes a verdict, and counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from visualjudge import jsons
+from visualjudge.errors import DataError
+from visualjudge.records import BoolArray, IntArray, Order
+from visualjudge.runs.blocks import SMALL, Block, blocks
+
+_TEXTS = ("id", "order", "status", "cause", "error")
+_TURNED, _AGAIN = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F
+"""What the order BA and each repeat add to the hash of an id, modulo 2**64."""
+
+
+@dataclass
+class Answered:
+    """The verdicts of a journal. Of a key its hash alone is kept: there may be ten million."""
+
+    hashes: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Sorted."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    error: str | None = None
+    """What the last line that has an error says."""
+
+    def holds(self, ids: Sequence[str], asked: Sequence[tuple[Order, int]]) -> BoolArray:
+        """Whether there is a verdict: a row for each id, a column for each (order, repeat)."""
+        orders, repeats = zip(*asked, strict=True)
+        wanted = _names(ids)[:, None] + _shifts(orders, repeats)
+        places = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
+        return np.asarray(self.hashes[places] == wanted)
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+
+def answered(journal: Path, *, without: str | None = None) -> Answered:
+    """What is in a journal of verdicts; those of the status ``without`` left out.
+
+    Raises
+    ------
+    DataError
+        If a line is not a JSON object.
+    """
+    known, many = Answered(), journal.stat().st_size >= SMALL
+    hashes = [_noted(known, _columns(journal, block, many), without) for block in blocks(journal)]
+    ordered = np.sort(np.concatenate([known.hashes, *hashes]))
+    known.hashes = ordered[np.append(ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1])]
+    return known
+
+
+def _columns(journal: Path, block: Block, many: bool) -> list[list[Any]]:
+    """Id, order, status, cause, error and repeat of the lines."""
+    plain = many and block.content.count(b'{"id":"') == block.content.count(b"\n")
+    table = block.table(_TEXTS, ("repeat",)) if plain else None
+    if table is not None:
+        return [table[name].to_list() for name in (*_TEXTS, "repeat")]
+    try:
+        records = [jsons.loads(raw) for raw in block.content.split(b"\n") if raw.strip()]
+        return [[record.get(name) for record in records] for name in (*_TEXTS, "repeat")]
+    except (orjson.JSONDecodeError, AttributeError):
+        raise DataError(f"{journal}: a line must be a JSON object; --resume asks its question again") from None
+
+
+def _noted(known: Answered, columns: list[list[Any]], without: str | None) -> IntArray:
+    """Count the lines; the hashes of their keys."""
+    if not {None, without}.isdisjoint(columns[2]) or None in columns[0]:
+        kept = [id_ is not None and status not in (None, without) for id_, _, status, *_ in zip(*columns, strict=True)]
+        columns = [list(compress(column, kept)) for column in columns]
+    ids, orders, statuses, causes, errors, repeats = columns
+    known.statuses.update(statuses)
+    known.causes.update(filter(None, causes))
+    known.error = next(filter(None, reversed(errors)), known.error)
+    return _names(ids) + _shifts(orders, repeats)
+
+
+def _names(ids: Sequence[str]) -> IntArray:
+    return np.fromiter(map(hash, ids), np.int64, len(ids))
+
+
+def _shifts(orders: Sequence[str | None], repeats: Sequence[int | None]) -> IntArray:
+    found = np.zeros(len(orders), np.int64)
+    if "BA" in orders:
+        found += np.fromiter((order == "BA" for order in orders), np.int64, len(orders)) * _TURNED
+    if any(repeats):
+        found += np.fromiter((repeat or 0 for repeat in repeats), np.int64, len(repeats)) * _AGAIN
+    return found

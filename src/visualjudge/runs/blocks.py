@@ -1,0 +1,49 @@
+"""A journal in pieces of whole lines, which are parsed many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SMALL = 4_000_000
+"""A journal of fewer bytes is parsed line by line: importing what parses many at once would take longer."""
+_PIECE = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Whole lines of a journal and where the first starts; or a last line that lacks its end."""
+
+    content: bytes
+    offset: int
+    cut: bool = False
+
+    def table(self, texts: tuple[str, ...], whole: tuple[str, ...] = ()) -> pl.DataFrame | None:
+        """These fields of its lines, as text and as whole numbers; None where a line is not a plain JSON object."""
+        import polars as pl
+
+        schema = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(whole, pl.Int64)}
+        try:
+            found = pl.read_ndjson(self.content, schema=schema)
+        except pl.exceptions.PolarsError:
+            return None
+        return found if found.height == self.content.count(b"\n") + self.cut else None
+
+
+def blocks(path: Path) -> Iterator[Block]:
+    """The journal in pieces; what lacks its end comes last and alone."""
+    rest, offset = b"", 0
+    with path.open("rb") as journal:
+        while piece := journal.read(_PIECE):
+            content = rest + piece
+            end = content.rfind(b"\n") + 1
+            if end:
+                yield Block(content[:end], offset)
+            rest, offset = content[end:], offset + end
+    if rest:
+        yield Block(rest, offset, cut=True)
