@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from runs.chaotic_server import RATES, ChaoticServer, completion, serving
@@ -19,6 +21,7 @@ from visualjudge.errors import ApiError, DataError, UsageError
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
+from visualjudge.raster.images import write_png
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import (
@@ -132,6 +135,29 @@ def test_questions_edited_after_the_build_are_another_dataset(dataset: Dataset, 
     assert edited.checksum == dataset.checksum
     with pytest.raises(UsageError, match=r"questions\.json was"):
         judged(edited, QuestionJudge(ScriptedClient(["A"]), edited.root), tmp_path / "run", resume=True)
+
+
+def test_images_edited_during_a_run_are_another_dataset(dataset: Dataset, tmp_path: Path) -> None:
+    def stated() -> Dataset:
+        files = {f"media/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest() for path in media.iterdir()}
+        meta = {**dataset.meta, "files": {**dataset.meta["files"], **files}}
+        (dataset.root / "dataset.json").write_text(json.dumps(meta))
+        return load_dataset(dataset.root)
+
+    media, out = dataset.root / "media", tmp_path / "run"
+    first = stated()
+    judged(first, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, limit=1)
+    judged(first, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True, limit=2)
+    some = sorted(media.iterdir())[0]
+    write_png(some, np.zeros((24, 32, 3), np.uint8))
+    with pytest.raises(UsageError, match=f"images was .* now .1 of .* differ, the first media/{some.name}"):
+        judged(first, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
+    edited = stated()
+    with pytest.raises(UsageError, match="media was"):
+        judged(edited, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
+    judged(edited, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True, accept_changes=True, limit=3)
+    assert list(RunFolder(out).manifest()["changes"][0]["fields"]) == ["media"]
+    judged(edited, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
 
 
 def test_a_run_without_verdicts_that_can_be_read_is_not_guessed_at(dataset: Dataset, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.resuming import changes, check_changes, recorded
+from visualjudge.runs.resuming import changes, check_changes, edited_images, media_checksum, recorded
 from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.todo import Todo, left_of
@@ -155,7 +155,7 @@ async def run_judge(
     with folder.open_journal(resume=options.resume) as journal:
         before = answered(journal.path)
         if options.resume:
-            manifest = _continued(folder, manifest, before, options)
+            manifest = _continued(folder, dataset, manifest, before, options)
         if options.retry_errors and before.statuses["api_error"]:
             journal.drop(lambda line: line["status"] == "api_error")
             before = answered(journal.path)
@@ -221,6 +221,7 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str,
         "asked": 0,
         "concurrency": options.concurrency,
         "dataset": {"path": str(dataset.root.resolve()), "checksum": checksum_of(dataset)},
+        "media_checksum": media_checksum(dataset),
         "version": __version__,
         "started": _now(),
         "finished": None,
@@ -264,12 +265,14 @@ def _ending(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _continued(folder: RunFolder, manifest: dict[str, Any], before: Answered, options: RunSettings) -> dict[str, Any]:
+def _continued(
+    folder: RunFolder, dataset: Dataset, manifest: dict[str, Any], before: Answered, options: RunSettings
+) -> dict[str, Any]:
     """The manifest of a resumed run: with its first start, and every change that was accepted."""
     old = folder.manifest()
     if not old:
         return manifest
-    found = changes(old, manifest)
+    found = changes(old, manifest) + edited_images(dataset, old)
     check_changes(folder.path, found, accept=options.accept_changes)
     kept = list(old.get("changes") or [])
     if found:

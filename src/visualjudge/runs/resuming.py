@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from visualjudge.errors import UsageError
+from visualjudge.dataset.folder import MEDIA, META, Dataset
+from visualjudge.errors import DataError, UsageError
 
 _NAMED = ("backend", "model", "base_url")
 _LONGEST = 80
@@ -30,8 +33,47 @@ class Change:
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     """What differs between two manifests: backend, model, server, every parameter, and the questions."""
     before, after = _shape(old), _shape(new)
+    if before["media"] is None:  # a run of an older version
+        after["media"] = None
     names = [*before, *(name for name in after if name not in before)]
     return [Change(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)]
+
+
+def media_checksum(dataset: Dataset) -> str:
+    """SHA-256 over the names and checksums of the images, as ``dataset.json`` states them."""
+    return hashlib.sha256(orjson.dumps(_stated(dataset), option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
+
+
+def _stated(dataset: Dataset) -> dict[str, Any]:
+    files = dataset.meta.get("files")
+    stated = files if isinstance(files, Mapping) else {}
+    return {name: digest for name, digest in stated.items() if name.startswith(f"{MEDIA}/")}
+
+
+def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
+    """Images that were written since the run began, or since its last accepted change, and are not what they were.
+
+    The clock of the file system tells which were written; only those are read.
+    """
+    accepted = old.get("changes") or [{}]
+    began = accepted[-1].get("at") or old.get("started")
+    try:
+        since = datetime.fromisoformat(str(began)).timestamp()
+    except ValueError:
+        since = 0.0
+    stated = _stated(dataset)
+    edited = [name for name, digest in stated.items() if _edited(dataset, name, digest, since)]
+    if not edited:
+        return []
+    return [Change("images", f"as {META} states", f"{len(edited)} of {len(stated)} differ, the first {edited[0]}")]
+
+
+def _edited(dataset: Dataset, name: str, digest: object, since: float) -> bool:
+    try:
+        path = dataset.image_path(name)
+        return path.stat().st_ctime >= since and hashlib.sha256(path.read_bytes()).hexdigest() != digest
+    except (DataError, OSError):
+        return False  # no question shows it: those that are shown were looked for before
 
 
 def check_changes(folder: Path, found: list[Change], *, accept: bool) -> None:
@@ -61,7 +103,8 @@ def _shape(manifest: Mapping[str, Any]) -> dict[str, Any]:
     dataset = manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}
     shape |= dict(parameters) if isinstance(parameters, Mapping) else {}
-    shape["questions.json"] = dataset.get("checksum") if isinstance(dataset, Mapping) else None
+    for name, field in (("questions.json", "checksum"), ("media", "media")):
+        shape[name] = dataset.get(field) if isinstance(dataset, Mapping) else None
     plain: dict[str, Any] = orjson.loads(orjson.dumps(shape, default=str))
     return plain
 
