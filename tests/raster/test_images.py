@@ -158,3 +158,17 @@ def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "d.npy", np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
     with pytest.raises(DataError, match="cannot be read"):
         read_depth(tmp_path / "d.npy")
+
+
+def test_a_comment_in_a_ppm_is_read_only_so_far(tmp_path: Path) -> None:
+    path, pixels = tmp_path / "a.ppm", bytes(range(60))
+    for comments in (b"", b"#a#b\n# c\r", b"#" + b"x" * 9_900 + b"\n"):
+        path.write_bytes(b"P6 " + comments + b"5 4\n#d\n255\n" + pixels)
+        assert read_rgb(path).tobytes() == pixels
+    for comments in (b"#" + b"x" * 10_000 + b"\n", b"#x\n" * 4_000):
+        path.write_bytes(b"P6 " + comments + b"5 4 255\n" + pixels)
+        with pytest.raises(DataError, match="header of a PPM must have at most"):
+            image_size(path)
+        path.write_bytes(b"P5 5 4 " + comments + b"255\n" + pixels)
+        with pytest.raises(DataError, match="header of a PPM must have at most"):
+            image_size(path)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import reduce
 from pathlib import Path
@@ -18,7 +19,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from visualjudge.atomic import write_bytes
 from visualjudge.errors import DataError
 from visualjudge.raster.arrays import read_npy, read_npz, read_pfm
-from visualjudge.raster.limits import MOST_CHUNKS, MOST_SCANS, check_pixels
+from visualjudge.raster.limits import LONGEST_NETPBM_HEADER, MOST_CHUNKS, MOST_SCANS, check_pixels
 from visualjudge.records import FloatArray, Pixels, Size
 
 try:
@@ -268,6 +269,7 @@ def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Ima
     """
     name = name or (str(path) if isinstance(path, str | Path) else "the bytes")
     try:
+        _check_netpbm(path)
         with Image.open(path, formats=FORMATS) as image:
             check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
             if image.format in ("JPEG", "MPO"):
@@ -282,6 +284,18 @@ def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Ima
         raise (error if named else DataError(f"{name}: {error}")) from None
     except Exception as error:
         raise DataError(f"{name}: image cannot be decoded: {_said(error)}") from None
+
+
+def _check_netpbm(path: str | Path | BinaryIO) -> None:
+    """Refuse a PPM with very long comments, which Pillow reads a byte at a time."""
+    with Path(path).open("rb") if isinstance(path, str | Path) else nullcontext(path) as file:
+        place, head = file.tell(), file.read(2)
+        if head[:1] == b"P" and head != b"PK":
+            head += file.read(LONGEST_NETPBM_HEADER)
+            stated = re.sub(rb"#[^\r\n]*", b" ", head[:LONGEST_NETPBM_HEADER]).split(maxsplit=3)
+            if len(head) > LONGEST_NETPBM_HEADER and len(stated) < (3 if head[1:2] in b"14" else 4):
+                raise DataError(f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes")
+        file.seek(place)
 
 
 def _bytes_per_pixel(image: Image.Image) -> int:

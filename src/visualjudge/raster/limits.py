@@ -22,6 +22,8 @@ LARGEST_COORDINATE = 1e15
 """Pixels from the origin, of boxes and keypoints: products of four stay finite."""
 LARGEST_VERTEX = 1e7
 """Pixels from the origin, of polygons: the native rasteriser crashes above 1e9."""
+LONGEST_NETPBM_HEADER = 10_000
+"""Bytes of the header of a PPM, PGM or PBM file, comments included."""
 MOST_CHUNKS = 1_000
 """Chunks of a PNG that are looked at for an orientation."""
 
