@@ -32,6 +32,8 @@ from visualjudge.prompts.adapters import google_style
 
 # An image's data are base64 where the SDK's model says bytes (see _content): pydantic would say so once a run.
 warnings.filterwarnings("ignore", message="(?s)Pydantic serializer warnings:.*field_name='data'", category=UserWarning)
+# The SDK would print what a reply gives for a finish reason, control characters included.
+warnings.filterwarnings("ignore", message="(?s).* is not a valid ", category=UserWarning)
 
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"})
