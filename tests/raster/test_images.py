@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis.extra import numpy as hnp
 from PIL import Image
 
@@ -16,6 +16,7 @@ from visualjudge.raster import images
 from visualjudge.raster.images import image_size, png_bytes, read_depth, read_gray, read_rgb, write_png
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))))
 def test_png_gives_the_same_pixels_back(pixels: np.ndarray) -> None:
     import io

@@ -103,8 +103,8 @@ def _shape(manifest: Mapping[str, Any]) -> dict[str, Any]:
     dataset = manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}
     shape |= dict(parameters) if isinstance(parameters, Mapping) else {}
-    for name, field in (("questions.json", "checksum"), ("media", "media")):
-        shape[name] = dataset.get(field) if isinstance(dataset, Mapping) else None
+    shape["questions.json"] = dataset.get("checksum") if isinstance(dataset, Mapping) else None
+    shape["media"] = manifest.get("media_checksum")
     plain: dict[str, Any] = orjson.loads(orjson.dumps(shape, default=str))
     return plain
 
