@@ -72,8 +72,6 @@ _NOTED = steps(("(", rf"(?<={_O})\([^()A-Hbuo#\n]{{0,30}}\)(?=[,.\n]|$)", ""))
 _ALL_NOTED = re.compile(rf"[^A-H(]{{0,20}}{_O}\([^()A-Hbuo#\n]{{0,30}}\),{_O}\(")
 _AFTER = steps(
     ("", r"[ML](?=[,.\n&]|$)", lambda scan, match: "b" if match[0] == "M" else "u"),  # A the most, C the least
-    (">", rf"(?<={_O})\([^()A-Hbuo\n]{{0,30}}\)(?=>)|(?<=>{_O})\([^()A-Hbuo\n]{{0,30}}\)", ""),
-    (">", rf"b>(?={_O}>)|(?<=>{_O})>u", ""),  # best → B → A → worst
     (
         "l",
         r",?[&r]{0,2}([A-H])[iI]?l(?=[.\n]|$)",

@@ -81,11 +81,6 @@ def _same(scan: Scan, match: re.Match[str]) -> str:
 
 _FIRST = steps(
     ("", r"x|(?:^|(?<=[.\n?]))A(?!:)|Q", lambda scan, match: GONE if scan.token(match.start()) in "Aa" else "w"),
-    (
-        "n",  # one of ten
-        r"(?:^|(?<=[.\n?]))n(?=U?['|]#)",
-        lambda scan, match: "#" if scan.token(match.start()).lower() in WORDS else "n",
-    ),
     ('"', ',?"', ""),
     ("", "[-=]>", "~"),
     ("½", "#&½", lambda scan, match: f"#{GONE}½"),
