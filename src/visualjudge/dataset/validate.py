@@ -113,7 +113,7 @@ def _meta(dataset: Dataset) -> Iterator[Problem]:
         yield Problem(META, "version", "version", f"is {meta.get('version')!r}, not {VERSION!r}")
     real, stated = counts(dataset.questions), meta.get("counts", {})
     for name, value in real.items():
-        if stated.get(name) != value:
+        if not isinstance(stated, Mapping) or stated.get(name) != value:
             yield Problem(META, "counts", name, "differs from what questions.json holds")
 
 
@@ -274,7 +274,10 @@ def _agree(surplus: dict[str, int]) -> bool:
 
 
 def _cell(counts: Mapping[str, Any], task: str, stem: str, name: str) -> int:
-    return int(counts.get(task, {}).get(stem, {}).get(name, 0))
+    found: Any = counts
+    for key in (task, stem, name):
+        found = found.get(key, 0) if isinstance(found, Mapping) else 0
+    return found if isinstance(found, int) else 0
 
 
 def _stems(task: str) -> list[str]:
