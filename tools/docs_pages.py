@@ -34,10 +34,12 @@ METRICS = {
     "semantic": "Mean IoU over the labels of truth or prediction.",
     "referring": "IoU of the region.",
     "keypoint": "Mean F1 over OKS .50, .55, … .95.",
-    "depth": "δ1: share of valid pixels whose depth is less than 1.25 times off.",
+    "depth": "δ1: share of valid pixels whose depth is wrong by a factor of less than 1.25.",
     "restoration": "SSIM to the clean image, or scaled PSNR (`--metric psnr`).",
-    "generation": "None: scores are given, by people or another metric, and mapped to 0..10.",
+    "generation": "No metric: scores come from people or another metric, and are mapped to 0..10.",
 }
+
+TIMES = ("", "The score is 10 times this value. ")
 
 
 def main() -> None:
@@ -67,7 +69,7 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 def index(notes: Mapping[str, Any]) -> str:
     """The list of all tasks."""
-    lines = ["# Tasks", "", "| task | name in files | encodings | kinds of error |", "|---|---|---|---|"]
+    lines = ["# Tasks", "", "| Task | Name in files | Encodings | Error types |", "|---|---|---|---|"]
     for task, note in notes.items():
         kinds = len(errors(task))
         lines.append(f"| [{note['title']}]({task}.md) | `{task}` | {len(final(task))} | {kinds or '–'} |")
@@ -75,7 +77,7 @@ def index(notes: Mapping[str, Any]) -> str:
 
 
 def task_page(task: str, note: Mapping[str, Any]) -> str:
-    """The page of one task: import, score, errors, encodings, and what to look at."""
+    """The page of one task: import, score, errors, encodings, and what to check."""
     kind = TASKS[task].type
     parts = [
         f"# {note['title']}",
@@ -84,12 +86,12 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
         note["data"] + " All formats: [Import](../importing.md).",
         f"```console\n$ {note['import'].strip()}\n```",
         "## Score",
-        f"{METRICS[kind]} Times 10, so that 10 is right. Definition and options: [Scores](../metrics.md).",
+        f"{METRICS[kind]} {TIMES[kind != 'generation']}Definition and options: [Scores](../metrics.md).",
         "## Controlled errors",
         errors_text(task),
         "## Encodings",
         encodings_text(task),
-        "## What to look at",
+        "## What to check",
         "\n".join(f"- {line}" for line in note["watch"]),
     ]
     return "\n\n".join(parts) + "\n"
@@ -105,10 +107,10 @@ def errors_text(task: str) -> str:
     """The table of errors."""
     found = errors(task)
     if not found:
-        return "There is no truth to put errors into: bring scored outputs. The demo makes graded ones."
+        return "None: there is no ground truth to modify. Import scored outputs; the demo generates graded ones."
     rows = [f"| `{name}` | {text} |" for name, text in found.items()]
     command = f"visualjudge perturb --help    # {', '.join(found)}"
-    return "\n".join(["| error | what it does |", "|---|---|", *rows, "", "```console", f"$ {command}", "```"])
+    return "\n".join(["| Error | Effect |", "|---|---|", *rows, "", "```console", f"$ {command}", "```"])
 
 
 def final(task: str) -> list[Any]:
@@ -138,7 +140,7 @@ def gallery_image(task: str, shown: str, stem: str) -> str | None:
 
 def commands_page() -> str:
     """Every command with its help, as the command line prints it."""
-    parts = ["# Commands", "Exit status: 0, 1 for bad input or a check that failed, 2 for wrong usage."]
+    parts = ["# Commands", "Exit status: 0 on success, 1 for invalid input or a failed check, 2 for wrong usage."]
     for path, level in commands():
         parts += [f"{'#' * level} {' '.join(path)}", f"```text\n{help_of(path)}\n```"]
     return "\n\n".join(parts) + "\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.decisions.card_page import STYLE
-from visualjudge.analysis.decisions.pages import Table
 from visualjudge.audit import labels, looks
 from visualjudge.audit.findings import Finding
 from visualjudge.audit.images import images
 from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.tables import Table
 
 Tick = Callable[[int, int], None]
 

@@ -20,17 +20,17 @@ def agreement(
             show_default=False,
         ),
     ] = None,
-    judge: Annotated[list[str] | None, typer.Option(help="A rater that is a judge; all others are people.")] = None,
+    judge: Annotated[list[str] | None, typer.Option(help="Rater to treat as a judge; may be repeated.")] = None,
     run: Annotated[
-        list[Path] | None, typer.Option(help="A run whose verdicts rate too: of a judge, or of people by rater.")
+        list[Path] | None, typer.Option(help="A run to use as ratings, of a judge or of people; may be repeated.")
     ] = None,
     level: Annotated[str, typer.Option(help="Krippendorff's alpha: nominal, ordinal or interval.")] = "ordinal",
-    json: Annotated[Path | None, typer.Option("--json", help="Where the figures go as JSON.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
     as_published: Annotated[
-        str | None, typer.Option(help="Also the table as others computed it (viescore), beside the right one.")
+        str | None, typer.Option(help="Also print the table as computed by others (viescore), beside the correct one.")
     ] = None,
 ) -> None:
-    """How far does a judge agree with people, and people with each other (the ceiling)?
+    """Measure how far a judge agrees with people, and people with each other.
 
     Ratings have the columns item, source, rater, dimension, score, one rating a row.
 
@@ -85,8 +85,8 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
 
 def _show(result: Mapping[str, Any]) -> None:
-    from visualjudge.analysis.decisions.pages import Table
     from visualjudge.analysis.words import number, percent, percents, span
+    from visualjudge.tables import Table
 
     rows = []
     for row in result["rows"]:
@@ -95,7 +95,7 @@ def _show(result: Mapping[str, Any]) -> None:
         rest = (number(row["kendall_tau"], 3), percent(row["pairwise_accuracy"]), percents(row["pairwise_ci95"]))
         rows.append((row["dimension"], name, number(row["items"]), *spearman, *rest))
     columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
-    typer.echo(Table(columns, tuple(rows)).text())
+    typer.echo(Table(columns, tuple(rows), keys=2).text())
     for row in result["alpha"]:
         if row["alpha"] is not None:
             units = f"{row['people']} people, {number(row['units'])} units, {row['level']}"

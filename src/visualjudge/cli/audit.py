@@ -13,10 +13,10 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command(epilog="Example:\n\nvisualjudge audit dataset --json audit.json --out audit.html")
 def audit(
     dataset: Annotated[Path, typer.Argument(help="A dataset.", show_default=False)],
-    json: Annotated[Path | None, typer.Option("--json", help="Where the findings go as JSON.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the page goes: .html or .md.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the findings to this JSON file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the page to this file, .html or .md.")] = None,
     against: Annotated[
-        list[Path] | None, typer.Option(help="A dataset whose images must not be in this one. May be repeated.")
+        list[Path] | None, typer.Option(help="A dataset whose images must not occur in this one; may be repeated.")
     ] = None,
 ) -> None:
     """Find identical options, contradictory labels, near-duplicates, leaks, imbalance and unreadable images.

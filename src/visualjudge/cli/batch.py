@@ -30,22 +30,24 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="The batches of a run: how they stand, fetch, cancel.",
+    help="Show, fetch or cancel the batches of a run.",
 )
-Run = Annotated[Path, typer.Argument(help="A folder that `visualjudge judge --batch --out` wrote.", show_default=False)]
+Run = Annotated[Path, typer.Argument(help="Run folder from `visualjudge judge --batch --out`.", show_default=False)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
     """The server of the batches."""
 
-    base_url: Annotated[str | None, typer.Option(help="Default: as run.json says.", rich_help_panel=MODEL)] = None
+    base_url: Annotated[
+        str | None, typer.Option(help="Server; default: the one in run.json.", rich_help_panel=MODEL)
+    ] = None
     api_key_env: Annotated[
         str | None, typer.Option(help="Environment variable that holds the API key.", rich_help_panel=MODEL)
     ] = None
-    batch_folder: Annotated[Path | None, typer.Option(help="The one that judge was given.", rich_help_panel=MODEL)] = (
-        None
-    )
+    batch_folder: Annotated[
+        Path | None, typer.Option(help="The --batch-folder that was passed to judge.", rich_help_panel=MODEL)
+    ] = None
 
     def do(self, run: Path, work: Callable[[Keeper], Awaitable[None]]) -> None:
         """``work`` with the batches of a run."""
@@ -65,7 +67,7 @@ class ServerOptions:
 @app.command(epilog="Example:\n\nvisualjudge batch status RUN --api-key-env OPENAI_API_KEY")
 @with_groups
 def status(run: Run, server: ServerOptions) -> None:
-    """Print each batch: its part, id, requests, and how it stands at the server."""
+    """Print each batch with its part, id, number of requests, and state on the server."""
 
     async def work(keeper: Keeper) -> None:
         async for part, state in keeper.states():
@@ -77,7 +79,7 @@ def status(run: Run, server: ServerOptions) -> None:
 @app.command(epilog="Example:\n\nvisualjudge batch fetch RUN --api-key-env OPENAI_API_KEY")
 @with_groups
 def fetch(run: Run, server: ServerOptions) -> None:
-    """Fetch the results of batches that have ended. `judge --batch --resume` makes verdicts of them."""
+    """Fetch the results of finished batches. `judge --batch --resume` turns them into verdicts."""
 
     async def work(keeper: Keeper) -> None:
         fetched, waiting = await keeper.fetch()
@@ -89,7 +91,7 @@ def fetch(run: Run, server: ServerOptions) -> None:
 @app.command(epilog="Example:\n\nvisualjudge batch cancel RUN --api-key-env OPENAI_API_KEY")
 @with_groups
 def cancel(run: Run, server: ServerOptions) -> None:
-    """Cancel the batches that have not ended. Replies given until then are kept, and paid for."""
+    """Cancel unfinished batches. Replies completed so far are kept, and billed."""
 
     async def work(keeper: Keeper) -> None:
         print(f"{run}: asked the server to cancel {await keeper.cancel()} batches; next: visualjudge batch fetch")

@@ -34,13 +34,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     epilog=EXAMPLES,
-    help="Published benchmarks of judges: a local copy into a dataset, published replies into runs.",
+    help="Convert published benchmarks of judges into datasets, and published replies into runs.",
 )
 
 
 @app.command("list", epilog="Example:\n\nvisualjudge bench list --json")
 def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """List the benchmarks: name, licence, permitted use, and what a local copy must hold."""
+    """List the benchmarks: name, licence, permitted use, and required files."""
     from visualjudge.published.catalogue import BENCHMARKS
 
     rows = list(BENCHMARKS.values())
@@ -54,20 +54,22 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 
 @app.command("import", epilog=EXAMPLES.split("\n\n")[2])
 def import_(
-    name: Annotated[str, typer.Argument(help="A name of `visualjudge bench list`.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="The dataset to write.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="A name from `visualjudge bench list`.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Dataset to write.", show_default=False)],
     folder: Annotated[Path | None, typer.Option("--from", help="Local copy; nothing is downloaded.")] = None,
     hub: Annotated[bool, typer.Option("--hub", help="Download it with the datasets library instead.")] = False,
     replies: Annotated[
         list[str] | None,
-        typer.Option(help="A judge whose published replies become a run folder beside --out. May be repeated."),
+        typer.Option(
+            help="A judge whose published replies are written as a run folder next to --out; may be repeated."
+        ),
     ] = None,
     prompt: Annotated[
-        PromptName, typer.Option(help="Our words and reply form, or those of the copy.")
+        PromptName, typer.Option(help="Prompts and reply format: visualjudge's, or the benchmark's own.")
     ] = PromptName.ours,
-    force: Annotated[bool, typer.Option("--force", help="Replace an older import.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier import.")] = False,
 ) -> None:
-    """Turn a local copy of a benchmark into a dataset, and published replies into runs."""
+    """Convert a local copy of a benchmark into a dataset, and published replies into runs."""
     from visualjudge.published.importing import import_benchmark
 
     done = import_benchmark(name, folder, out, replies=replies or (), prompt=prompt.value, hub=hub, force=force)

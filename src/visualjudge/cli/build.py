@@ -31,20 +31,20 @@ EPILOG = (
 def build(
     building: BuildingOptions,
     data: Annotated[Path, typer.Argument(help="Data folder: annotations/<task>_annotations.json, images/<task>.json")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the dataset; must not exist yet")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the new dataset; must not exist")],
     subset: Annotated[
         list[str] | None, typer.Option("--subset", help="encoding_analysis or judge_analysis; may be repeated [both]")
     ] = None,
     skip_invalid: Annotated[
-        bool, typer.Option("--skip-invalid", help="Exit with 0 although records were left out")
+        bool, typer.Option("--skip-invalid", help="Exit with status 0 even if records were left out")
     ] = False,
-    encoding_groups: Annotated[int, typer.Option(help="encoding_analysis: groups a task, at most")] = 10,
-    encoding_pairs: Annotated[int, typer.Option(help="encoding_analysis: pairs a task, at most")] = 10,
-    judge_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for pairs, at most")] = 20,
-    judge_pairs: Annotated[int, typer.Option(help="judge_analysis: pairs a task, at most")] = 50,
-    scoring_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for scoring, at most")] = 20,
-    ranking_groups: Annotated[int, typer.Option(help="judge_analysis: groups a task for ranking, at most")] = 20,
-    per_group: Annotated[int, typer.Option(help="Annotations of a group to score or rank, at most 5")] = 5,
+    encoding_groups: Annotated[int, typer.Option(help="encoding_analysis: maximum groups per task")] = 10,
+    encoding_pairs: Annotated[int, typer.Option(help="encoding_analysis: maximum pairs per task")] = 10,
+    judge_groups: Annotated[int, typer.Option(help="judge_analysis: maximum groups per task for pairs")] = 20,
+    judge_pairs: Annotated[int, typer.Option(help="judge_analysis: maximum pairs per task")] = 50,
+    scoring_groups: Annotated[int, typer.Option(help="judge_analysis: maximum groups per task for scoring")] = 20,
+    ranking_groups: Annotated[int, typer.Option(help="judge_analysis: maximum groups per task for ranking")] = 20,
+    per_group: Annotated[int, typer.Option(help="Annotations of a group to score or rank; at most 5")] = 5,
     min_margin: Annotated[float, typer.Option(help="Ask a pair only if its scores differ by at least this")] = 0.0,
 ) -> None:
     """Build a judge dataset from a data folder.

@@ -15,19 +15,21 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def card(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders that `visualjudge judge` wrote.", show_default=False)],
-    json: Annotated[Path | None, typer.Option("--json", help="Where the card goes as JSON.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the page goes: .html or .md.")] = None,
-    badge: Annotated[Path | None, typer.Option(help="Where an SVG badge goes (one run).")] = None,
-    thresholds: Annotated[Path | None, typer.Option(help="YAML with thresholds and families of your own.")] = None,
+    runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
+    json: Annotated[Path | None, typer.Option("--json", help="Write the card to this JSON file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the page to this file, .html or .md.")] = None,
+    badge: Annotated[Path | None, typer.Option(help="Write an SVG badge to this file (for one run).")] = None,
+    thresholds: Annotated[Path | None, typer.Option(help="YAML file with your own thresholds and families.")] = None,
     people: Annotated[
-        list[Path] | None, typer.Option(help="People's ratings of the scored items, 0 to 10; asks for omega.")
+        list[Path] | None, typer.Option(help="People's ratings of the scored items, 0 to 10; adds the check omega.")
     ] = None,
-    epsilon: Annotated[float, typer.Option(min=0, max=1, help="What a person's answer costs more, for omega.")] = 0.2,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
+    epsilon: Annotated[
+        float, typer.Option(min=0, max=1, help="Cost advantage of the judge over a person, for omega.")
+    ] = 0.2,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
 ) -> None:
-    """Hold a judge against thresholds: each check passes, fails, or is not shown.
+    """Check a judge against thresholds: each check passes, fails, or is not shown.
 
     Example: visualjudge card runs/gpt --json card.json --out card.html --badge badge.svg
     """
@@ -39,8 +41,8 @@ def card(
     if badge is not None and len(runs) > 1:
         raise UsageError(f"--badge: must be used with one run, got {len(runs)}")
     found = figures(runs, dataset=dataset, thresholds=thresholds, people=people or (), epsilon=epsilon, seed=seed)
-    typer.echo(str(found))
     _write(found, json, out, badge)
+    typer.echo(str(found))
 
 
 def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:

@@ -13,13 +13,17 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def cascade(
     cheap: Annotated[Path, typer.Argument(help="Run of the cheap judge.", show_default=False)],
-    expensive: Annotated[Path, typer.Argument(help="Run of the expensive judge, same dataset.", show_default=False)],
-    risk: Annotated[float, typer.Option(help="Largest share of errors among the answers that stand.")] = 0.1,
-    delta: Annotated[float, typer.Option(help="Probability, over datasets, that the risk is not kept.")] = 0.1,
-    json: Annotated[Path | None, typer.Option("--json", help="Where the rule and figures go as JSON.")] = None,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the runs.")] = None,
+    expensive: Annotated[
+        Path, typer.Argument(help="Run of the expensive judge on the same dataset.", show_default=False)
+    ],
+    risk: Annotated[float, typer.Option(help="Maximum share of errors among the accepted answers.")] = 0.1,
+    delta: Annotated[float, typer.Option(help="Probability, over datasets, that the risk is exceeded.")] = 0.1,
+    json: Annotated[
+        Path | None, typer.Option("--json", help="Write the rule and the figures to this JSON file.")
+    ] = None,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the runs.")] = None,
 ) -> None:
-    """Choose the confidence above which a cheap judge's answer stands; the rest goes to the expensive judge.
+    """Find the confidence above which a cheap judge's answers can be accepted; the expensive judge gets the rest.
 
     Example: visualjudge cascade runs/small runs/large --risk 0.1 --json cascade.json
     """
@@ -32,6 +36,6 @@ def cascade(
         if not 0 < value < 1:
             raise UsageError(f"{name} must be above 0 and below 1, got {value:g}")
     found = figures(cheap, expensive, risk=risk, delta=delta, dataset=dataset)
-    typer.echo(str(found))
     if json is not None:
         write_json(json, cascade_json(found))
+    typer.echo(str(found))

@@ -27,14 +27,14 @@ class FormName(StrEnum):
 
 @app.command(epilog=EPILOG)
 def convert(
-    dataset: Annotated[Path, typer.Argument(help="A dataset in the other form.", show_default=False)],
-    to: Annotated[FormName, typer.Option(help="The form to write.", show_default=False)],
+    dataset: Annotated[Path, typer.Argument(help="Dataset to convert.", show_default=False)],
+    to: Annotated[FormName, typer.Option(help="Form to write.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder of the new dataset.", show_default=False)],
-    force: Annotated[bool, typer.Option("--force", help="Replace an older dataset at --out.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")] = False,
 ) -> None:
-    """Write a dataset in its other form; converted back, questions.json is the same byte for byte.
+    """Convert a dataset between its JSON and Parquet forms; converting back restores questions.json byte for byte.
 
-    Images are hard links to those of DATASET where the file system has them, else copies.
+    Images are hard links to those of DATASET if the file system supports them, else copies.
     """
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.convert import convert as convert_dataset

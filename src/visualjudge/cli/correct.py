@@ -12,19 +12,21 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def correct(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders; several count as a panel.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)],
     labels: Annotated[
         Path,
         typer.Option(
-            help="CSV: annotation_id,score or question_id,answer (and probability); or a people's run.",
+            help="CSV with annotation_id,score or question_id,answer (and probability); or a run of people.",
             show_default=False,
         ),
     ],
-    json: Annotated[Path | None, typer.Option("--json", help="Where the figures go as JSON.")] = None,
-    gap: Annotated[float | None, typer.Option(min=0, help="How many labels decide such a difference?")] = None,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    gap: Annotated[
+        float | None, typer.Option(min=0, help="Also print how many labels are needed to detect this difference.")
+    ] = None,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
 ) -> None:
-    """Correct a judge's mean scores or win rates by a few labels from people, with intervals and rank sets.
+    """Correct a judge's mean scores or win rates with a few human labels, with intervals and rank sets.
 
     Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json --gap 0.5
     """
@@ -36,9 +38,9 @@ def correct(
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")
     board = figures(runs, labels, dataset=dataset, gap=gap)
-    typer.echo(str(board))
     if json is not None:
         write_json(json, leaderboard_json(board))
+    typer.echo(str(board))
     for problem in board.problems:
         typer.echo(f"visualjudge: {problem}", err=True)
     if board.problems:

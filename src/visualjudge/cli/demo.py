@@ -28,11 +28,11 @@ JUDGES = (
 
 @app.command(epilog="Example: visualjudge demo --out demo-out")
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for everything that the demo writes.")] = Path("demo-out"),
-    seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,
-    force: Annotated[bool, typer.Option("--force", help="Replace what an earlier demo wrote there.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for all output of the demo.")] = Path("demo-out"),
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output of an earlier demo.")] = False,
 ) -> None:
-    """From photographs to a judged report, offline: data folder, dataset, judges, report, probes."""
+    """Run everything offline on real photographs: data folder, dataset, judges, report, probes."""
     started = time.monotonic()
     _clear(out, force)
     print("1  A data folder: photographs, ground truth made for this demo, controlled errors put into it")

@@ -16,20 +16,18 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 IMAGES = (".png", ".svg", ".pdf")
-WIDTH = 110
-"""Columns of the table if the terminal is narrower, or if there is no terminal."""
 
 
 @app.command(epilog="Example: visualjudge describe data --out scores.png --json description.json")
 def describe(
     data: Annotated[Path, typer.Argument(help="Data folder.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Image of scores and margins, .png, .svg or .pdf.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="The same figures for programs.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Plot scores and margins to this file, .png, .svg or .pdf.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
 ) -> None:
     """Count a data folder: annotations, images, groups, scores and margins by task, source and error type.
 
-    Reads the records, not the predictions' files: visualjudge build checks those.
+    Reads only the records; visualjudge build also checks the prediction files.
     """
     from visualjudge.atomic import atomic_path, write_json
     from visualjudge.data.folder import open_folder
@@ -42,12 +40,12 @@ def describe(
         tasks = [name for name in folder.tasks if not task or name in task]
         found = [describe_task(name, [entry.annotation for entry in folder.entries(name)]) for name in tasks]
         problems = list(folder.problems)
-    _show(found)
     if out and found:
         with atomic_path(out) as scratch:
             plot(found, scratch)
     if json:
         write_json(json, {"tasks": [one.to_json() for one in found], "invalid_records": len(problems)})
+    _show(found)
     for problem in problems:
         print(" ".join(str(problem).split()), file=sys.stderr)
     if problems:
@@ -55,29 +53,20 @@ def describe(
 
 
 def _show(found: list[Description]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from visualjudge.tables import Table
 
-    table = Table(box=None, header_style="bold")
-    table.add_column("task / source / error type", no_wrap=True)
-    for name in ("annotations", "images", "groups", "pairs", "score q1", "median", "q3", "margin"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("Task", "Source / error", "Annotations", "Images", "Groups", "Pairs", "Q1", "Median", "Q3", "Margin")
+    rows = []
     for one in found:
-        _row(table, one.task, one.whole, style="bold")
+        rows.append(_row(one.task, "all", one.whole))
         for heading, parts in (("source", one.by_source), ("error", one.by_error_type)):
-            for part in parts if len(parts) > 1 else []:
-                _row(table, f"  {heading} {part.name}", part)
-    Console(width=max(Console().width, WIDTH)).print(table)
-    for one in found:
-        for threshold in one.thresholds:
-            print(f"{one.task}: shown and scored: {threshold}")
+            rows += [_row(one.task, f"{heading} {part.name}", part) for part in parts if len(parts) > 1]
+    notes = [f"{one.task}: shown and scored: {threshold}" for one in found for threshold in one.thresholds]
+    print(Table(columns, tuple(rows), tuple(notes), keys=2).text())
 
 
-def _row(table: object, name: str, part: Slice, style: str | None = None) -> None:
-    from rich.table import Table
-
-    assert isinstance(table, Table)
+def _row(task: str, name: str, part: Slice) -> tuple[str, ...]:
     row = part.row()
     counts = [str(row[key]) for key in ("annotations", "images", "groups", "pairs")]
     values = [row[key] for key in ("score_q1", "score_median", "score_q3", "margin_median")]
-    table.add_row(name, *counts, *("–" if value is None else f"{value:.2f}" for value in values), style=style)
+    return (task, name, *counts, *("–" if value is None else f"{value:.2f}" for value in values))

@@ -14,10 +14,10 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def distill(
     run: Annotated[Path, typer.Argument(help="Folder of a run.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Model file to write, such as student.vj.", show_default=False)],
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Where the held-out figures go as JSON.")] = None,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the held-out figures to this JSON file.")] = None,
 ) -> None:
-    """Teach the local judge the verdicts of another judge; figures are its agreement on images that it did not see.
+    """Train the local judge on the verdicts of another judge, and print its agreement on held-out images.
 
     Use it with: visualjudge judge DATASET --backend local --model student.vj --out RUN
     """

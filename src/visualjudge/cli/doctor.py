@@ -34,8 +34,8 @@ def doctor(
 ) -> None:
     """Check the environment, which API keys are set (never shown), and a server.
 
-    With --base-url, whether the server answers. With --model, one question about one small image, with a JSON schema:
-    a call that may cost a fraction of a cent. Exit status 1 if a check failed.
+    With --base-url, check whether the server answers. With --model, ask one question about one small image with a JSON
+    schema, which may cost a fraction of a cent. Exit status 1 if a check failed.
     """
     found = _checks(client)
     if as_json:

@@ -18,12 +18,12 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, no_args_
 @app.command(epilog="Example:\n\nvisualjudge drift build dataset --n 60 --out canary")
 def build(
     dataset: Annotated[Path, typer.Argument(help="Dataset to choose from")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the canary set; must not exist yet")],
-    n: Annotated[int, typer.Option("--n", help="Questions, at most")] = 60,
-    seed: Annotated[int, typer.Option("--seed", help="Decides between equals")] = 42,
-    force: Annotated[bool, typer.Option("--force", help="Replace an older dataset at --out")] = False,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the canary dataset; must not exist")],
+    n: Annotated[int, typer.Option("--n", help="Maximum number of questions")] = 60,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for ties in the choice")] = 42,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out")] = False,
 ) -> None:
-    """Choose the pairs that notice a change of a judge best, as a dataset to judge again and again."""
+    """Choose the pairs that best reveal a change of a judge, as a dataset to judge repeatedly."""
     from visualjudge.probes.drift import build_canary, canary_power
 
     made = build_canary(dataset, out, number=n, seed=seed, force=force)
@@ -33,12 +33,14 @@ def build(
 
 @app.command(epilog="Example:\n\nvisualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json")
 def check(
-    before: Annotated[Path, typer.Argument(metavar="RUN_BEFORE", help="Run of the judge as it was")],
-    now: Annotated[list[Path], typer.Argument(metavar="RUN_NOW...", help="Every run since, the oldest first")],
-    dataset: Annotated[Path | None, typer.Option("--dataset", help="Dataset, where the runs name another path")] = None,
+    before: Annotated[Path, typer.Argument(metavar="RUN_BEFORE", help="Earliest run of the judge")],
+    now: Annotated[list[Path], typer.Argument(metavar="RUN_NOW...", help="All later runs, oldest first")],
+    dataset: Annotated[
+        Path | None, typer.Option("--dataset", help="The dataset, if it has moved since the runs")
+    ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the result to this file")] = None,
 ) -> None:
-    """Test whether a judge has changed; exit status 1 where it has.
+    """Test whether a judge has changed; exit status 1 if it has.
 
     The test may be repeated after every run: name all runs since the first one, and false alarms stay at 5 % in all.
     """

@@ -19,12 +19,12 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def encode(
     folder: Annotated[Path, typer.Argument(help="A data folder")],
     task: Annotated[str, typer.Option(help="Task name")],
-    stem: Annotated[str, typer.Option(help="Encoding, as visualjudge encodings lists it")],
+    stem: Annotated[str, typer.Option(help="Encoding, as listed by visualjudge encodings")],
     annotation: Annotated[str | None, typer.Option(help="annotation_id; default: the first of the task")] = None,
-    out: Annotated[Path | None, typer.Option(help="PNG to write; needed for an image")] = None,
-    cost: Annotated[bool, typer.Option(help="Also print what it costs a judge, to stderr")] = False,
+    out: Annotated[Path | None, typer.Option(help="PNG file to write; required if the encoding has an image")] = None,
+    cost: Annotated[bool, typer.Option(help="Also print the cost in tokens to stderr")] = False,
 ) -> None:
-    """Show one prediction in one encoding: its image to --out, its text and legend to stdout."""
+    """Show one prediction in one encoding: write its image to --out and print its text and legend."""
     from visualjudge.encoding.catalogue import encoding_named
     from visualjudge.errors import UsageError
     from visualjudge.raster.images import write_png

@@ -24,7 +24,7 @@ def encodings(
     task: Annotated[str | None, typer.Option(help="Only this task's encodings")] = None,
     format: Annotated[ListFormat, typer.Option(help="table or json")] = ListFormat.table,
 ) -> None:
-    """List the catalogue: 53 encodings (restoration and generation share one each) and 2 extended ones."""
+    """List all encodings: 53 (restoration and generation share one each) and 2 extended ones."""
     from visualjudge.encoding import encodings as rows
 
     listed = [_fields(row) for row in rows(task)]

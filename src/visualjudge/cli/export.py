@@ -29,21 +29,21 @@ LARGE = 500_000_000
 
 @app.command(epilog=EPILOG)
 def export(
-    dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
+    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
     out: Annotated[Path, typer.Option("--out", help="File (sharegpt, trl) or folder (all others)")],
     form: Annotated[str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown one lists all.")] = "parquet",
     force: Annotated[
-        bool, typer.Option("--force", help="Write over an existing file, or into a folder that is not empty.")
+        bool, typer.Option("--force", help="Overwrite an existing file, or write into a folder that is not empty.")
     ] = False,
     embed: Annotated[
-        bool, typer.Option("--embed", help="vlmevalkit: images inside the tables, as base64, once for each use.")
+        bool, typer.Option("--embed", help="vlmevalkit: store images in the tables as base64, once per use.")
     ] = False,
     task: Annotated[list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
     margin_at: Annotated[
         Path | None,
         typer.Option(
-            help="Only pairs whose margin is near the 75 % point of this run's judge (1/2 to 2 times): hard for it."
+            help="Only pairs that are hard for the judge of this run: margins of 1/2 to 2 times its 75 % point."
         ),
     ] = None,
 ) -> None:

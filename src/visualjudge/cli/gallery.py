@@ -26,7 +26,7 @@ PAGE = "README.md"
 @app.command(epilog="Example:\n\nvisualjudge gallery --out docs/gallery\n\nvisualjudge gallery --check")
 def gallery(
     out: Annotated[Path, typer.Option(help="Folder to write")] = Path("docs/gallery"),
-    check: Annotated[bool, typer.Option(help="Write nothing: status 1 if the page there is not complete")] = False,
+    check: Annotated[bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete")] = False,
 ) -> None:
     """Write the page that shows all encodings, or check that it is complete."""
     from visualjudge.errors import RunError

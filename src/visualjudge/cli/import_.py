@@ -33,7 +33,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Ground truth and a model's output into a data folder, scored. Run it again with another source to add it.",
+    help="Import ground truth and a model's output into a data folder, with scores. Repeat to add another source.",
     epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred detr.json "
     "--images val2017 --source detr --out data",
 )
@@ -68,10 +68,10 @@ def coco(
     pred: str | None,
     images: ImagesOption,
     how: MaskOptions,
-    gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the truth's PNGs.")] = None,
+    gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the ground truth's PNGs.")] = None,
     pred_pngs: Annotated[list[Path] | None, typer.Option(help="Panoptic: folder of the predictions' PNGs.")] = None,
 ) -> Any:
-    """COCO instances, keypoints or panoptic, and results. Prints COCO's AP where confidences are given."""
+    """COCO instances, keypoints or panoptic, and results. Prints COCO's AP if there are confidences."""
     from visualjudge.data.importers import coco as files
     from visualjudge.errors import UsageError
 
@@ -89,7 +89,7 @@ def coco(
     classed=True,
 )
 def lvis(task: str, gt: FileOption, pred: str | None, images: ImagesOption, how: MaskOptions) -> Any:
-    """LVIS: as COCO; classes not looked for exhaustively on an image are not scored there."""
+    """LVIS: like COCO; classes not annotated exhaustively on an image are not scored there."""
     from visualjudge.data.importers.coco import coco as read
 
     return read(task, gt, _path(pred), images, resize=how.resize_pred)
@@ -119,9 +119,9 @@ def yolo(
     gt: FolderOption,
     pred: str | None,
     images: ImagesOption,
-    classes: Annotated[Path, typer.Option(help="Class names: data.yaml, or a text with a name a line.")],
+    classes: Annotated[Path, typer.Option(help="Class names: data.yaml, or a text file with one name per line.")],
 ) -> Any:
-    """YOLO text files of boxes or polygons; predictions may end in a confidence."""
+    """YOLO text files of boxes or polygons; lines of predictions may end with a confidence."""
     from visualjudge.data.importers.yolo import yolo as read
 
     return read(task, gt, _path(pred), images, classes)
@@ -134,7 +134,7 @@ def yolo(
 )
 def shapes(
     task: str,
-    gt: Annotated[Path, typer.Option(help="Folder; label-studio and cvat: a file.", show_default=False)],
+    gt: Annotated[Path, typer.Option(help="A folder; for label-studio and cvat, a file.", show_default=False)],
     pred: str | None,
     images: ImagesOption,
     format: Annotated[
@@ -159,11 +159,15 @@ def label_map(
     pred: str | None,
     images: str,
     how: ResizeOptions,
-    classes: Annotated[Path, typer.Option(help="Class table: csv, tsv, json or a text with a name a line.")],
-    unlabelled: Annotated[list[int] | None, typer.Option(help="Value without a label, beside 0 and 255.")] = None,
-    channel: Annotated[int | None, typer.Option(help="Channel of the label map, from 0, where it has several.")] = None,
+    classes: Annotated[Path, typer.Option(help="Class table: csv, tsv, json, or a text file with one name per line.")],
+    unlabelled: Annotated[
+        list[int] | None, typer.Option(help="Value of unlabelled pixels, in addition to 0 and 255.")
+    ] = None,
+    channel: Annotated[
+        int | None, typer.Option(help="Channel of the label map, counted from 0, if it has several.")
+    ] = None,
 ) -> Any:
-    """Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid, and any other."""
+    """Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid and others."""
     from visualjudge.data.importers.label_maps import label_maps as read
 
     skipped = tuple(unlabelled or ())
@@ -182,7 +186,7 @@ def referring(
     images: ImagesOption,
     how: ResizeOptions,
     instances: Annotated[Path | None, typer.Option(help="COCO instances that the refs' ann_id point to.")] = None,
-    boxes: Annotated[bool, typer.Option("--boxes", help="Take a box as the region where there is no mask.")] = False,
+    boxes: Annotated[bool, typer.Option("--boxes", help="Use a box as the region if there is no mask.")] = False,
 ) -> Any:
     """Referring expressions: RefCOCO's refs as JSON or pickle, ReferIt-like JSON, or plain rows."""
     from visualjudge.data.importers.referring import referring as read
@@ -202,9 +206,9 @@ def depth(
     pred: str | None,
     images: str,
     how: ResizeOptions,
-    gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, as 0.001 or 1/256.")] = "1",
+    gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, such as 0.001 or 1/256.")] = "1",
     pred_scale: Annotated[str, typer.Option(help="The same for the predictions.")] = "1",
-    gt_inverse: Annotated[bool, typer.Option("--gt-inverse", help="The truth is a disparity.")] = False,
+    gt_inverse: Annotated[bool, typer.Option("--gt-inverse", help="The ground truth is a disparity.")] = False,
     pred_inverse: Annotated[bool, typer.Option("--pred-inverse", help="The predictions are disparities.")] = False,
     align: Annotated[str, typer.Option(help="none, median or affine.")] = "median",
 ) -> Any:
@@ -226,11 +230,11 @@ def pairs(
     how: ResizeOptions,
     pred: Annotated[list[str] | None, typer.Option(help=f"Restored. {FILES_HELP}", show_default=False)] = None,
     gt: Annotated[str | None, typer.Option(help=f"Clean. {FILES_HELP}", show_default=False)] = None,
-    scores: Annotated[Path | None, typer.Option(help="Without --gt: a table of key and score.")] = None,
+    scores: Annotated[Path | None, typer.Option(help="Instead of --gt: a table of key and score.")] = None,
     score_range: Annotated[tuple[float, float], typer.Option(help="Range of the table's scores.")] = (0, 10),
     metric: Annotated[str, typer.Option(help="ssim or psnr.")] = "ssim",
 ) -> Any:
-    """Restorations: images degraded, restored and clean."""
+    """Restorations: degraded, restored and clean images."""
     from visualjudge.data.importers.image_pairs import image_pairs
 
     restored: Any = pred
@@ -247,8 +251,10 @@ def hugging_face(
     gt: DataSetOption,
     pred: str | None,
     scratch: Path,
-    classes: Annotated[Path | None, typer.Option(help="Label maps: class table, where the features name none.")] = None,
-    box_format: Annotated[str, typer.Option(help="Of objects.bbox: xywh or xyxy.")] = "xywh",
+    classes: Annotated[
+        Path | None, typer.Option(help="Label maps: class table, if the features contain no names.")
+    ] = None,
+    box_format: Annotated[str, typer.Option(help="Format of objects.bbox: xywh or xyxy.")] = "xywh",
     column: ColumnOption = None,
 ) -> Any:
     """Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, with images embedded."""
@@ -261,25 +267,28 @@ def hugging_face(
 def outputs(
     task: str,
     pred: Annotated[
-        list[str], typer.Option("--table", help="Rows with output, score, and more: csv, tsv, jsonl, json, parquet.")
+        list[str],
+        typer.Option("--table", help="Table with output, score and optional columns: csv, tsv, jsonl, json, parquet."),
     ],
     scratch: Path,
-    root: Annotated[Path, typer.Option(help="Folder that the table's paths start from.")] = Path(),
-    layout: Annotated[str, typer.Option(help="Whose table: rows, editscore, imagenhub, imagereward or tifa.")] = "rows",
-    prompts: Annotated[Path | None, typer.Option(help="JSON of prompts by image_id, where the table has none.")] = None,
+    root: Annotated[Path, typer.Option(help="Folder that paths in the table are relative to.")] = Path(),
+    layout: Annotated[
+        str, typer.Option(help="Layout of the table: rows, editscore, imagenhub, imagereward or tifa.")
+    ] = "rows",
+    prompts: Annotated[Path | None, typer.Option(help="JSON of prompts by image_id, if the table has none.")] = None,
     score_range: Annotated[
-        tuple[float, float] | None, typer.Option(help="Range of the scores [that of the layout; rows: 0 10].")
+        tuple[float, float] | None, typer.Option(help="Range of the scores [default: that of the layout; rows: 0 10].")
     ] = None,
     score_column: Annotated[
-        list[str] | None, typer.Option(help="Column of the score [score]; repeat it for several raters.")
+        list[str] | None, typer.Option(help="Column of the score [score]; repeat for several raters.")
     ] = None,
-    mask_white: Annotated[str, typer.Option(help="White of a mask is what to fill, or to keep.")] = "fill",
+    mask_white: Annotated[str, typer.Option(help="Whether white in a mask is the area to fill or to keep.")] = "fill",
     resize_mask: Annotated[bool, typer.Option("--resize-mask", help="Resize masks to their images.")] = False,
     column: ColumnOption = None,
 ) -> Any:
     """Generated or restored images with scores given by people or a metric.
 
-    Columns: output, score; where there are such: image, image_id, prompt, source, mask, control.
+    Columns: output, score; optional: image, image_id, prompt, source, mask, control.
     """
     from visualjudge.data.importers.outputs import outputs as read
     from visualjudge.errors import UsageError

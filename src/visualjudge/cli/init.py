@@ -12,9 +12,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command(epilog="Example:\n\nvisualjudge init study")
 def init(
-    folder: Annotated[Path, typer.Argument(help="Folder of the project; no file in it is replaced.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of the project; existing files are not replaced.")],
 ) -> None:
-    """Write a project: a data folder to fill, config.yaml with the choices explained, and study.py that runs them."""
+    """Create a project: a data folder to fill, a commented config.yaml, and study.py, which runs it."""
     from visualjudge.starting.project import write_project
 
     for path in write_project(folder):

@@ -59,8 +59,8 @@ class ModeName(StrEnum):
 @app.command(epilog=EPILOG)
 @with_groups
 def judge(
-    dataset: Annotated[Path, typer.Argument(help="A folder that `visualjudge build` wrote.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder of the run: verdicts.jsonl and run.json.", show_default=False)],
+    dataset: Annotated[Path, typer.Argument(help="Dataset from `visualjudge build`.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder of the run, for verdicts.jsonl and run.json.", show_default=False)],
     client: ClientOptions,
     questions: QuestionOptions,
     run: RunOptions,
@@ -74,33 +74,41 @@ def judge(
     swap: Annotated[bool, typer.Option("--swap", help="Ask pairwise questions in both orders.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="Number of samples per question (self-consistency).")] = 1,
     retry_errors: Annotated[
-        bool, typer.Option("--retry-errors", help="Resume, and ask again what ended in an api_error.")
+        bool,
+        typer.Option(
+            "--retry-errors", help="Like --resume, and also ask again the questions that ended in an api_error."
+        ),
     ] = False,
     accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="With --resume: allow other settings; run.json keeps both.")
+        bool, typer.Option("--accept-changes", help="With --resume: allow different settings; run.json records both.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, images, tokens, cost; ask nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the number of calls and images, tokens and cost without asking.")
+    ] = False,
     mode: Annotated[
-        ModeName, typer.Option(help="auto: a schema where the server keeps to it, else text; text; json; logprobs.")
+        ModeName, typer.Option(help="auto (a JSON schema if the server follows it, else text), text, json or logprobs.")
     ] = ModeName.auto,
-    seed: Annotated[int | None, typer.Option(help="Sent to the server; seeds the baselines.")] = None,
-    retries: Annotated[int, typer.Option(min=0, help="How often to ask again where a reply cannot be read.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed sent to the server, and of the baselines.")] = None,
+    retries: Annotated[int, typer.Option(min=0, help="How often to ask again if a reply cannot be read.")] = 0,
     ties: Annotated[
-        bool, typer.Option("--ties", help="Allow the answers tie and both_bad to pairwise questions.")
+        bool, typer.Option("--ties", help="Allow the answers tie and both_bad for pairwise questions.")
     ] = False,
     name: Annotated[str | None, typer.Option(help="The judge's name in reports; default: the model.")] = None,
     cascade: Annotated[
         Path | None,
-        typer.Option(help="What `visualjudge cascade --json` wrote: ask the model only where --cheap is not sure."),
+        typer.Option(help="Rule from `visualjudge cascade --json`: ask the model only if --cheap is unsure."),
     ] = None,
     cheap: Annotated[
         Path | None, typer.Option(help="With --cascade: the cheap judge's finished run on this dataset.")
     ] = None,
     panel: Annotated[
-        list[Path] | None, typer.Option(help="A finished run; give several: the majority's verdicts, no calls.")
+        list[Path] | None, typer.Option(help="A finished run; repeat to combine several by majority, without calls.")
     ] = None,
 ) -> None:
-    """Put a dataset's questions to a judge. Each verdict is on disk before the next is reported; --resume continues."""
+    """Ask a judge the questions of a dataset.
+
+    Each verdict is on disk before it is reported; --resume continues a run.
+    """
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.frontdoor.judging import judge_of
     from visualjudge.runs.judging import RunSettings

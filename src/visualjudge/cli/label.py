@@ -21,15 +21,15 @@ class Kind(StrEnum):
 
 @app.command()
 def label(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders; several count as a panel.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)],
     out: Annotated[Path, typer.Option(help="CSV to fill in, for `visualjudge correct --labels`.", show_default=False)],
-    n: Annotated[int, typer.Option("--n", min=1, help="How many items.")] = 50,
-    kind: Annotated[Kind | None, typer.Option(help="What is labelled (default: scores where there are some).")] = None,
-    labels: Annotated[Path | None, typer.Option(help="Labels that are there: not drawn again, kept in --out.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="Number of items.")] = 50,
+    kind: Annotated[Kind | None, typer.Option(help="What to label (default: scores if there are any).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
 ) -> None:
-    """Draw the items to label next, more often where the judge is unsure, each with the probability of its draw.
+    """Draw the items to label next, preferably those on which the judge is unsure, with their probabilities.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """

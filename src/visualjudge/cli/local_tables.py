@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from visualjudge.analysis.statistics.shares import shares
 from visualjudge.atomic import write_json
 from visualjudge.judges.local.fit import Fitted
 from visualjudge.judges.local.training import Trained
+from visualjudge.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,13 @@ def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "
     done.model.save(out)
     if json is not None:
         write_json(json, {"model": str(out), "tasks": [asdict(row) for row in rows], "declined": dict(done.declined)})
-    table = Table("task", f"{figure} on held-out images", "95 %", "pairs", "images")
+    cells = []
     for row in rows:
         ends = "fewer than 5 images" if row.ci95 is None else f"{row.ci95[0]:.1%} to {row.ci95[1]:.1%}"
-        table.add_row(row.task, f"{row.right:.1%}", ends, str(row.pairs), str(row.images))
-    Console().print(table)
+        cells.append((row.task, f"{row.right:.1%}", ends, str(row.pairs), str(row.images)))
+    typer.echo(
+        Table(("Task", f"{figure.capitalize()} on held-out images", "95 %", "Pairs", "Images"), tuple(cells)).text()
+    )
     for task, why in done.declined.items():
         typer.echo(f"visualjudge: {task}: not trained: {why}", err=True)
-    typer.echo(f"{out}: use it with visualjudge judge DATASET --backend local --model {out} --out RUN")
+    typer.echo(f"next: visualjudge judge DATASET --backend local --model {out} --out RUN")

@@ -47,7 +47,7 @@ SHOWN = 20
 app = typer.Typer(
     no_args_is_help=True,
     epilog=EXAMPLES,
-    help="Multiple choice in MMBench's format: ask, rotate, read, score, compare.",
+    help="Multiple choice in MMBench's format: rotate, ask, score, compare.",
 )
 
 
@@ -59,9 +59,11 @@ class RulesName(StrEnum):
 
 
 Data = Annotated[Path, typer.Argument(help="Table of questions, tab-separated.", show_default=False)]
-DataOption = Annotated[Path, typer.Option("--data", help="The table that was asked.", show_default=False)]
-RulesOption = Annotated[RulesName, typer.Option("--rules", help="strict; vlmevalkit: its hits, for comparison.")]
-Skip = Annotated[bool, typer.Option("--skip-invalid", help="Go on without records that cannot be used.")]
+DataOption = Annotated[Path, typer.Option("--data", help="The table of questions that was asked.", show_default=False)]
+RulesOption = Annotated[
+    RulesName, typer.Option("--rules", help="strict, or vlmevalkit (its heuristics, for comparison).")
+]
+Skip = Annotated[bool, typer.Option("--skip-invalid", help="Continue without invalid records.")]
 MatcherBackend = Annotated[str, typer.Option(help="Backend of the LLM matcher.")]
 MatcherModel = Annotated[str | None, typer.Option(help="Ask this model about replies the rules cannot read.")]
 MatcherUrl = Annotated[str | None, typer.Option(help="Server of the LLM matcher.")]
@@ -72,12 +74,12 @@ MatcherKey = Annotated[str | None, typer.Option(help="Environment variable with 
 class InferClientOptions(ClientOptions):
     """As for a judge, but that the likeliest reply is asked for."""
 
-    temperature: Annotated[
-        float | None, typer.Option(min=0, help="0 = the likeliest reply.", rich_help_panel=MODEL)
-    ] = 0.0
+    temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature.", rich_help_panel=MODEL)] = 0.0
     server_temperature: Annotated[
         bool,
-        typer.Option("--server-temperature", help="Send none, since some models refuse it.", rich_help_panel=MODEL),
+        typer.Option(
+            "--server-temperature", help="Do not send a temperature; some models reject it.", rich_help_panel=MODEL
+        ),
     ] = False
 
     def config(self) -> dict[str, Any]:
@@ -95,7 +97,7 @@ def infer(
     run: RunOptions,
     budget: BudgetOptions,
     cache: CacheOptions,
-    template: Annotated[str, typer.Option(help="reference, vlmevalkit, or a YAML file of yours.")] = "reference",
+    template: Annotated[str, typer.Option(help="reference, vlmevalkit, or your own YAML file.")] = "reference",
     skip_invalid: Skip = False,
 ) -> None:
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's server)."""
@@ -118,7 +120,9 @@ def infer(
 def evaluate(
     predictions: Annotated[Path, typer.Argument(help="Results, .xlsx or .jsonl.", show_default=False)],
     data: DataOption,
-    json: Annotated[Path | None, typer.Option("--json", help="Where the scores go.", show_default=False)] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", help="Write the scores to this JSON file.", show_default=False)
+    ] = None,
     rules: RulesOption = RulesName.strict,
     matcher_model: MatcherModel = None,
     matcher_backend: MatcherBackend = "api",
@@ -126,7 +130,7 @@ def evaluate(
     matcher_api_key_env: MatcherKey = None,
     skip_invalid: Skip = False,
 ) -> None:
-    """Score replies against the answers: vanilla and circular accuracy, by category, and the share that was read."""
+    """Score replies: vanilla and circular accuracy, by category, and the share of readable replies."""
     from visualjudge.atomic import write_json
     from visualjudge.mmbench.scores import scores
 
@@ -150,7 +154,7 @@ def circular(
     out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", show_default=False)],
     skip_invalid: Skip = False,
 ) -> None:
-    """Write every rotation of every question: index + k·1000000, options and answer moved, image shared."""
+    """Write every rotation of every question: index + k·1000000, options and answer rotated, image shared."""
     from visualjudge.cli.progress import stages
     from visualjudge.mmbench.circular import write_rotations
 
@@ -170,16 +174,16 @@ def circular(
 
 @app.command(epilog=EXAMPLES.split("\n\n")[4])
 def report(
-    predictions: Annotated[list[Path], typer.Argument(help="Results of one model each.", show_default=False)],
+    predictions: Annotated[list[Path], typer.Argument(help="Result files, one per model.", show_default=False)],
     data: DataOption,
-    out: Annotated[Path | None, typer.Option(help="Page with tables and wrong answers, .html.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="The same numbers as JSON.")] = None,
-    name: Annotated[list[str] | None, typer.Option(help="A model's name, once for each results file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="HTML page with tables and wrong answers.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the same figures to this JSON file.")] = None,
+    name: Annotated[list[str] | None, typer.Option(help="Name of a model; repeat once per result file.")] = None,
     rules: RulesOption = RulesName.strict,
-    wrong: Annotated[int, typer.Option(min=0, help="Most wrong answers shown for each model.")] = 100,
+    wrong: Annotated[int, typer.Option(min=0, help="Maximum number of wrong answers shown per model.")] = 100,
     skip_invalid: Skip = False,
 ) -> None:
-    """The usual table (CP, FP-S, FP-C, LR, RR, AR, overall) for each split, models compared, wrong answers shown."""
+    """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons, wrong answers."""
     from visualjudge.atomic import write_json
     from visualjudge.mmbench.compare import comparisons
     from visualjudge.mmbench.page import write_page

@@ -53,36 +53,41 @@ class ClientOptions:
     backend: Annotated[
         str,
         typer.Option(
-            help=f"Such as {BACKENDS}, or, for judge, {JUDGES}; an unknown one lists all.", rich_help_panel=MODEL
+            help=f"Such as {BACKENDS}; judge also accepts {JUDGES}; an unknown name lists all.", rich_help_panel=MODEL
         ),
     ] = "api"
     model: Annotated[
         str | None,
         typer.Option(
-            help="As the server names it; a baseline: random, first, oracle:P[,bias=B][,slope=S], sharpness.",
+            help="Model name on the server; for baseline: random, first, oracle:P[,bias=B][,slope=S] or sharpness.",
             rich_help_panel=MODEL,
         ),
     ] = None
-    base_url: Annotated[str | None, typer.Option(help="Server, with /v1 for api and vllm.", rich_help_panel=MODEL)] = (
-        None
-    )
+    base_url: Annotated[
+        str | None, typer.Option(help="URL of the server; with /v1 for api and vllm.", rich_help_panel=MODEL)
+    ] = None
     api_key_env: Annotated[
         str | None, typer.Option(help="Environment variable that holds the API key.", rich_help_panel=MODEL)
     ] = None
     temperature: Annotated[
-        float | None, typer.Option(min=0, help="Randomness of replies; default: the server's.", rich_help_panel=MODEL)
+        float | None, typer.Option(min=0, help="Sampling temperature; default: the server's.", rich_help_panel=MODEL)
     ] = None
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.", rich_help_panel=MODEL)] = (
-        None
-    )
-    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds for one call.", rich_help_panel=MODEL)] = (
-        None
-    )
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Maximum length of a reply, in tokens.", rich_help_panel=MODEL)
+    ] = None
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, help="Timeout of one call, in seconds.", rich_help_panel=MODEL)
+    ] = None
     attempts: Annotated[
-        int | None, typer.Option(min=1, help="Calls in all where a server fails.", rich_help_panel=MODEL)
+        int | None, typer.Option(min=1, help="Maximum number of attempts per call.", rich_help_panel=MODEL)
     ] = None
     max_image_side: Annotated[
-        int | None, typer.Option(min=16, help="Shrink larger images (recorded).", rich_help_panel=MODEL)
+        int | None,
+        typer.Option(
+            min=16,
+            help="Shrink images whose longer side exceeds this (recorded in the verdicts).",
+            rich_help_panel=MODEL,
+        ),
     ] = None
 
     def config(self) -> dict[str, Any]:
@@ -106,9 +111,10 @@ class CacheOptions:
     """Where replies are kept."""
 
     cache_dir: Annotated[
-        Path | None, typer.Option(help="Where replies are kept; default: the user's cache.", rich_help_panel=CACHE)
+        Path | None,
+        typer.Option(help="Folder of the reply cache; default: the user's cache folder.", rich_help_panel=CACHE),
     ] = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no replies, use none.", rich_help_panel=CACHE)] = (
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the reply cache.", rich_help_panel=CACHE)] = (
         False
     )
 
@@ -134,21 +140,25 @@ class BatchOptions:
     """Whether and how a run asks by batches."""
 
     batch: Annotated[
-        bool, typer.Option("--batch", help="Ask by the provider's batches, at half the price.", rich_help_panel=BATCH)
+        bool,
+        typer.Option("--batch", help="Use the provider's batch interface, at half the price.", rich_help_panel=BATCH),
     ] = False
     batch_size: Annotated[
         int | None,
-        typer.Option(min=1, help="Most requests of a batch; default: the provider's limit.", rich_help_panel=BATCH),
+        typer.Option(min=1, help="Maximum requests per batch; default: the provider's limit.", rich_help_panel=BATCH),
     ] = None
     batch_folder: Annotated[
         Path | None,
-        typer.Option(help="Exchange OpenAI batch files here, as for vLLM's run-batch.", rich_help_panel=BATCH),
+        typer.Option(help="Exchange OpenAI batch files in this folder, for vLLM's run-batch.", rich_help_panel=BATCH),
     ] = None
-    poll: Annotated[
-        float, typer.Option(min=0.1, help="Most seconds between two looks at a batch.", rich_help_panel=BATCH)
-    ] = 120.0
+    poll: Annotated[float, typer.Option(min=0.1, help="Polling interval, in seconds.", rich_help_panel=BATCH)] = 120.0
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="End when all is submitted; --resume fetches.", rich_help_panel=BATCH)
+        bool,
+        typer.Option(
+            "--no-wait",
+            help="Exit when everything is submitted; fetch the results later with --resume.",
+            rich_help_panel=BATCH,
+        ),
     ] = False
 
     @property
@@ -175,11 +185,19 @@ class ExtractorOptions:
 
     extractor_model: Annotated[
         str | None,
-        typer.Option(help="Show replies that could not be read to this model (ok_extracted).", rich_help_panel=MODEL),
+        typer.Option(
+            help="Ask this model about replies that could not be read (status ok_extracted).", rich_help_panel=MODEL
+        ),
     ] = None
-    extractor_backend: Annotated[str, typer.Option(help="As --backend.", rich_help_panel=MODEL)] = "api"
-    extractor_base_url: Annotated[str | None, typer.Option(help="As --base-url.", rich_help_panel=MODEL)] = None
-    extractor_api_key_env: Annotated[str | None, typer.Option(help="As --api-key-env.", rich_help_panel=MODEL)] = None
+    extractor_backend: Annotated[
+        str, typer.Option(help="Like --backend, for the extractor.", rich_help_panel=MODEL)
+    ] = "api"
+    extractor_base_url: Annotated[
+        str | None, typer.Option(help="Like --base-url, for the extractor.", rich_help_panel=MODEL)
+    ] = None
+    extractor_api_key_env: Annotated[
+        str | None, typer.Option(help="Like --api-key-env, for the extractor.", rich_help_panel=MODEL)
+    ] = None
 
     def opened(self, cache: CacheOptions, concurrency: int) -> Client | None:
         """The client of the second reader, or None without one.
@@ -204,11 +222,13 @@ class ExtractorOptions:
 class RunOptions:
     """How a run goes, and how it goes on."""
 
-    concurrency: Annotated[int, typer.Option(min=1, help="Most calls in flight at once.", rich_help_panel=RUN)] = 16
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Maximum number of concurrent calls.", rich_help_panel=RUN)
+    ] = 16
     limit: Annotated[
         int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N", rich_help_panel=RUN)
     ] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.", rich_help_panel=RUN)] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.", rich_help_panel=RUN)] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,17 +237,18 @@ class BudgetOptions:
 
     max_calls: Annotated[int | None, typer.Option(min=1, help="Stop after N calls.", rich_help_panel=BUDGET)] = None
     max_tokens_total: Annotated[
-        int | None, typer.Option(min=1, help="Stop before more tokens are used.", rich_help_panel=BUDGET)
+        int | None, typer.Option(min=1, help="Stop before this many tokens are exceeded.", rich_help_panel=BUDGET)
     ] = None
     max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Stop before more is spent (needs prices).", rich_help_panel=BUDGET)
+        float | None,
+        typer.Option(min=0, help="Stop before this cost is exceeded (needs prices).", rich_help_panel=BUDGET),
     ] = None
-    price_in: Annotated[
-        float, typer.Option(min=0, help="Price of a million prompt tokens.", rich_help_panel=BUDGET)
-    ] = 0.0
-    price_out: Annotated[
-        float, typer.Option(min=0, help="Price of a million reply tokens.", rich_help_panel=BUDGET)
-    ] = 0.0
+    price_in: Annotated[float, typer.Option(min=0, help="Price per million prompt tokens.", rich_help_panel=BUDGET)] = (
+        0.0
+    )
+    price_out: Annotated[float, typer.Option(min=0, help="Price per million reply tokens.", rich_help_panel=BUDGET)] = (
+        0.0
+    )
 
     @property
     def limits(self) -> Limits:
@@ -280,7 +301,7 @@ class QuestionOptions:
         list[str] | None,
         typer.Option(
             help="Only where FIELD=VALUE holds; also !=, <, <=, >, >= and ~ (contains), such as 'margin<2', "
-            "'error_type=missed', 'sources~sam'; all of several must hold.",
+            "'error_type=missed', 'sources~sam'; if repeated, all must hold.",
             metavar="FIELD=VALUE",
             rich_help_panel=QUESTIONS,
         ),
@@ -288,7 +309,10 @@ class QuestionOptions:
     sample: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Draw N questions, balanced over tasks and encodings.", metavar="N", rich_help_panel=QUESTIONS
+            min=1,
+            help="Ask a random sample of N questions, balanced over tasks and encodings.",
+            metavar="N",
+            rich_help_panel=QUESTIONS,
         ),
     ] = None
     sample_seed: Annotated[int, typer.Option(help="Seed of --sample.", rich_help_panel=QUESTIONS)] = 42
@@ -323,36 +347,36 @@ class BuildingOptions:
     task: Annotated[
         list[str] | None, typer.Option(help="Only this task; may be repeated; default: all.", rich_help_panel=BUILDING)
     ] = None
-    seed: Annotated[int, typer.Option(help="Seed of every draw.", rich_help_panel=BUILDING)] = 42
+    seed: Annotated[int, typer.Option(help="Random seed.", rich_help_panel=BUILDING)] = 42
     workers: Annotated[
-        int | None, typer.Option(help="Processes; default: one for each core.", rich_help_panel=BUILDING)
+        int | None, typer.Option(help="Number of processes; default: one per core.", rich_help_panel=BUILDING)
     ] = None
-    engine: Annotated[str, typer.Option(help="local, or ray (needs the extra 'ray').", rich_help_panel=BUILDING)] = (
+    engine: Annotated[str, typer.Option(help="local or ray (needs the extra 'ray').", rich_help_panel=BUILDING)] = (
         "local"
     )
     prompts: Annotated[
         str | None,
         typer.Option(
-            help="v1, v2 (names the form of the answer), or a folder of your prompts; default: v1.",
+            help="v1, v2 (states the form of the answer), or a folder of your own prompts; default: v1.",
             rich_help_panel=BUILDING,
         ),
     ] = None
     prompt_version: Annotated[
         str | None,
         typer.Option(
-            help="Version of the prompts, such as v2; with a folder, the version in it; default: v1.",
+            help="Prompt version, such as v2, also for a folder of your own prompts; default: v1.",
             rich_help_panel=BUILDING,
         ),
     ] = None
     max_side: Annotated[
         int | None,
         typer.Option(
-            help="Show images with a longer side of at most this, predictions scaled with them.",
+            help="Scale images, and predictions with them, so that the longer side is at most this.",
             rich_help_panel=BUILDING,
         ),
     ] = None
     force: Annotated[
-        bool, typer.Option("--force", help="Replace an older dataset at --out.", rich_help_panel=BUILDING)
+        bool, typer.Option("--force", help="Replace an existing dataset at --out.", rich_help_panel=BUILDING)
     ] = False
 
     @property

@@ -34,26 +34,30 @@ EPILOG = (
 def perturb(
     task: Annotated[str, typer.Option(help="Task name.", show_default=False)],
     gt: Annotated[str, typer.Option(help="Ground truth: a file, or a folder or pattern of files.", show_default=False)],
-    images: Annotated[str, typer.Option(help="Images; for restoration the degraded ones.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Data folder to make or to add to.", show_default=False)],
-    per_image: Annotated[int, typer.Option(min=2, help="Severities of each error type on an image, at most.")] = 4,
-    seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,
+    images: Annotated[str, typer.Option(help="Images; for restoration, the degraded ones.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Data folder to create or to add to.", show_default=False)],
+    per_image: Annotated[int, typer.Option(min=2, help="Maximum number of severities per error type and image.")] = 4,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
     error_type: Annotated[list[str] | None, typer.Option(help="Only this type of error; may be repeated.")] = None,
     classes: Annotated[Path | None, typer.Option(help="Label maps: class table.")] = None,
-    gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the truth's PNGs.")] = None,
+    gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the ground truth's PNGs.")] = None,
     instances: Annotated[Path | None, typer.Option(help="Referring: COCO instances that ann_id points to.")] = None,
-    gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, as 0.001 or 1/256.")] = "1",
-    gt_inverse: Annotated[bool, typer.Option(help="The depth truth is a disparity.")] = False,
-    boxes: Annotated[bool, typer.Option("--boxes", help="Referring: a box stands in for a mask.")] = False,
-    with_truth: Annotated[bool, typer.Option("--with-truth", help="Put the clean truth into each group.")] = False,
-    id_prefix: Annotated[str, typer.Option(help="Put before each image_id.")] = "",
+    gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, such as 0.001 or 1/256.")] = "1",
+    gt_inverse: Annotated[bool, typer.Option(help="Depth: the ground truth is a disparity.")] = False,
+    boxes: Annotated[bool, typer.Option("--boxes", help="Referring: use a box if there is no mask.")] = False,
+    with_truth: Annotated[
+        bool, typer.Option("--with-truth", help="Add the unmodified ground truth to each group.")
+    ] = False,
+    id_prefix: Annotated[str, typer.Option(help="Prefix of each image_id.")] = "",
     id_from: Annotated[
-        str, typer.Option(help="image_id is the file name without suffix (name), or folder_name (folder).")
+        str, typer.Option(help="Form of image_id: the file name without suffix (name), or folder_name (folder).")
     ] = "name",
-    replace: Annotated[bool, typer.Option("--replace", help="Take the place of older records of these ids.")] = False,
-    skip_invalid: Annotated[bool, typer.Option("--skip-invalid", help="Exit with 0 although records are bad.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace existing records with the same ids.")] = False,
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Exit with status 0 even if records are invalid.")
+    ] = False,
 ) -> None:
-    """Put one named type of error at a time into ground truth, at rising severity, and score each result."""
+    """Add one type of error at a time to ground truth, at increasing severity, and score each result."""
     from visualjudge.cli.progress import stages
     from visualjudge.data.importers.ids import Ids, renamed
     from visualjudge.data.writer import FolderWriter

@@ -40,25 +40,28 @@ class RulesName(StrEnum):
 @app.command(epilog=EPILOG)
 @with_groups
 def pipeline(
-    config: Annotated[Path, typer.Argument(help="YAML with metric_configs.", show_default=False)],
+    config: Annotated[Path, typer.Argument(help="YAML file with metric_configs.", show_default=False)],
     rows: Annotated[
-        Path, typer.Option("--input", help="JSONL: key, instruction, input_image, edited_images.", show_default=False)
+        Path,
+        typer.Option(
+            "--input", help="JSONL file with key, instruction, input_image, edited_images.", show_default=False
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="JSONL: one line a row.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="JSONL file to write, one line per row.", show_default=False)],
     run: RunOptions,
     budget: BudgetOptions,
     cache: CacheOptions,
     rules: Annotated[
-        RulesName | None, typer.Option(help="How replies are read: strict; geditbench: as GEditBench does.")
+        RulesName | None, typer.Option(help="How replies are read: strict, or geditbench (like GEditBench).")
     ] = None,
-    prompts: Annotated[list[Path] | None, typer.Option(help="Folder with prompt assets of your own.")] = None,
+    prompts: Annotated[list[Path] | None, typer.Option(help="Folder with your own prompt assets.")] = None,
     allow_private_urls: Annotated[
-        bool, typer.Option("--allow-private-urls", help="Fetch images also from loopback and private addresses.")
+        bool, typer.Option("--allow-private-urls", help="Also fetch images from loopback and private addresses.")
     ] = False,
 ) -> None:
-    """Judge edited images row by row. Each row is on disk before the next is reported; --resume continues.
+    """Judge edited images row by row. Each result is on disk before it is reported; --resume continues.
 
-    A resumed run judges rows with an error again. --concurrency bounds the rows, and the calls of each metric.
+    Resuming also repeats rows with an error. --concurrency limits the rows, and the calls of each metric.
     """
     from visualjudge.pipelines import build_pipes, read_config, read_rows
     from visualjudge.prompts.store import PromptAssetStore

@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def plugins(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the installed plug-ins: what each registered, or why it was skipped. Exit status 1 if one was."""
+    """List the installed plug-ins with what each registered, or why it was skipped (exit status 1)."""
     from visualjudge.registry import GROUP
     from visualjudge.registry import plugins as installed
 

@@ -25,15 +25,15 @@ EPILOG = (
 @with_groups
 def probe(
     building: BuildingOptions,
-    data: Annotated[Path, typer.Argument(help="Data folder, as for build")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the dataset; must not exist yet")],
+    data: Annotated[Path, typer.Argument(help="Data folder, as for visualjudge build")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the new dataset; must not exist")],
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="Only this probe; may be repeated; an unknown one lists all [all]"),
+        typer.Option("--only", help="Only this probe; may be repeated [default: all]"),
     ] = None,
-    n: Annotated[int, typer.Option("--n", help="Questions a probe, at most")] = 200,
+    n: Annotated[int, typer.Option("--n", help="Maximum number of questions per probe")] = 200,
 ) -> None:
-    """Write a dataset that tests what a judge must not care about.
+    """Build a dataset that tests whether irrelevant changes influence a judge.
 
     Judge it and report on it like any dataset; the report and metrics.json then have a section on probes. Records of
     the data folder that cannot be used are left out and listed on stderr.

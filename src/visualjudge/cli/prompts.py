@@ -12,10 +12,10 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 @app.command(epilog="Example:\n\nvisualjudge prompts dataset --out docs/prompts")
 def prompts(
-    dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
+    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the pages")],
 ) -> None:
-    """Write a page a task with one question of each encoding and type, its images beside it."""
+    """Write a page per task with one question of each encoding and type, and its images."""
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.dataset.prompt_pages import write_pages

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-WIDE = 120
-"""Columns of the table where the output is no terminal."""
-
 
 class ReportFormat(StrEnum):
     """What ``--out`` is written as."""
@@ -27,28 +24,30 @@ class ReportFormat(StrEnum):
 
 @app.command()
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders that `visualjudge judge` wrote.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Where the report goes: one self-contained file.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Where metrics.json goes.")] = None,
-    format: Annotated[ReportFormat, typer.Option(help="What --out is written as.")] = ReportFormat.html,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Folder for every table as CSV.")] = None,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, where it has moved since the run.")] = None,
+    runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    format: Annotated[ReportFormat, typer.Option(help="Format of --out.")] = ReportFormat.html,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write every table as CSV to this folder.")] = None,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
     seed: Annotated[
-        int,
-        typer.Option(help="Seed of what is drawn: intervals of 75 % points, halves of the images, order of sources."),
+        int, typer.Option(help="Seed of random draws: intervals of 75 % points, split of the images, order of sources.")
     ] = 0,
     gap: Annotated[
-        float, typer.Option(help="The gap between two judges, in points, that the images needed are counted for.")
+        float,
+        typer.Option(
+            help="Difference between two judges, in points, for which the number of images needed is computed."
+        ),
     ] = 5.0,
     baseline: Annotated[
         bool,
-        typer.Option("--baseline", help="Ask the local judge the same pairs; say how far above each judge is."),
+        typer.Option("--baseline", help="Compare each judge with the local judge on the same pairs."),
     ] = False,
     questions: Annotated[
-        int, typer.Option(help="How many of the most telling questions the page shows; 0: a few of each judge.")
+        int, typer.Option(help="Number of the most informative questions on the page; 0: a few per judge.")
     ] = 0,
 ) -> None:
-    """How far can the judge be trusted: a table here, metrics.json, and a page to open in a browser.
+    """Measure how far a judge can be trusted: prints a table, writes metrics.json and a self-contained page.
 
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json --csv tables
     """
@@ -56,7 +55,7 @@ def report(
 
     from visualjudge.analysis import analyse
     from visualjudge.analysis.decisions.opening import opening
-    from visualjudge.analysis.report.terminal import show
+    from visualjudge.analysis.report.terminal import text
 
     _check(gap, questions)
     _refuse_inputs(runs, dataset, {"--out": out, "--json": json, "--csv": csv})
@@ -66,8 +65,7 @@ def report(
         analysis = analyse([*runs, *more], dataset=dataset, seed=seed, gap=gap / 100, progress=status.update)
         status.update("writing the report")
         _write(analysis, out, json, format, csv, questions)
-    screen = Console()
-    show(analysis.results, opening(analysis).sentences, screen if screen.is_terminal else Console(width=WIDE))
+    typer.echo(text(analysis.results, opening(analysis).sentences))
     _tell(analysis)
 
 

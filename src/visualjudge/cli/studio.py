@@ -19,35 +19,42 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def studio(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(help="Datasets, runs, or folders that hold them. Default: this folder.", show_default=False),
+        typer.Argument(
+            help="Datasets, runs, or folders that contain them; default: the current folder.", show_default=False
+        ),
     ] = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8421,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8421,
     people: Annotated[
-        Path | None, typer.Option(help="Let people judge: the folder of their run.", show_default=False)
+        Path | None, typer.Option(help="Collect human judgements in this run folder.", show_default=False)
     ] = None,
     rater: Annotated[
-        list[str] | None, typer.Option(help="With --people: a rater, who gets a link. May be repeated.")
+        list[str] | None, typer.Option(help="With --people: name of a rater, who gets a link; may be repeated.")
     ] = None,
     overlap: Annotated[
-        float, typer.Option(min=0, max=1, help="With --people: share of the questions that several raters get.")
+        float, typer.Option(min=0, max=1, help="With --people: share of the questions assigned to several raters.")
     ] = 1.0,
     raters_per_question: Annotated[
-        int, typer.Option(min=1, help="With --people: number of raters for each of those questions.")
+        int, typer.Option(min=1, help="With --people: number of raters per such question.")
     ] = 2,
-    repeats: Annotated[int, typer.Option(min=0, help="With --people: questions that each rater is asked twice.")] = 0,
+    repeats: Annotated[
+        int, typer.Option(min=0, help="With --people: number of questions that each rater is asked twice.")
+    ] = 0,
     known: Annotated[
-        int, typer.Option(min=0, help="With --people: easiest questions for every rater, to find careless ones.")
+        int,
+        typer.Option(min=0, help="With --people: number of easy questions for every rater, to detect careless ones."),
     ] = 0,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="With --people: number of questions to draw. Default: all.")
+        int | None, typer.Option(min=1, help="With --people: number of questions to draw; default: all.")
     ] = None,
-    filter_: Annotated[str, typer.Option("--filter", help="With --people: the part after ? of a grid's address.")] = "",
+    filter_: Annotated[
+        str, typer.Option("--filter", help="With --people: query string of a grid URL, to select questions.")
+    ] = "",
     items: Annotated[
-        Path | None, typer.Option(help="With --people: ask the items of this file of `visualjudge label`.")
+        Path | None, typer.Option(help="With --people: ask the items in this file from `visualjudge label`.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="With --people: seed of every draw.")] = 42,
+    seed: Annotated[int, typer.Option(help="With --people: random seed.")] = 42,
 ) -> None:
-    """Browse datasets and runs, compare predictions and let people judge. Only this machine can reach the pages.
+    """Browse datasets and runs, compare predictions, collect human judgements. Binds to 127.0.0.1 only.
 
     Example: visualjudge studio dataset runs
 

@@ -14,9 +14,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def train_local(
     data: Annotated[Path, typer.Argument(help="Data folder with scored predictions.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Model file to write, such as model.vj.", show_default=False)],
-    json: Annotated[Path | None, typer.Option("--json", help="Where the held-out figures go as JSON.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the held-out figures to this JSON file.")] = None,
 ) -> None:
-    """Train the local judge on a data folder; figures are of images that each fit did not see.
+    """Train the local judge on a data folder, and print its accuracy on held-out images.
 
     Use it with: visualjudge judge DATASET --backend local --model model.vj --out RUN
     """

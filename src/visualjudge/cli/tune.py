@@ -23,24 +23,24 @@ app = typer.Typer(add_completion=False)
 )
 @with_groups
 def tune(
-    dataset: Annotated[Path, typer.Argument(help="A folder that `visualjudge build` wrote.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder of the runs and of tuned.json.", show_default=False)],
+    dataset: Annotated[Path, typer.Argument(help="Dataset from `visualjudge build`.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder for the runs and tuned.json.", show_default=False)],
     client: ClientOptions,
     cache: CacheOptions,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated. Default: all.")] = None,
-    budget: Annotated[int, typer.Option(min=4, help="Most calls for each task.")] = 2000,
+    budget: Annotated[int, typer.Option(min=4, help="Maximum number of calls per task.")] = 2000,
     mode: Annotated[
         list[ModeName] | None,
-        typer.Option(help="How an answer is asked for; may be repeated. Default: text and json."),
+        typer.Option(help="Mode to try; may be repeated; default: text and json."),
     ] = None,
     prompts: Annotated[
         list[str] | None,
-        typer.Option(help="A version of the final question to try; may be repeated. Default: all there are."),
+        typer.Option(help="Version of the final question to try; may be repeated; default: all."),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Most calls in flight at once.")] = 16,
-    seed: Annotated[int, typer.Option(help="Seed of the halves of the images.")] = 42,
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = 16,
+    seed: Annotated[int, typer.Option(help="Seed of the split of the images.")] = 42,
 ) -> None:
-    """Find what suits a judge: encoding, prompt version, mode. Chosen on half of the images, measured on the others."""
+    """Find the best encoding, prompt version and mode for a judge: chosen on half of the images, tested on the rest."""
     from visualjudge.atomic import write_json
     from visualjudge.dataset.folder import load_dataset, selected
     from visualjudge.errors import DataError, UsageError

@@ -13,14 +13,14 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 @app.command(epilog="Example:\n\nvisualjudge validate dataset")
 def validate(
-    dataset: Annotated[Path, typer.Argument(help="A dataset that visualjudge build has made")],
+    dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Check only N questions and the images that they show.", metavar="N")
+        int | None, typer.Option(min=1, help="Check only N questions and their images.", metavar="N")
     ] = None,
 ) -> None:
     """Recompute every checksum and rule of a dataset.
 
-    Each thing that does not hold is one line on stderr: file, record, field, reason. Status 1 if there is any.
+    Each violation is reported in one line on stderr: file, record, field, reason. Exit status 1 if there are any.
     """
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.validate import validate as check

@@ -14,7 +14,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def view(
     dataset: Annotated[Path, typer.Argument(help="The dataset.", show_default=False)],
     runs: Annotated[list[Path] | None, typer.Argument(help="Runs on it.", show_default=False)] = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8421,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8421,
 ) -> None:
     """Alias of `visualjudge studio`; will be removed in 0.4.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from visualjudge.mmbench.evaluate import Evaluation, Slice
 from visualjudge.mmbench.scores import block, scores
+from visualjudge.tables import Table
 
 ABILITIES = {
     "coarse_perception": "CP",
@@ -118,15 +119,14 @@ def as_json(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> dict
 def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
     """The report for a terminal: the table, then a line for each two models."""
     names = column_names(models)
-    rows = [["model", "split", "measure", "read", *names]]
+    rows = []
     for line in lines(models):
         measure = {"accuracy": "vanilla", "circular_accuracy": "circular"}[line.measure]
         read = percent(line.cells["Overall"]["extraction_rate"])
         values = [percent(line.cells[name]["value"]) if name in line.cells else "–" for name in names]
-        rows.append([line.model, line.split, measure, read, *values])
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    text = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([*text, *map(_comparison_line, compared)])
+        rows.append((line.model, line.split, measure, read, *values))
+    columns = ("model", "split", "measure", "read", *names)
+    return Table(columns, tuple(rows), tuple(map(_comparison_line, compared)), keys=3).text()
 
 
 def _comparison_line(row: dict[str, Any]) -> str:

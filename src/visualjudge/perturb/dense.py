@@ -16,7 +16,7 @@ from visualjudge.records import FloatArray, Pixels
 
 
 def scale(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
-    """Regions come too near or too far, by up to a factor of about 5 at severity 1."""
+    """Regions are too near or too far, by a factor of up to about 5 at severity 1."""
     field = smooth_field(_size(truth), rng, grain=0.25)
     return _times(truth, np.exp(1.6 * severity * field))
 
@@ -30,7 +30,7 @@ def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.G
 
 
 def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> DepthMap:
-    """Edges are washed out; invalid pixels stay invalid and do not bleed into their neighbours."""
+    """Edges are blurred; invalid pixels stay invalid and do not affect their neighbours."""
     sigma = 0.12 * max(truth.values.shape) * severity
     valid = truth.valid.astype(np.float64)
     known = np.where(truth.valid, truth.values, 0.0)
@@ -40,9 +40,9 @@ def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: np.random.G
 
 
 def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
-    """In growing regions near and far are exchanged: values are mirrored at the median, on a logarithmic scale.
+    """Near and far are exchanged in growing regions: values are mirrored at the median, on a logarithmic scale.
 
-    As many near pixels as far ones are struck, so that an alignment by medians does not turn the error round.
+    Equally many near and far pixels are affected, so that an alignment by medians does not undo the error.
     """
     known = truth.values[truth.valid]
     low, middle, high = np.percentile(known, [2, 50, 98])
@@ -58,7 +58,7 @@ def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random
 
 
 def residual(truth: WholeImage, severity: float, scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
-    """Part of the degradation is left in."""
+    """Part of the degradation remains."""
     if scene.degraded is None:
         raise ValueError("residual needs the degraded input")
     height, width = truth.pixels.shape[:2]
@@ -67,7 +67,7 @@ def residual(truth: WholeImage, severity: float, scene: ErrorScene, _rng: np.ran
 
 
 def oversmoothing(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
-    """Texture is wiped away with the degradation; edges are kept at first."""
+    """Texture is removed together with the degradation; edges are preserved at low severity."""
     sigma = 0.006 * max(truth.pixels.shape) * severity + 0.3
     return WholeImage(np.asarray(cv2.GaussianBlur(truth.pixels, (0, 0), sigma), dtype=np.uint8))
 
@@ -78,13 +78,13 @@ def pixel_noise(truth: WholeImage, severity: float, _scene: ErrorScene, rng: np.
 
 
 def colour_shift(truth: WholeImage, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
-    """One channel is raised, another lowered, the contrast reduced."""
+    """One channel is increased, another is decreased, and the contrast is reduced."""
     direction = rng.permutation([1.0, 0.3, -1.0])
     return WholeImage(_eight_bit(truth.pixels * (1 - 0.35 * severity) + 38 * severity * (direction + 0.5)))
 
 
 def blocking(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
-    """Blocks of too strong a JPEG compression, down to quality 8."""
+    """Block artefacts of strong JPEG compression, down to quality 8."""
     quality = round(40 - 32 * severity)
     _, data = cv2.imencode(".jpg", truth.pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
     decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), dtype=np.uint8)

@@ -17,7 +17,7 @@ LOWEST_IOU = 0.45
 
 
 def classification(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
-    """A share of the boxes bear another label of the data set."""
+    """Some boxes have another label of the data set."""
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
     struck = set(order[: counted(severity, len(order))].tolist())
@@ -38,7 +38,7 @@ def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.
 
 
 def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
-    """Boxes are there more than once, the copies slightly moved."""
+    """Some boxes are duplicated, with the copies slightly moved."""
     extra: list[Detection] = []
     for _ in range(scene.levels):
         item = truth.items[rng.integers(len(truth.items))]
@@ -49,7 +49,7 @@ def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.ran
 
 
 def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
-    """Boxes stand where there is nothing."""
+    """Boxes are added where there is no object."""
     taken = [item.xyxy for item in truth.items]
     extra: list[Detection] = []
     for _ in range(scene.levels):
@@ -61,7 +61,7 @@ def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.ra
 
 
 def missed(truth: Detections, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Detections:
-    """A share of the boxes is not there."""
+    """Some boxes are missing."""
     order = rng.permutation(len(truth.items))
     gone = set(order[: counted(severity, len(order))].tolist())
     return Detections(tuple(item for k, item in enumerate(truth.items) if k not in gone))

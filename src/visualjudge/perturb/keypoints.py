@@ -30,7 +30,7 @@ def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Gen
 
 
 def inversion(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
-    """Left is taken for right, in a share of the pairs where both are there."""
+    """Left and right are exchanged in some of the pairs of which both keypoints are present."""
     pairs = [(k, a, b) for k, p in enumerate(truth.items) for a, b in MIRRORED if p.present[a] and p.present[b]]
     order = rng.permutation(len(pairs))
     points = [person.keypoints.copy() for person in truth.items]
@@ -41,9 +41,9 @@ def inversion(truth: People, severity: float, _scene: ErrorScene, rng: np.random
 
 
 def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
-    """A share of the keypoints is given to another person: the nearest one's of the same name.
+    """Some keypoints are exchanged with the keypoints of the same name of the nearest person.
 
-    Half of them at severity 1: where all are exchanged, the two people are right again, in another order.
+    Half of them at severity 1: exchanging all keypoints would only change the order of the two people.
     """
     pairs = [
         (k, other, name)
@@ -61,7 +61,7 @@ def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Gene
 
 
 def missed(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
-    """A share of the keypoints is not there."""
+    """Some keypoints are missing."""
     present = [(k, name) for k, person in enumerate(truth.items) for name in np.flatnonzero(person.present).tolist()]
     order = rng.permutation(len(present))
     points = [person.keypoints.copy() for person in truth.items]

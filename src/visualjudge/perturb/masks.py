@@ -23,7 +23,7 @@ MOST_EATEN = 0.75
 
 
 def classification(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """A share of the instances bear another label of the data set."""
+    """Some instances have another label of the data set."""
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
     struck = set(order[: counted(severity, len(order))].tolist())
@@ -36,7 +36,7 @@ def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: np.rand
 
 
 def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """Masks are there more than once, the copies slightly shifted."""
+    """Some masks are duplicated, with the copies slightly shifted."""
     extra = []
     for _ in range(scene.levels):
         item = truth.items[rng.integers(len(truth.items))]
@@ -45,7 +45,7 @@ def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.G
 
 
 def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """Masks of an object's outline stand in for missing masks."""
+    """Masks with the outline of an object are added where there is no object."""
     taken = [_box(item.mask) for item in truth.items]
     extra = []
     for _ in range(scene.levels):
@@ -57,7 +57,7 @@ def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.
 
 
 def missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """A share of the instances is not there."""
+    """Some instances are missing."""
     order = rng.permutation(len(truth.items))
     gone = set(order[: counted(severity, len(order))].tolist())
     return _with(truth, [item for k, item in enumerate(truth.items) if k not in gone])
@@ -77,7 +77,7 @@ def semantic_clean(truth: Masks) -> Masks:
 
 
 def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """A growing part of every segment bears another label of the data set."""
+    """A growing part of every segment has another label of the data set."""
     out = list(truth.items)
     for k, item in enumerate(truth.items):
         wrong = scene.wrong_label(item.label, rng)
@@ -101,7 +101,7 @@ def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np
 
 
 def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """A growing part of every segment is left without a label."""
+    """A growing part of every segment has no label."""
     out = []
     for item in truth.items:
         part = lowest_share(item.mask.dense(), sweep(truth.size, rng), MOST_EATEN * severity)
@@ -110,7 +110,7 @@ def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.r
 
 
 def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """A region of a class that is not there grows over the others, to half the image."""
+    """A region of a class that is not in the image grows over the others, up to half of the image."""
     present = {item.label for item in truth.items}
     absent = sorted(set(scene.labels) - present) or sorted(present)
     label = absent[int(rng.integers(len(absent)))]
@@ -123,7 +123,7 @@ def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: n
 
 
 def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """The region goes over to another object of the image: part of both on the way, the other alone at 1."""
+    """The region moves to another object of the image: parts of both, and only the other one at severity 1."""
     (item,) = truth.items
     others = [mask for mask in scene.others if mask.area and not (mask.dense() & item.mask.dense()).any()]
     if not others:

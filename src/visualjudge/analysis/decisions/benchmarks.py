@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from visualjudge.analysis.cells import accuracy
-from visualjudge.analysis.decisions.pages import Table
 from visualjudge.analysis.figures import Ends
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.scores import ranking_figures, scoring_figures
+from visualjudge.tables import Table
 
 Figure = tuple[str, float | None, Ends | None]
 

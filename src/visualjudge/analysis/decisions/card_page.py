@@ -6,8 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.benchmarks import benchmarks_table
-from visualjudge.analysis.decisions.pages import Table, number, ranks, span
+from visualjudge.analysis.decisions.pages import number, ranks, span
 from visualjudge.analysis.words import many
+from visualjudge.tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard

@@ -1,54 +1,18 @@
-"""The decisions as tables: text for a terminal, Markdown, HTML. All values are escaped; no script, no request."""
+"""The decisions as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis import words
+from visualjudge.tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.cascade import Cascade
     from visualjudge.analysis.decisions.correct import Leaderboard
     from visualjudge.analysis.decisions.published import PublishedCell
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells as text, and the sentences that stand below."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-    title: str = ""
-
-    def text(self) -> str:
-        """Aligned columns."""
-        lines = [self.columns, *self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
-        body = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-        ]
-        return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
-
-    def markdown(self) -> str:
-        """A Markdown table."""
-        safe = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in self.rows]
-        head = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
-        body = ["| " + " | ".join(row) + " |" for row in safe]
-        title = [f"### {self.title}", ""] if self.title else []
-        return "\n".join([*title, *head, *body, "", *(f"{note}\n" for note in self.notes)])
-
-    def html(self) -> str:
-        """A table element and its notes."""
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        title = f"<h3>{escape(self.title)}</h3>" if self.title else ""
-        return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
 number, span = partial(words.number, digits=3), partial(words.span, digits=3)
@@ -135,4 +99,4 @@ def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
         f"As published ({scheme}): tanh of the mean of Spearman's ρ over sources. Right: Fisher's mean, "
         "tanh of the mean of arctanh ρ."
     )
-    return Table(("Dimension", "Rater", "As published", "Right", "Sources"), rows, (note,))
+    return Table(("Dimension", "Rater", "As published", "Right", "Sources"), rows, (note,), keys=2)

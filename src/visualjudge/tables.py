@@ -1,0 +1,112 @@
+"""Tables of text: for a terminal, Markdown and HTML. All values are escaped; no script, no request."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import wrap
+
+GAP = "  "
+NARROWEST = 60
+"""Columns of the narrowest terminal that tables are made for."""
+
+LEAST_NAME = 12
+"""Columns that a folded name keeps."""
+
+NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
+
+
+def screen_width() -> int:
+    """Columns of the terminal, or of ``COLUMNS``; where the output is neither, enough for any table."""
+    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
+        return sys.maxsize
+    return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
+def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
+    """Widths that fit into ``room``, the widest folded first, none below its floor."""
+    found = list(widths)
+    while sum(found) > max(room, sum(floors)):
+        found[max((i for i, floor in enumerate(floors) if found[i] > floor), key=lambda i: found[i])] -= 1
+    return found
+
+
+def _aligned(cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
+    """Lines of columns: numbers to the right, names to the left and folded."""
+    lines = []
+    for row in cells:
+        parts = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
+        for k in range(max(map(len, parts))):
+            shown = [part[k] if k < len(part) else "" for part in parts]
+            padded = [
+                cell.rjust(width) if number else cell.ljust(width)
+                for cell, width, number in zip(shown, widths, numeric, strict=True)
+            ]
+            lines.append(GAP.join(padded).rstrip())
+    return lines
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, and the sentences below them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    title: str = ""
+    keys: int = 1
+    """How many columns, from the first, tell the rows apart."""
+
+    def text(self, width: int | None = None) -> str:
+        """Aligned columns within ``width`` (default: the terminal's; without a terminal, as wide as the cells).
+
+        Names fold onto further lines; numbers never break. Columns that do not fit follow below, after the keys.
+        """
+        numeric = [all(NUMBER.fullmatch(row[i]) for row in self.rows) for i in range(len(self.columns))]
+        floors = [self._floor(i, number) for i, number in enumerate(numeric)]
+        room = screen_width() if width is None else width
+        body: list[str] = []
+        for part in self._parts(floors, room):
+            cells = [[line[i] for i in part] for line in (self.columns, *self.rows)]
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            fitted = _fitted(widths, [floors[i] for i in part], room - len(GAP) * (len(part) - 1))
+            body += [*([""] if body else []), *_aligned(cells, fitted, [numeric[i] for i in part])]
+        return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
+
+    def _floor(self, column: int, number: bool) -> int:
+        """The least width of a column: whole numbers, ``LEAST_NAME`` of a name, and each word of the heading."""
+        longest = max((len(row[column]) for row in self.rows), default=0)
+        return max(longest if number else min(longest, LEAST_NAME), *map(len, self.columns[column].split()), 1)
+
+    def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
+        """Columns that are shown side by side, each part beginning with the keys."""
+        keys = [*range(self.keys)]
+        parts = [keys]
+        for column in range(self.keys, len(floors)):
+            together = [*parts[-1], column]
+            if len(parts[-1]) > len(keys) and sum(floors[i] + len(GAP) for i in together) - len(GAP) > room:
+                parts.append([*keys, column])
+            else:
+                parts[-1] = together
+        return parts
+
+    def markdown(self) -> str:
+        """A Markdown table."""
+        safe = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in self.rows]
+        head = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
+        body = ["| " + " | ".join(row) + " |" for row in safe]
+        title = [f"### {self.title}", ""] if self.title else []
+        return "\n".join([*title, *head, *body, "", *(f"{note}\n" for note in self.notes)])
+
+    def html(self) -> str:
+        """A table element and its notes."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        title = f"<h3>{escape(self.title)}</h3>" if self.title else ""
+        return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
