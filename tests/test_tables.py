@@ -63,3 +63,7 @@ def test_no_character_of_a_cell_is_lost(rows: list[tuple[str, str, str]]) -> Non
     kept = sorted("".join(text.split()))
     for character in set("".join(cell for row in rows for cell in row)) - {" "}:
         assert kept.count(character) >= sum(cell.count(character) for row in rows for cell in row)
+
+
+def test_a_column_may_be_empty() -> None:
+    assert Table(("", "value"), (("", "1"),)).text(60).splitlines()[-1].strip() == "1"

@@ -73,7 +73,7 @@ class Table:
         body: list[str] = []
         for part in self._parts(floors, room):
             cells = [[line[i] for i in part] for line in (self.columns, *self.rows)]
-            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            widths = [max(1, *map(len, column)) for column in zip(*cells, strict=True)]
             fitted = _fitted(widths, [floors[i] for i in part], room - len(GAP) * (len(part) - 1))
             body += [*([""] if body else []), *_aligned(cells, fitted, [numeric[i] for i in part])]
         return "\n".join([*([self.title] if self.title else []), *body, *self.notes])

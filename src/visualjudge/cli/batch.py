@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.listing import AsJson, following, print_json
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import MODEL, key_of
+from visualjudge.tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.runs.batch.keeping import Keeper
@@ -66,12 +68,15 @@ class ServerOptions:
 
 @app.command(epilog="Example:\n\nvisualjudge batch status RUN --api-key-env OPENAI_API_KEY")
 @with_groups
-def status(run: Run, server: ServerOptions) -> None:
+def status(run: Run, server: ServerOptions, as_json: AsJson = False) -> None:
     """Print each batch with its part, id, number of requests, and state on the server."""
 
     async def work(keeper: Keeper) -> None:
-        async for part, state in keeper.states():
-            print(f"{part.name}  {part.batch or '-'}  {part.requests} requests  {state}")
+        found = [(part.name, part.batch or "–", str(part.requests), state) async for part, state in keeper.states()]
+        if as_json:
+            print_json({"part": row[0], "batch": row[1], "requests": int(row[2]), "state": row[3]} for row in found)
+        else:
+            print(Table(("Part", "Batch", "Requests", "State"), tuple(found)).text())
 
     server.do(run, work)
 
@@ -83,7 +88,8 @@ def fetch(run: Run, server: ServerOptions) -> None:
 
     async def work(keeper: Keeper) -> None:
         fetched, waiting = await keeper.fetch()
-        print(f"{run}: fetched {fetched} batches, {waiting} have not ended; next: judge --batch --resume")
+        print(f"{run}: fetched {fetched} batches, {waiting} have not ended")
+        following(f"judge DATASET --batch --resume --out {run}")
 
     server.do(run, work)
 
@@ -94,6 +100,7 @@ def cancel(run: Run, server: ServerOptions) -> None:
     """Cancel unfinished batches. Replies completed so far are kept, and billed."""
 
     async def work(keeper: Keeper) -> None:
-        print(f"{run}: asked the server to cancel {await keeper.cancel()} batches; next: visualjudge batch fetch")
+        print(f"{run}: asked the server to cancel {await keeper.cancel()} batches")
+        following(f"batch fetch {run}")
 
     server.do(run, work)

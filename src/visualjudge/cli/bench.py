@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from visualjudge.cli.listing import AsJson, following, print_json
 
 EXAMPLES = """Examples:
 
@@ -39,14 +40,14 @@ app = typer.Typer(
 
 
 @app.command("list", epilog="Example:\n\nvisualjudge bench list --json")
-def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def list_(as_json: AsJson = False) -> None:
     """List the benchmarks: name, licence, permitted use, and required files."""
     from visualjudge.published.catalogue import BENCHMARKS
 
     rows = list(BENCHMARKS.values())
     if as_json:
         names = ("name", "title", "licence", "use", "source", "layout")
-        print(json.dumps([{name: getattr(row, name) for name in names} for row in rows], indent=1))
+        print_json({name: getattr(row, name) for name in names} for row in rows)
         return
     for row in rows:
         print(f"{row.name}  {row.title}\n    {row.licence}, {row.use}; {row.source}\n    --from: {row.layout}")
@@ -81,3 +82,4 @@ def import_(
         print(f"left out: {len(done.left_out) - SHOWN} more", file=sys.stderr)
     for path, count in done.runs:
         print(f"{path}: {count} verdicts")
+    following("report " + " ".join(str(path) for path, _ in done.runs) if done.runs else f"judge {out} --out RUN")

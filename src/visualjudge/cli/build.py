@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions
 
@@ -75,6 +76,7 @@ def build(
     for line in _left_out(built):
         print(line)
     print(f"{built.questions} questions and {built.images} images in {out}")
+    following(f"judge {out} --swap --out RUN (--model MODEL, or --backend local --model default)")
     if built.problems:
         count = len(built.problems)
         print(f"visualjudge: {count} invalid record{'s' * (count > 1)} left out", file=sys.stderr)

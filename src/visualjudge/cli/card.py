@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
+
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
 
@@ -43,6 +45,7 @@ def card(
     found = figures(runs, dataset=dataset, thresholds=thresholds, people=people or (), epsilon=epsilon, seed=seed)
     _write(found, json, out, badge)
     typer.echo(str(found))
+    following(f"label {runs[0]} --n 50 --out next.csv")
 
 
 def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -39,3 +41,5 @@ def cascade(
     if json is not None:
         write_json(json, cascade_json(found))
     typer.echo(str(found))
+    if json is not None:
+        following(f"judge DATASET --cascade {json} --cheap RUN --model MODEL --out RUN")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from visualjudge.cli.listing import AsJson, following, print_json
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import ClientOptions
 
@@ -30,7 +30,7 @@ visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY
 @with_groups
 def doctor(
     client: ClientOptions,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the environment, which API keys are set (never shown), and a server.
 
@@ -39,7 +39,7 @@ def doctor(
     """
     found = _checks(client)
     if as_json:
-        print(json.dumps([asdict(check) for check in found], indent=1, ensure_ascii=False))
+        print_json(map(asdict, found))
     else:
         _show(found)
     if any(check.status == "failed" for check in found):
@@ -68,4 +68,7 @@ def _show(found: list[Check]) -> None:
         if check.advice:
             print(f"{'':{width}}  {'':7}  {check.advice}")
     failed = [check.name for check in found if check.status == "failed"]
-    print(f"failed: {', '.join(failed)}" if failed else "next: visualjudge demo, or visualjudge init FOLDER")
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    else:
+        following("demo, or visualjudge init FOLDER")

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
+
 EPILOG = (
     "Examples:\n\n"
     "visualjudge drift build dataset --n 60 --out canary\n\n"
@@ -28,6 +30,7 @@ def build(
 
     made = build_canary(dataset, out, number=n, seed=seed, force=force)
     print(f"{made} questions in {out}")
+    following(f"judge {out} --swap --no-cache --out RUN")
     print(f"Asked in both orders of a judge that repeats its replies, twice before: {canary_power(made)}")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+
+from visualjudge.cli.listing import AsJson, print_json
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -19,17 +20,18 @@ class ListFormat(StrEnum):
     json = "json"
 
 
-@app.command(epilog="Example:\n\nvisualjudge encodings --task keypoint --format json")
+@app.command(epilog="Example:\n\nvisualjudge encodings --task keypoint --json")
 def encodings(
     task: Annotated[str | None, typer.Option(help="Only this task's encodings")] = None,
     format: Annotated[ListFormat, typer.Option(help="table or json")] = ListFormat.table,
+    as_json: AsJson = False,
 ) -> None:
     """List all encodings: 53 (restoration and generation share one each) and 2 extended ones."""
     from visualjudge.encoding import encodings as rows
 
     listed = [_fields(row) for row in rows(task)]
-    if format is ListFormat.json:
-        print(json.dumps(listed, indent=1, ensure_ascii=False))
+    if as_json or format is ListFormat.json:
+        print_json(listed)
         return
     for row in listed:
         style = ", ".join(f"{name}={value}" for name, value in row["style"].items())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from visualjudge.cli.import_options import DetectorOptions, ImportOptions
+from visualjudge.cli.listing import following
 
 if TYPE_CHECKING:
     from visualjudge.data.importers.sample import Found
@@ -48,6 +49,7 @@ def run_import(
             done = _one(writer, read(one), source, tuple(classes or ("each",)), file, intake, options)
             _tell(done, task, source, out, predicted=one is not None)
             wrong += len(done.problems)
+    following(f"build {out} --out DATASET")
     if wrong and not how.skip_invalid:
         print(f"visualjudge: {wrong} records cannot be used and were left out", file=sys.stderr)
         raise typer.Exit(1)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -19,4 +21,4 @@ def init(
 
     for path in write_project(folder):
         print(path)
-    print(f"next: import predictions into {folder / 'data'} (visualjudge import --help), then python {folder}/study.py")
+    following(f"import FORMAT --out {folder / 'data'} …, then python {folder / 'study.py'}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     BatchOptions,
@@ -245,6 +246,7 @@ def _finish(report: RunReport, out: Path) -> None:
         _say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; continue with --resume")
     if errors or report.missing:
         raise typer.Exit(1)
+    following(f"report {out} --out report.html")
 
 
 def _last_error(report: RunReport) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from visualjudge.analysis.statistics.shares import shares
 from visualjudge.atomic import write_json
+from visualjudge.cli.listing import following
 from visualjudge.judges.local.fit import Fitted
 from visualjudge.judges.local.training import Trained
 from visualjudge.tables import Table
@@ -48,4 +49,4 @@ def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "
     )
     for task, why in done.declined.items():
         typer.echo(f"visualjudge: {task}: not trained: {why}", err=True)
-    typer.echo(f"next: visualjudge judge DATASET --backend local --model {out} --out RUN")
+    following(f"judge DATASET --backend local --model {out} --out RUN")

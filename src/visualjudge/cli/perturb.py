@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.errors import UsageError, summarized
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
     for line in summarized(done.problems):
         print(line, file=sys.stderr)
     print(f"{out}: {task}: {done.annotations} annotations in {done.groups} groups on {done.images} images")
+    following(f"build {out} --out DATASET")
     if done.problems:
         print(f"visualjudge: {len(done.problems)} records cannot be used and were left out", file=sys.stderr)
         if not skip_invalid:

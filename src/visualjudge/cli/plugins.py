@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
+
+from visualjudge.cli.listing import AsJson, print_json
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command(epilog="Example:\n\nvisualjudge plugins --json")
 def plugins(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the installed plug-ins with what each registered, or why it was skipped (exit status 1)."""
     from visualjudge.registry import GROUP
@@ -21,7 +21,7 @@ def plugins(
 
     found = installed()
     if as_json:
-        print(json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False))
+        print_json(map(asdict, found))
     elif not found:
         print(f"no plug-in is installed (entry points of the group {GROUP})")
     else:

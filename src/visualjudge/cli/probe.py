@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions
 
@@ -51,3 +52,4 @@ def probe(
         if name != "control":
             print(f"{name}: no record of {data} fits; the probe is left out", file=sys.stderr)
     print(f"{made.questions} questions in {out}")
+    following(f"judge {out} --out RUN")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
+
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis
 
@@ -66,6 +68,7 @@ def report(
         status.update("writing the report")
         _write(analysis, out, json, format, csv, questions)
     typer.echo(text(analysis.results, opening(analysis).sentences))
+    following("card " + " ".join(map(str, runs)))
     _tell(analysis)
 
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
+
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 
@@ -34,3 +36,4 @@ def validate(
         raise typer.Exit(1)
     checked = len(read.questions) if sample is None else f"{min(sample, len(read.questions))} of {len(read.questions)}"
     print(f"{dataset}: {checked} questions, all checksums and rules hold")
+    following(f"judge {dataset} --swap --out RUN")
