@@ -238,9 +238,10 @@ def _finish(report: RunReport, out: Path) -> None:
     if report.failures:
         _say(f"failed calls, those included that a retry made good: {counted(report.failures)}")
     errors = report.statuses["api_error"]
+    if report.causes:
+        _say(f"verdicts without an answer, by cause: {counted(report.causes)}")
     if errors:
-        again = "--resume --retry-errors asks them again"
-        _say(f"{errors} of {report.statuses.total()} questions got no reply: {counted(report.causes)}; {again}")
+        _say(f"{errors} of {report.statuses.total()} verdicts are API errors; --resume --retry-errors asks them again")
         _say(_last_error(report))
     if report.missing:
         _say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; continue with --resume")

@@ -2,6 +2,7 @@
 // All images share the coordinates of the first one; an image of another size is laid over the same field.
 import { amplified } from "./difference.js";
 import { h, image, range, typing } from "./dom.js";
+import { drawCursor, drawLabel, drawPixelGrid, smallestAt } from "./marks.js";
 
 const MODES = [["side", "Side by side", "S"], ["flicker", "Flicker", "F"], ["slider", "Slider", "L"], ["difference", "Difference", "D"]];
 const GRID_FROM = 12;
@@ -279,33 +280,17 @@ class Stage extends HTMLElement {
     if (this.mode === "difference" && this.layers.length > 1) this.put(context, width, height, this.differenceOf(this.layer(this.a), this.layer(this.b)));
     else this.overlaid(context, width, height, layer);
     if (this.mode === "slider") this.slide(context, width, height);
-    if (this.scale() >= GRID_FROM) this.lines(context, width, height);
-    if (this.cursor) this.cross(context, width, height);
+    if (this.scale() >= GRID_FROM) drawPixelGrid(context, width, height, this.toImage(0, 0), this.scale());
+    if (this.cursor) drawCursor(context, this.cursor, this.toImage(0, 0), this.scale());
     if (this.cursor && this.panes.children[this.pointed] === figure) this.name(context, width, height, key);
   }
 
-  /** The smallest labelled region under the pointer: its frame and its name. */
+  /** The name of the smallest labelled region under the pointer. */
   name(context, width, height, key) {
     const shown = this.mode === "slider" && this.cursor[0] > this.toImage(this.cut * width, 0)[0] ? this.b : key;
-    const [x, y] = this.cursor;
-    const area = ({ box: [l, t, r, b] }) => (r - l) * (b - t);
-    const hit = (this.labels?.[shown] ?? []).filter(({ box: [l, t, r, b] }) => x >= l && x <= r && y >= t && y <= b).sort((p, q) => area(p) - area(q))[0];
+    const hit = smallestAt(this.labels?.[shown], this.cursor);
     this.hit = hit?.label;
-    if (!hit) return;
-    const scale = this.scale();
-    const [left, top] = this.toImage(0, 0);
-    const [l, t, r, b] = [hit.box[0] - left, hit.box[1] - top, hit.box[2] - left, hit.box[3] - top].map((v) => v * scale);
-    context.strokeStyle = "#fff";
-    context.setLineDash([4, 4]);
-    context.strokeRect(l, t, r - l, b - t);
-    context.setLineDash([]);
-    context.font = "600 13px system-ui, sans-serif";
-    const wide = context.measureText(hit.label).width + 14;
-    const [px, py] = [Math.max(0, Math.min((x - left) * scale + 14, width - wide)), Math.max(0, Math.min((y - top) * scale + 14, height - 24))];
-    context.fillStyle = "#16161a";
-    context.fillRect(px, py, wide, 23);
-    context.fillStyle = "#fff";
-    context.fillText(hit.label, px + 7, py + 16);
+    if (hit) drawLabel(context, width, height, hit, this.cursor, this.toImage(0, 0), this.scale());
   }
 
   caption(layer) {
@@ -349,25 +334,6 @@ class Stage extends HTMLElement {
     context.fillStyle = "#0008";
     context.fillRect(x + 1, 0, 1, height);
     context.fillRect(x - 2, 0, 1, height);
-  }
-
-  lines(context, width, height) {
-    const scale = this.scale();
-    const [left, top] = this.toImage(0, 0).map((v) => (Math.ceil(v) - v) * scale);
-    context.fillStyle = "#8886";
-    for (let x = left; x < width; x += scale) context.fillRect(Math.round(x), 0, 1, height);
-    for (let y = top; y < height; y += scale) context.fillRect(0, Math.round(y), width, 1);
-  }
-
-  cross(context, width, height) {
-    const scale = this.scale();
-    const [left, top] = this.toImage(0, 0);
-    const [x, y] = [(this.cursor[0] - left) * scale, (this.cursor[1] - top) * scale];
-    const box = Math.max(scale, 8);
-    for (const [color, wide] of [["#000", 3], ["#fff", 1]]) {
-      Object.assign(context, { strokeStyle: color, lineWidth: wide });
-      context.strokeRect(x + scale / 2 - box / 2, y + scale / 2 - box / 2, box, box);
-    }
   }
 
   pixels(layer) {
