@@ -57,6 +57,21 @@ QUOTED = re.compile(r"Complete the picture:|\(\?:image\|picture\|more")
 """What a reply may say, and a prompt of the demo: words of others, which stay."""
 
 
+IDIOM = re.compile(
+    r"\b(stands? (or falls?|beside|together)|(is|are) (let be|told|due)|in the place of|so often|on end|what came of"
+    r"|an? \w+ of (your|his|her|their) own|a (line|file|row) an? \w+|held against|made good)\b"
+)
+"""What pages of other projects do not say; decisions and the changelog are left as they were written."""
+
+
+def test_pages_have_no_invented_idiom() -> None:
+    pages = [
+        path for path in PAGES if path.suffix == ".md" and path.parent.name not in ("decisions", "prompts", "gallery")
+    ]
+    lines = [(path.name, line) for path in pages for line in path.read_text("utf-8").splitlines()]
+    assert [one for one in lines if IDIOM.search(one[1])] == []
+
+
 def test_an_image_is_called_image_in_code_and_pages() -> None:
     lines = [(path, line) for path in PAGES if path.suffix in WRITTEN for line in path.read_text("utf-8").splitlines()]
     assert [one for one in lines if OLD_WORD.search(one[1]) and not QUOTED.search(one[1])] == []
