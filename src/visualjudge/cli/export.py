@@ -21,7 +21,9 @@ EPILOG = (
     "visualjudge export dataset --format trl-grpo --out grpo\n\n"
     "visualjudge export dataset --format trl-dpo --margin-at run --out hard"
 )
-NAMES = "parquet, vlmevalkit, sharegpt, trl, trl-grpo, trl-dpo, verl, easyr1, ms-swift, llama-factory, verifiers"
+NAMES = (
+    "parquet, vlmevalkit, lmms-eval, sharegpt, trl, trl-grpo, trl-dpo, verl, easyr1, ms-swift, llama-factory, verifiers"
+)
 FORMATS = ", ".join([NAMES, *added("export format")])
 LARGE = 500_000_000
 """Bytes from which an export's size is told before it is written."""
@@ -49,7 +51,8 @@ def export(
 ) -> None:
     """Write a dataset in the format of another tool.
 
-    parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. sharegpt, trl: JSONL to train judges.
+    parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. lmms-eval: a task. sharegpt, trl: JSONL
+    to train judges.
     """
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.exports import embedded_bytes

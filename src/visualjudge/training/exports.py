@@ -35,7 +35,8 @@ def truth_row(question: Question) -> Row:
     }
 
 
-def _paths(dataset: Dataset, question: Question) -> list[str]:
+def paths_of(dataset: Dataset, question: Question) -> list[str]:
+    """The absolute paths of a question's images, in the order of their marks."""
     return [str(dataset.image_path(path).resolve()) for path in question.images]
 
 
@@ -48,7 +49,7 @@ def _wrong(question: Question) -> str | None:
 
 def _trl_grpo(dataset: Dataset, question: Question) -> Row:
     prompt = [{"role": "user", "content": parts_of(question.prompt)}]
-    return {"id": question.id, "prompt": prompt, "images": _paths(dataset, question), **truth_row(question)}
+    return {"id": question.id, "prompt": prompt, "images": paths_of(dataset, question), **truth_row(question)}
 
 
 def _trl_dpo(dataset: Dataset, question: Question) -> Row | None:
@@ -61,19 +62,19 @@ def _trl_dpo(dataset: Dataset, question: Question) -> Row | None:
 
     prompt = [{"role": "user", "content": parts_of(question.prompt)}]
     answers = {"chosen": said(answer_text(question.answer)), "rejected": said(wrong)}
-    return {"id": question.id, "prompt": prompt, **answers, "images": _paths(dataset, question)}
+    return {"id": question.id, "prompt": prompt, **answers, "images": paths_of(dataset, question)}
 
 
 def _easyr1(dataset: Dataset, question: Question) -> Row:
     truth = truth_text(truth_row(question))
-    return {"problem": question.prompt, "answer": truth, "images": _paths(dataset, question), "id": question.id}
+    return {"problem": question.prompt, "answer": truth, "images": paths_of(dataset, question), "id": question.id}
 
 
 def _swift(dataset: Dataset, question: Question) -> Row:
     messages = [{"role": "user", "content": question.prompt}]
     return {
         "messages": messages,
-        "images": _paths(dataset, question),
+        "images": paths_of(dataset, question),
         "solution": truth_text(truth_row(question)),
         "id": question.id,
     }
@@ -97,7 +98,7 @@ def _llama_factory(dataset: Dataset, question: Question) -> Row | None:
         "conversations": [{"from": "human", "value": question.prompt}],
         "chosen": {"from": "gpt", "value": answer_text(question.answer)},
         "rejected": {"from": "gpt", "value": wrong},
-        "images": _paths(dataset, question),
+        "images": paths_of(dataset, question),
     }
 
 

@@ -41,6 +41,7 @@ FORMATS: Registry[str, Format] = Registry(
         ),
         "sharegpt": Format(export_sharegpt, is_folder=False, training=True),
         "trl": Format(export_trl, is_folder=False, training=True),
+        "lmms-eval": "visualjudge.connectors.lmms_eval_tasks:LMMS_EVAL",
         **{
             name: f"visualjudge.training.exports:{row}"
             for name, row in {

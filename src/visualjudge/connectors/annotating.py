@@ -1,0 +1,201 @@
+"""Questions for people in Label Studio and Argilla, whose answers come back as a run, and in FiftyOne to look at.
+
+Label Studio and Argilla are given pairs or scores, one kind at a time; of their answers the JSON that they export is
+read. Formats: https://labelstud.io/guide/task_format, https://docs.argilla.io/latest/how_to_guides/import_export.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge import __version__, jsons
+from visualjudge.dataset.exports.media import answer_text, image_bytes
+from visualjudge.dataset.exports.vlmevalkit import numbered
+from visualjudge.dataset.folder import Dataset
+from visualjudge.dataset.staging import staged
+from visualjudge.errors import DataError, UsageError
+from visualjudge.judges.asks import verdict_line
+from visualjudge.records import Question, Verdict
+from visualjudge.replies import read_reply
+from visualjudge.runs.folder import RunFolder
+from visualjudge.training.exports import paths_of
+
+ANSWER = "answer"
+_CONTROLS = {
+    "pairwise": '<Choices name="answer" toName="prompt" choice="single" required="true">{choices}</Choices>',
+    "scoring": '<Number name="answer" toName="prompt" min="0" max="10" required="true"/>',
+}
+_CONFIG = '<View><Text name="prompt" value="$prompt"/><Image name="images" valueList="$images"/>{control}</View>'
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a person answered to a question."""
+
+    id: str
+    rater: str
+    value: str
+
+
+def label_studio_config(dataset: Dataset) -> str:
+    """The labelling configuration for the questions of ``dataset``.
+
+    Raises
+    ------
+    UsageError
+        If the questions are of several types, or are rankings.
+    """
+    kind, labels = _asked(dataset)
+    choices = "".join(f'<Choice value="{label}"/>' for label in labels)
+    return _CONFIG.format(control=_CONTROLS[kind].format(choices=choices))
+
+
+def label_studio_tasks(dataset: Dataset) -> list[dict[str, Any]]:
+    """A task a question, with its images as data URIs; the right answer is not in it."""
+    return [
+        {"data": {"id": question.id, "prompt": numbered(question.prompt), "images": _uris(dataset, question)}}
+        for question in dataset
+    ]
+
+
+def label_studio_answers(path: str | Path) -> Iterator[Given]:
+    """The answers in Label Studio's JSON export; annotations that were skipped are left out."""
+    for number, task in enumerate(_records(path), 1):
+        name = str(_field(task.get("data"), "id", path, number))
+        for done in task.get("annotations") or ():
+            values = [one["value"] for one in done.get("result") or () if one.get("from_name") == ANSWER]
+            if values and not done.get("was_cancelled"):
+                said = values[0].get("number", (values[0].get("choices") or [None])[0])
+                rater = done.get("completed_by")
+                yield Given(name, str(rater.get("email") if isinstance(rater, dict) else rater), str(said))
+
+
+def argilla_dataset(dataset: Dataset) -> tuple[Any, list[Any]]:
+    """``argilla.Settings`` and a record a question, with its images as data URIs; a client must be there."""
+    import argilla as rg
+
+    kind, labels = _asked(dataset)
+    most = max((len(question.images) for question in dataset), default=0)
+    images = [rg.ImageField(f"image_{k}", required=False) for k in range(1, most + 1)]
+    question = rg.LabelQuestion(ANSWER, labels) if kind == "pairwise" else rg.RatingQuestion(ANSWER, list(range(11)))
+    records = [
+        rg.Record(
+            id=one.id,
+            fields={
+                "prompt": numbered(one.prompt),
+                **{f"image_{k}": uri for k, uri in enumerate(_uris(dataset, one), 1)},
+            },
+        )
+        for one in dataset
+    ]
+    return rg.Settings(fields=[rg.TextField("prompt"), *images], questions=[question]), records
+
+
+def argilla_answers(path: str | Path) -> Iterator[Given]:
+    """The answers in the JSON that ``dataset.records.to_json`` of Argilla writes."""
+    for number, record in enumerate(_records(path), 1):
+        name = str(_field(record, "id", path, number))
+        for said in (record.get("responses") or {}).get(ANSWER) or ():
+            yield Given(name, str(said.get("user_id")), str(said.get("value")))
+
+
+def people_run(dataset: Dataset, answers: Iterator[Given], out: str | Path) -> Path:
+    """Write people's answers as a run folder, which ``report``, ``card`` and ``agreement`` read.
+
+    Raises
+    ------
+    DataError
+        If an answer is to no question of ``dataset``.
+    UsageError
+        If ``out`` exists.
+    """
+    if Path(out).exists():
+        raise UsageError(f"{out}: exists already")
+    questions, repeats = {question.id: question for question in dataset}, Counter[str]()
+    verdicts = []
+    for given in answers:
+        if given.id not in questions:
+            raise DataError(f"an answer of {given.rater} is to {given.id!r}, which is no question of {dataset.root}")
+        verdicts.append(_verdict(questions[given.id], given, repeats[given.id]))
+        repeats[given.id] += 1
+    with staged(Path(out)) as stage:
+        folder = RunFolder(stage)
+        folder.journal_path.write_bytes(b"".join(orjson.dumps(verdict_line(one)) + b"\n" for one in verdicts))
+        raters = sorted({str(one.extra["rater"]) for one in verdicts})
+        about: dict[str, Any] = {
+            "judge": "people",
+            "backend": "people",
+            "base_url": None,
+            "model": "people",
+            "parameters": {},
+        }
+        told = {"raters": raters, "questions": len(repeats)}
+        held = {"path": str(dataset.root.resolve()), "checksum": dataset.digest}
+        folder.write_manifest(
+            {**about, "simulated": False, "asked": len(verdicts), "dataset": held, "version": __version__}
+            | {"people": told, "repeats": max(repeats.values(), default=1)}
+        )
+    return Path(out)
+
+
+def _verdict(question: Question, given: Given, repeat: int) -> Verdict:
+    kind, ties = question.question_type, question.ties or ()
+    found = read_reply(given.value, kind, len(question.annotation_ids), ties=ties)
+    extra = {"rater": given.rater}
+    return Verdict(
+        question.id, "AB", found.value, found.status, given.value, repeat=repeat, cause=found.cause, extra=extra
+    )
+
+
+def fiftyone_samples(dataset: Dataset) -> list[Any]:
+    """Samples for ``fiftyone.Dataset.add_samples``: a group a question, a slice an image (``image_1`` …).
+
+    ``answer`` is a classification; ``question_id``, ``prompt`` and ``task`` are fields. The dataset needs
+    ``add_group_field("group", default="image_1")`` first.
+    """
+    import fiftyone as fo
+
+    made = []
+    for question in dataset:
+        group, label = fo.Group(), answer_text(question.answer)
+        about = {"question_id": question.id, "prompt": question.prompt, "task": question.task}
+        for k, path in enumerate(paths_of(dataset, question), 1):
+            answer = fo.Classification(label=label)
+            made.append(fo.Sample(filepath=path, group=group.element(f"image_{k}"), answer=answer, **about))
+    return made
+
+
+def _asked(dataset: Dataset) -> tuple[str, Sequence[str]]:
+    kinds = {question.question_type for question in dataset}
+    if len(kinds) != 1 or not kinds <= set(_CONTROLS):
+        raise UsageError(f"{dataset.root}: must hold pairs alone or scores alone, got {', '.join(sorted(kinds))}")
+    return kinds.pop(), ["A", "B", *dict.fromkeys(tie for question in dataset for tie in question.ties or ())]
+
+
+def _uris(dataset: Dataset, question: Question) -> list[str]:
+    return [f"data:image/png;base64,{b64encode(image_bytes(dataset, path)).decode()}" for path in question.images]
+
+
+def _records(path: str | Path) -> list[dict[str, Any]]:
+    try:
+        found = jsons.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{path}: must be JSON: {error}") from None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise DataError(f"{path}: must hold an array of objects")
+    return found
+
+
+def _field(row: Any, name: str, path: str | Path, number: int) -> Any:
+    if not isinstance(row, dict) or row.get(name) is None:
+        raise DataError(f"{path}: record {number}: {name}: is missing")
+    return row[name]
