@@ -17,5 +17,5 @@ def print_json(rows: Iterable[Any]) -> None:
 
 
 def following(command: str) -> None:
-    """Name the next command, on stderr: the output of a command stays its own."""
-    typer.echo(f"next: visualjudge {command}", err=True)
+    """Name the next command, on stdout: stderr is for problems."""
+    typer.echo(f"next: visualjudge {command}")
