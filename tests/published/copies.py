@@ -268,3 +268,30 @@ def genai_hub(folder: Path) -> Path:
         for split, rows in genai_splits(part).items():
             write(folder / part / f"{split}-00000-of-00001.parquet", rows)
     return folder
+
+
+def vision_judge_with_faults(folder: Path) -> Path:
+    """Forty pairs of texts. A is always right, and longer; one pair is of identical texts, one has the wrong answer,
+    one annotation has two scores, two images are the same, one is tiny."""
+    rng = np.random.default_rng(7)
+    rows = []
+    for k in range(40):
+        a, b = ("x" * 30, "x" * 30) if k == 1 else ("x" * (20 + k), "x" * (10 + k))
+        scores = (0.25, 0.75) if k == 2 else (0.75, 0.25)
+        about = {"encoding": "7", "image_id": f"coco_{k}", "ann_id_a": f"a{k}", "ann_id_b": f"b{k}"}
+        if k == 4:  # an annotation of the pair before, with another score
+            about |= {"image_id": "coco_3", "ann_id_a": "a3"}
+            scores = (0.8, 0.25)
+        rows.append(
+            {"id": str(k), "media": [f"{k}.png"], "answer": "A", "metadata": {**about, "final_score_a": scores[0]}}
+            | {"prompt": f"Original: <image>\nA.\n{a}\n\nB.\n{b}\nPlease answer with A or B directly."}
+        )
+        rows[-1]["metadata"]["final_score_b"] = scores[1]
+        image_file = folder / f"{k}.png"
+        side = 8 if k == 5 else 48
+        image_file.parent.mkdir(parents=True, exist_ok=True)
+        seen = rng if k != 7 else np.random.default_rng(6)
+        drawn = (np.random.default_rng(6) if k == 6 else seen).integers(0, 255, (side // 8, side // 8, 3))
+        write_png(image_file, np.kron(drawn, np.ones((8, 8, 1))).astype(np.uint8))
+    write(folder / "instance_seg_pairwise_encoded.json", rows)
+    return folder

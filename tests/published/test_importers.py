@@ -200,6 +200,22 @@ def test_identical_options_are_found_with_and_without_images(tmp_path: Path, ima
     assert found.count == 1
 
 
+def test_an_audit_finds_every_kind_of_fault_that_is_planted_in_vision_judge(tmp_path: Path) -> None:
+    copy = copies.vision_judge_with_faults(tmp_path / "copy")
+    import_benchmark("vision-judge", copy, tmp_path / "out" / "set")
+    found = {row.kind: row.count for row in audit(tmp_path / "out" / "set").findings}
+    assert set(found) == {
+        "answer_contradicts_scores",
+        "contradictory_metrics",
+        "identical_options",
+        "imbalance",
+        "leak",
+        "near_duplicates",
+        "unreadable",
+    }
+    assert found["identical_options"] == found["contradictory_metrics"] == found["answer_contradicts_scores"] == 1
+
+
 @pytest.mark.parametrize(
     "name", [name for name, row in BENCHMARKS.items() if row.use == "evaluation only" and name in CASES]
 )

@@ -183,7 +183,9 @@ def _question(row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: 
         image_id=item.cluster,
         class_of_interest=None,
         error_type=None,
-        annotation_ids=tuple(f"{item.key}/{letter}" for letter, _ in zip(LETTERS, item.options, strict=False)),
+        annotation_ids=tuple(
+            option.id or f"{item.key}/{letter}" for letter, option in zip(LETTERS, item.options, strict=False)
+        ),
         final_scores=_scores(item),
         sources=tuple(option.source for option in item.options),
         prompt=said.prompt,

@@ -20,11 +20,15 @@ TEN: Scale = (0.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One response: its text, the images in it, and the model that made it, as far as the copy has them."""
+    """One response: its text, the images in it, and the model that made it, as far as the copy has them.
+
+    ``id``: the benchmark's own name of the response, where several questions show it.
+    """
 
     text: str = ""
     images: tuple[ImageSource, ...] = ()
     source: str | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

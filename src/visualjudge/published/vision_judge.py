@@ -46,7 +46,7 @@ def _item(row: Row, images: Images, path: Path, number: int) -> Item:
     first = texts[0].count(IMAGE_MARK)
     split = (rest[:first], rest[first:])
     options = tuple(
-        Option(text.replace(IMAGE_MARK, "").strip(), held, about.get(f"model_name_{letter}"))
+        Option(text.replace(IMAGE_MARK, "").strip(), held, about.get(f"model_name_{letter}"), _named(about, letter))
         for text, held, letter in zip(texts, split, "ab", strict=True)
     )
     return Item(
@@ -60,6 +60,11 @@ def _item(row: Row, images: Images, path: Path, number: int) -> Item:
         images=original,
         own=OwnPrompt(prompt, media, spans),
     )
+
+
+def _named(about: dict[str, Any], letter: str) -> str | None:
+    name = about.get(f"ann_id_{letter}")
+    return None if name is None else str(name)
 
 
 def _spans(prompt: str, path: Path, number: int) -> tuple[Span, Span]:
