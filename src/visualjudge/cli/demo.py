@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from pathlib import Path
@@ -75,14 +76,23 @@ def _clear(out: Path, force: bool) -> None:
 
 def _make_data(data: Path, seed: int) -> None:
     from visualjudge.cli.progress import stages
-    from visualjudge.demo.data import make_data
+    from visualjudge.dataset.engines import open_engine
 
     total = 0
-    with stages() as progress:
-        for done, (_, annotations) in enumerate(make_data(data, seed=seed), 1):
+    with stages() as progress, open_engine("local", min(os.cpu_count() or 1, len(TASKS.own))) as engine:
+        jobs = [(data, seed, task) for task in TASKS.own]
+        for done, annotations in enumerate(engine.map(_fill, jobs), 1):
             total += annotations
-            progress("putting errors into the ground truth", done, len(TASKS))
+            progress("putting errors into the ground truth", done, len(jobs))
     print(f"{total} predictions of {len(TASKS)} tasks in {data}")
+
+
+def _fill(job: tuple[Path, int, str]) -> int:
+    """Write one task's part of the data folder; returns its number of predictions."""
+    from visualjudge.demo.data import make_data
+
+    data, seed, task = job
+    return sum(annotations for _, annotations in make_data(data, seed=seed, tasks=[task]))
 
 
 def _visualjudge(*arguments: object) -> None:
