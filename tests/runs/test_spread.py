@@ -6,12 +6,12 @@ import asyncio
 import json
 import logging
 import os
-import pickle
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 import pytest
 
+import visualjudge as vj
 from runs.chaotic_server import ChaoticServer, running, serving
 from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, open_client
@@ -29,6 +30,7 @@ from visualjudge.errors import RunError, UsageError
 from visualjudge.judges.asks import Judge
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question import QuestionJudge
+from visualjudge.runs.actors import open_actors
 from visualjudge.runs.answered import answered
 from visualjudge.runs.budget import Budget, Limits
 from visualjudge.runs.judging import RunReport, RunSettings, run_judge
@@ -49,8 +51,7 @@ class NearWorker:
     def __init__(self, name: str, work: bytes, *, answers: int = 10**9, delay_s: float = 0.0) -> None:
         self.name = name
         self.left, self.delay_s = answers, delay_s
-        _, judge, todo = pickle.loads(work)
-        self.bench = Bench(judge, todo)
+        self.bench = Bench(work)
 
     async def answer(self, numbers: Sequence[int]) -> list[Outcome]:
         if not self.left:
@@ -62,14 +63,12 @@ class NearWorker:
     async def finish(self) -> Diagnostics:
         return await self.bench.finish()
 
-    def kill(self) -> None:
-        self.left = 0
-
 
 def near(**of: dict[str, Any]) -> Callable[[Judge, Todo], Any]:
-    async def opened(judge: Judge, todo: Todo) -> list[NearWorker]:
+    @asynccontextmanager
+    async def opened(judge: Judge, todo: Todo) -> AsyncIterator[list[NearWorker]]:
         work = packed(judge, todo)
-        return [NearWorker(name, work, **options) for name, options in of.items()]
+        yield [NearWorker(name, work, **options) for name, options in of.items()]
 
     return opened
 
@@ -192,9 +191,11 @@ def test_a_judge_that_cannot_be_sent_is_refused(dataset: Dataset, tmp_path: Path
 def test_processes_ask_a_server_as_one_would_and_survive_the_death_of_one(dataset: Dataset, tmp_path: Path) -> None:
     workers: list[ProcessWorker] = []
 
-    async def opened(judge: Judge, todo: Todo) -> list[ProcessWorker]:
-        workers.extend(await open_processes(judge, todo, count=2))
-        return workers
+    @asynccontextmanager
+    async def opened(judge: Judge, todo: Todo) -> AsyncIterator[list[ProcessWorker]]:
+        async with open_processes(judge, todo, count=2) as found:
+            workers.extend(found)
+            yield found
 
     async def main() -> tuple[RunReport, ChaoticServer]:
         rates = {"HTTP 500": 0.05, "connection": 0.02}
@@ -290,3 +291,16 @@ def test_a_stop_ends_all_workers_between_asks(dataset: Dataset, tmp_path: Path) 
     )
     assert report.progress.stopped == "enough"
     assert 5 <= report.statuses.total() < 40
+
+
+def test_actors_of_ray_give_what_one_process_gives(dataset: Dataset, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    judge = baseline_judge("oracle:0.7", dataset.root)
+    report = judged(dataset, judge, tmp_path / "run", partial(open_actors, count=1), block=16, swap=True)
+    assert (tmp_path / "run" / "verdicts.jsonl").read_bytes() == alone(dataset, tmp_path / "alone", swap=True)
+    assert report.missing == 0
+
+
+def test_an_unknown_engine_is_refused_before_anything_is_asked(dataset: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"unknown engine 'dask'; one of: local, ray"):
+        vj.judge(dataset, vj.client("baseline", model="first"), tmp_path / "run", workers="dask", progress=False)  # type: ignore[arg-type]

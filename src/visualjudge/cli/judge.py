@@ -72,6 +72,9 @@ def judge(
     processes: Annotated[
         int, typer.Option(min=1, help="Processes that ask and read replies, where one core is the limit.")
     ] = 1,
+    engine: Annotated[
+        str, typer.Option(help="Where --processes run: local, or ray, a cluster (needs the extra 'ray').")
+    ] = "local",
     swap: Annotated[bool, typer.Option("--swap", help="Ask pairwise questions in both orders.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="Number of samples per question (self-consistency).")] = 1,
     retry_errors: Annotated[
@@ -136,6 +139,7 @@ def judge(
         "limit": run.limit,
         "concurrency": run.concurrency,
         "processes": processes,
+        "workers": engine,  # type: ignore[typeddict-item]
         "resume": resume,
         "retry_errors": retry_errors,
         "accept_changes": accept_changes,

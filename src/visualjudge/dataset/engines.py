@@ -117,9 +117,10 @@ class RayEngine:
             self._start(workers)
 
     def _start(self, workers: int) -> None:
-        quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+        quiet = {"log_to_driver": False, "logging_level": "error"}
+        own = {"num_cpus": workers, "_temp_dir": self._folder, "include_dashboard": False, "address": "local"}
         try:
-            self._ray.init(num_cpus=workers, _temp_dir=self._folder, **quiet)
+            self._ray.init(**quiet, **({} if os.environ.get("RAY_ADDRESS") else own))
         except (OSError, RuntimeError, ValueError) as error:
             raise RunError(f"Ray cannot be started: {' '.join(str(error).split())}") from None
 

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, get_args
 
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.asking import Settings, batched_in
 from visualjudge.clients.batch.registry import provider_of
 from visualjudge.clients.sync import submit
+from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.parquet_form import PIECE
 from visualjudge.errors import UsageError
@@ -23,6 +24,7 @@ from visualjudge.judges.asks import Judge
 from visualjudge.judges.extractor import ExtractingJudge
 from visualjudge.judges.question import Mode, QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES
+from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.batch.ledger import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
@@ -115,6 +117,7 @@ class JudgeOptions(TypedDict, total=False):
     limit: int | None
     concurrency: int
     processes: int
+    workers: EngineName
     resume: bool
     retry_errors: bool
     accept_changes: bool
@@ -186,6 +189,7 @@ async def judge_async(
     limit: int | None = None,
     concurrency: int = 16,
     processes: int = 1,
+    workers: EngineName = "local",
     resume: bool = False,
     retry_errors: bool = False,
     accept_changes: bool = False,
@@ -217,6 +221,9 @@ async def judge_async(
     processes
         How many processes put questions together and read replies; more than one where a core is the limit, with a
         judge that can be pickled. A script needs ``if __name__ == "__main__":`` then.
+    workers
+        ``"local"``: processes of this machine. ``"ray"``: actors of a Ray cluster (the one in ``RAY_ADDRESS``, else a
+        local one), whose nodes see the dataset under the same path.
     resume, retry_errors, accept_changes
         Go on with the run in ``out``; ask again what ended in an api_error; go on although settings differ.
     mode
@@ -252,8 +259,8 @@ async def judge_async(
     if extractor is not None:
         chosen = ExtractingJudge(chosen, extractor, ties)
     engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
-    if processes > 1:
-        engine = _spread(engine, asked, chosen, processes, limits)
+    if processes > 1 or workers != "local":
+        engine = _spread(engine, asked, chosen, processes, limits, workers)
     budget = Budget(limits, prices)
     report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine)
     return Run(out, read, report)
@@ -279,14 +286,19 @@ def _engine(
     return engine, None if prices is None else prices.times(provider.discount)
 
 
-def _spread(engine: Engine, asked: Asked, chosen: Judge, processes: int, limits: Limits | None) -> Engine:
+def _spread(
+    engine: Engine, asked: Asked, chosen: Judge, processes: int, limits: Limits | None, workers: EngineName
+) -> Engine:
     """The judge in several processes."""
+    if workers not in get_args(EngineName):
+        raise UsageError(f"unknown engine {workers!r}; one of: {', '.join(get_args(EngineName))}")
     if engine is not live:
-        raise UsageError("--processes cannot be used together with --batch")
+        raise UsageError("--processes and --engine cannot be used together with --batch")
     limited = limits is not None and limits != Limits()
     ahead = PIECE if chosen.simulated else _BLOCK
     block = ahead if isinstance(asked, Baseline) and not limited else 1
-    return SpreadEngine(chosen, partial(open_processes, count=processes), block)
+    opened = open_processes if workers == "local" else open_actors
+    return SpreadEngine(chosen, partial(opened, count=processes), block)
 
 
 def judge_of(

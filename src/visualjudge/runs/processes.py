@@ -14,8 +14,8 @@ import signal
 import socket
 from asyncio import StreamReader, StreamWriter
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -49,10 +49,17 @@ def packed(judge: Judge, todo: Todo) -> bytes:
         ) from None
 
 
-async def open_processes(judge: Judge, todo: Todo, *, count: int) -> list[ProcessWorker]:
-    """``count`` processes."""
-    work = packed(judge, todo)
-    return [await ProcessWorker.start(f"process {k + 1}", work) for k in range(count)]
+@asynccontextmanager
+async def open_processes(judge: Judge, todo: Todo, *, count: int) -> AsyncIterator[list[ProcessWorker]]:
+    """``count`` processes, which end with the context."""
+    work, workers = packed(judge, todo), list[ProcessWorker]()
+    try:
+        for number in range(count):
+            workers.append(await ProcessWorker.start(f"process {number + 1}", work))
+        yield workers
+    finally:
+        for worker in workers:
+            worker.kill()
 
 
 # ---------------------------------------------------------------- here
@@ -149,9 +156,7 @@ def _main(own: socket.socket) -> None:
 
 async def _serve(own: socket.socket) -> None:
     reader, writer = await asyncio.open_connection(sock=own)
-    rows, judge, todo = pickle.loads(await _receive(reader))
-    restore(rows)
-    bench = Bench(judge, todo)
+    bench = Bench(await _receive(reader))
     tasks = set[asyncio.Task[None]]()
     while True:
         number, what = pickle.loads(await _receive(reader))
@@ -175,8 +180,9 @@ async def _reply(writer: StreamWriter, number: int, bench: Bench, what: Any) -> 
 class Bench:
     """A judge at work in a process of its own."""
 
-    def __init__(self, judge: Judge, todo: Todo) -> None:
-        self._judge, self._todo = judge, todo
+    def __init__(self, work: bytes) -> None:
+        rows, self._judge, self._todo = pickle.loads(work)
+        restore(rows)
         self._before = self._diagnostics().failures.copy()  # those of the process that sent the judge
 
     def _diagnostics(self) -> Diagnostics:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Protocol
@@ -50,13 +50,9 @@ class Worker(Protocol):
         """End it; what happened to its client."""
         ...
 
-    def kill(self) -> None:
-        """End it at once; ended ones too."""
-        ...
-
 
 Block = list[tuple[int, asyncio.Future[Outcome]]]
-Open = Callable[[Judge, Todo], Awaitable[Sequence[Worker]]]
+Open = Callable[[Judge, Todo], AbstractAsyncContextManager[Sequence[Worker]]]
 
 
 @dataclass
@@ -66,7 +62,7 @@ class SpreadEngine:
     Parameters
     ----------
     open_workers
-        Gives the workers that have a copy of the judge and of the questions.
+        A context in which there are workers that have a copy of the judge and of the questions.
     block
         How many asks go to a worker at once. 1: at most ``concurrency`` asks are under way in all workers. More, for
         judges that call nobody: asks go ahead, and their verdicts come into the journal in the order of the questions.
@@ -96,19 +92,15 @@ class SpreadEngine:
         numbers = todo.numbers[first:]
         if stop.reason is not None or not numbers:
             return progress
-        workers = await self.open_workers(self.judge, todo)
-        desk = _Desk(list(workers), self.block)
-        at_once = concurrency if self.block == 1 else len(workers) * self.block * AHEAD
-        try:
+        async with self.open_workers(self.judge, todo) as workers:
+            desk = _Desk(list(workers), self.block)
+            at_once = concurrency if self.block == 1 else len(workers) * self.block * AHEAD
             await run(
                 iter(numbers), desk.ask, journal, concurrency=at_once, progress=progress, on_event=on_event, stop=stop
             )
             for worker in desk.workers:
                 with suppress(WorkerLost):
                     self._add(await worker.finish())
-        finally:
-            for worker in workers:
-                worker.kill()
         return progress
 
     def _add(self, more: Diagnostics) -> None:
