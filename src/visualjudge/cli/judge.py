@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.batch_options import BatchOptions
 from visualjudge.cli.listing import following
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
-    BatchOptions,
     BudgetOptions,
     CacheOptions,
     ClientOptions,

@@ -28,7 +28,6 @@ BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
 JUDGES = ", ".join(["baseline", *added("question judge")])
 MODEL, CACHE, RUN, BUDGET, QUESTIONS = "Model", "Cache", "Run", "Budget", "Questions"
 BUILDING = "Building"
-BATCH = "Batches"
 
 
 def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
@@ -133,50 +132,6 @@ def open_asked(
     from visualjudge.clients.registry import open_client
 
     return open_client(config, cache_dir=cache.folder, concurrency=concurrency, batch=batch)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BatchOptions:
-    """Whether and how a run asks by batches."""
-
-    batch: Annotated[
-        bool,
-        typer.Option("--batch", help="Use the provider's batch interface, at half the price.", rich_help_panel=BATCH),
-    ] = False
-    batch_size: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximum requests per batch; default: the provider's limit.", rich_help_panel=BATCH),
-    ] = None
-    batch_folder: Annotated[
-        Path | None,
-        typer.Option(help="Exchange OpenAI batch files in this folder, for vLLM's run-batch.", rich_help_panel=BATCH),
-    ] = None
-    poll: Annotated[float, typer.Option(min=0.1, help="Polling interval, in seconds.", rich_help_panel=BATCH)] = 120.0
-    no_wait: Annotated[
-        bool,
-        typer.Option(
-            "--no-wait",
-            help="Exit when everything is submitted; fetch the results later with --resume.",
-            rich_help_panel=BATCH,
-        ),
-    ] = False
-
-    @property
-    def settings(self) -> Settings | None:
-        """How; None without ``--batch``.
-
-        Raises
-        ------
-        UsageError
-            If there are options of batches without ``--batch``.
-        """
-        from visualjudge.clients.batch.asking import Settings
-
-        if self.batch:
-            return Settings(self.batch_size, self.poll, not self.no_wait, self.batch_folder)
-        if self.batch_size or self.batch_folder or self.no_wait:
-            raise UsageError("--batch-size, --batch-folder and --no-wait need --batch")
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
