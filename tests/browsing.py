@@ -45,6 +45,7 @@ class Browser:
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+        self.driver.set_script_timeout(120)  # axe-core on a long page, on a busy machine
         self.requests: list[str] = []
 
     def open(self, address: str) -> None:
