@@ -52,9 +52,14 @@ def test_inspect_grades_with_a_grader_that_sees_the_image(
 ) -> None:
     pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install visualjudge[inspect]")
     image = next(iter((make_dataset(tmp_path / "set") / "media").iterdir()))
+    pytest.importorskip("openai", reason="openai is not installed: pip install visualjudge[inspect]")
     monkeypatch.chdir(tmp_path)
-    example("inspect_grader").main(str(image), "What is it?", "mockllm/model", "mockllm/model")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with server("Answer: 8") as (url, received):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        example("inspect_grader").main(str(image), "What is it?", "openai/gpt-4o", "openai/gpt-4o")
     assert "mean" in capsys.readouterr().out
+    assert [len(images_of(body)) for body in received] == [1, 1]
 
 
 @pytest.mark.parametrize(("name", "package"), [("argilla_pairs", "argilla"), ("fiftyone_view", "fiftyone")])
