@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 EXAMPLES = 3
+LONGEST_NAME = 200
+"""Characters of a record and a field that a problem shows."""
 MOST_NAMES = 16
 """Names that a message lists in full."""
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
@@ -60,7 +62,7 @@ class Problem:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.record}: {self.field}: {self.reason}"
+        return f"{self.file}: {self.record[:LONGEST_NAME]}: {self.field[:LONGEST_NAME]}: {self.reason}"
 
 
 def one_of(value: object, known: Collection[object]) -> str:
@@ -88,9 +90,9 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
             lines += [str(problem) for problem in same]
             continue
         first = same[0]
-        records = ", ".join(problem.record for problem in same[:EXAMPLES])
+        records = ", ".join(problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES])
         rest = f"{records} and {len(same) - EXAMPLES} more"
-        told = "" if all(problem.reason == first.reason for problem in same) else f" (of {first.record})"
+        told = "" if all(problem.reason == first.reason for problem in same) else f" (of {first.record[:LONGEST_NAME]})"
         lines.append(f"{first.file}: {rest}: {first.field}: {first.reason}{told}")
     return [" ".join(line.split()) for line in lines]
 

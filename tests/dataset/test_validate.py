@@ -138,3 +138,21 @@ def test_a_sample_is_checked_alone(dataset: Path) -> None:
         (dataset / name).unlink()
     told = {problem.record for problem in validate(dataset, sample=1)[1] if problem.field == "files"}
     assert 0 < len(told) <= 4
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("undecidable", 5),
+        ("counts", []),
+        ("files", None),
+        ("benchmark", "x"),
+        ("version", 2),
+        ("counts", {"by_task": 5}),
+    ],
+)
+def test_a_field_of_dataset_json_of_another_kind_is_named(dataset: Path, field: str, value: object) -> None:
+    meta = json.loads((dataset / "dataset.json").read_text())
+    (dataset / "dataset.json").write_text(json.dumps(meta | {field: value}))
+    with pytest.raises(DataError, match=rf"dataset\.json: {field}.*: must be .*, got "):
+        validate(dataset)

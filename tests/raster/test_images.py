@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import cv2
@@ -13,14 +14,12 @@ from PIL import Image
 
 from visualjudge.errors import DataError
 from visualjudge.raster import images
-from visualjudge.raster.images import image_size, png_bytes, read_depth, read_gray, read_rgb, write_png
+from visualjudge.raster.images import image_size, png_bytes, read_depth, read_gray, read_rgb, read_samples, write_png
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))))
 def test_png_gives_the_same_pixels_back(pixels: np.ndarray) -> None:
-    import io
-
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(png_bytes(pixels)))), pixels)
 
 
@@ -69,11 +68,11 @@ def test_bound_counts_sixteen_bits_of_a_colour_twice(monkeypatch: pytest.MonkeyP
         read_rgb(tmp_path / "a.png")
 
 
-@pytest.mark.parametrize("name", ["d.npy", "d.png", "d.webp"])
+@pytest.mark.parametrize("name", ["d.npy", "d.png", "d.tif"])
 def test_depth_is_bounded_as_the_float64_it_becomes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     values = np.zeros((40, 30), dtype=np.uint16)
     Image.fromarray(values).save(tmp_path / "d.png")
-    Image.new("RGB", (30, 40)).save(tmp_path / "d.webp", lossless=True)
+    Image.new("RGB", (30, 40)).save(tmp_path / "d.tif")
     np.save(tmp_path / "d.npy", values)
     monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3200")
     assert read_depth(tmp_path / name).shape == (40, 30)
@@ -173,3 +172,30 @@ def test_a_comment_in_a_ppm_is_read_only_so_far(tmp_path: Path) -> None:
         path.write_bytes(b"P5 5 4 " + comments + b"255\n" + pixels)
         with pytest.raises(DataError, match="header of a PPM must have at most"):
             image_size(path)
+
+
+def test_formats_that_decode_slowly_are_read_up_to_fewer_pixels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "120000")
+    texts = {"a.pgm": b"P2 40 25 255\n" + b"7 " * 1000, "b.ppm": b"P6 40 25 200\n" + bytes(3000)}
+    for name, content in texts.items():
+        (tmp_path / name).write_bytes(content)
+        assert read_rgb(tmp_path / name).shape == (25, 40, 3)
+        (tmp_path / name).write_bytes(content.replace(b"40 25", b"40 26"))
+        with pytest.raises(DataError, match="format PPM must have at most 1000 pixels"):
+            read_rgb(tmp_path / name)
+    for kind, most in (("WEBP", 300 * 100), ("JPEG2000", 50 * 100)):
+        Image.new("RGB", (most // 100, 100)).save(tmp_path / "c", kind)
+        assert read_rgb(tmp_path / "c").shape == (100, most // 100, 3)
+        Image.new("RGB", (most // 100 + 1, 100)).save(tmp_path / "c", kind)
+        with pytest.raises(DataError, match=f"format {kind} must have at most {most} pixels"):
+            image_size(tmp_path / "c")
+
+
+def test_samples_of_another_size_are_refused_before_they_are_decoded(tmp_path: Path) -> None:
+    whole = io.BytesIO()
+    Image.new("L", (40, 30)).save(whole, "PNG")
+    (tmp_path / "a.png").write_bytes(whole.getvalue()[:60])  # no pixels
+    with pytest.raises(DataError, match=r"must be 30×41 \(height×width\) as the image, got 30×40"):
+        read_samples(tmp_path / "a.png", (30, 41))

@@ -58,12 +58,12 @@ def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
     rows = [(one.get("name"), row) for one in stated if isinstance(one, Mapping) for row in one.get("scores", ())]
     return tuple(
         Score(
-            str(row["name"]),
-            str(row["rule"]),
-            None if row.get("tasks") is None else tuple(row["tasks"]),
+            str(row.get("name")),
+            row["rule"],
+            None if row.get("tasks") is None else tuple(map(str, row["tasks"])),
             float(row.get("scale", 100)),
-            int(row.get("digits", 2)),
-            name if isinstance(name, str) else None,
+            row.get("digits", 2),
+            name,
         )
         for name, row in rows
         if row.get("rule") in RULES

@@ -162,14 +162,12 @@ def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Question]:
 
 def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
     path = root / QUESTIONS
-    if not path.is_file():
-        return {q.id: q for q in load_dataset(root).questions if q.id in wanted}
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        near = {name: _near(content, name) for name in wanted}
-    if all(near.values()):
-        return {name: question_from_wire(raw) for name, raw in near.items()}
-    raw = orjson.loads(path.read_bytes())
-    return {str(item["id"]): question_from_wire(item, k) for k, item in enumerate(raw) if item["id"] in wanted}
+    if path.is_file():
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            near = {name: _near(content, name) for name in wanted}
+        if all(near.values()):
+            return {name: question_from_wire(raw) for name, raw in near.items()}
+    return {q.id: q for q in load_dataset(root).questions if q.id in wanted}
 
 
 def _near(content: mmap.mmap, name: str) -> dict[str, Any] | None:

@@ -178,7 +178,8 @@ class RemoteClient(ABC):
         except Exception as error:
             said = one_line(self._redact(str(error)))
             failure = TransportError(
-                f"{self.base_url}: the reply cannot be read: {type(error).__name__}: {said}", cause="no reply in body"
+                f"{self.base_url}: the reply is not what the API's documentation says ({type(error).__name__}: {said})",
+                cause="no reply in body",
             )
         raise failure
 

@@ -35,6 +35,17 @@ META = "dataset.json"
 MEDIA = "media"
 CHANGED = "probe_"
 """How the names of images begin that a probe has changed."""
+_SCORE = {"name": str, "rule": str, "tasks": (list, None), "scale": (float, int), "digits": int}
+_KINDS = {
+    "version": str,
+    "seed": (int, None),
+    "options": dict,
+    "prompts": dict,
+    "counts": {"questions": int, "*": {"*": int}},
+    "undecidable": {"*": {"*": {"*": int}}},
+    "benchmark": {"name": str, "labels_only": bool, "scores": [_SCORE]},
+    "files": {"*": str},
+}
 HELD_BYTES, HELD_ROWS = 32 << 20, 10_000
 """A dataset of no more bytes of JSON, or rows of Parquet, is held in memory; a larger one is read as it is used."""
 
@@ -158,14 +169,14 @@ class Dataset:
     @property
     def checksum(self) -> str | None:
         """SHA-256 of ``questions.json`` as ``dataset.json`` states it."""
-        stated = self.meta.get("files", {}).get(QUESTIONS)
-        return stated if isinstance(stated, str) else None
+        stated: str | None = self.meta.get("files", {}).get(QUESTIONS)
+        return stated
 
     @property
     def benchmark(self) -> Mapping[str, Any]:
         """What ``dataset.json`` says of the published benchmark that this is; empty for other datasets."""
-        stated = self.meta.get("benchmark")
-        return stated if isinstance(stated, Mapping) else {}
+        stated: Mapping[str, Any] = self.meta.get("benchmark", {})
+        return stated
 
     @property
     def labels_only(self) -> bool:
@@ -217,11 +228,10 @@ def read_meta(root: Path) -> dict[str, Any]:
     Raises
     ------
     DataError
-        If it cannot be read or is not a JSON object.
+        If it cannot be read, is not a JSON object, or has a field of another kind.
     """
-    meta = _json(root / META, _bytes(root / META))
-    if not isinstance(meta, dict):
-        raise DataError(f"{root}: {META} must hold an object")
+    meta: dict[str, Any] = _json(root / META, _bytes(root / META))
+    jsons.check_kinds(str(root / META), meta, _KINDS)
     return meta
 
 

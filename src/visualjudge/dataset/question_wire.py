@@ -46,7 +46,7 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
         classes = raw["class_of_interest"]
         features = raw.get("features")
         question = Question(
-            id=str(raw["id"]),
+            id=_id(raw["id"]),
             task=raw["task"],
             encoding=raw["encoding"],
             question_type=raw["question_type"],
@@ -55,7 +55,7 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
             error_type=raw["error_type"],
             prompt=raw["prompt"],
             answer=raw["answer"],
-            features=None if features is None else tuple(OptionFeatures(**option) for option in features),
+            features=None if features is None else tuple(map(_features, _items("features", features))),
             spans=_spans(raw),
             ties=_ties(raw),
             probe=_probe(raw.get("probe")),
@@ -67,6 +67,22 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
         raise DataError(f"{QUESTIONS}: {name}: {error.args[0]}: the field is missing") from None
     except (TypeError, ValueError) as error:
         raise DataError(f"{QUESTIONS}: {name}: a field is of the wrong kind: {error}") from None
+
+
+def _features(stored: Any) -> OptionFeatures:
+    """The features of an option, their values numbers or null."""
+    found = OptionFeatures(**stored)
+    for name in stored:
+        value = getattr(found, name)
+        if value is not None and type(value) not in _NUMBER:
+            raise TypeError(f"features.{name} must be a number or null, got {str(value)[:40]!r}")
+    return found
+
+
+def _id(stored: Any) -> str:
+    if type(stored) not in (str, int):
+        raise TypeError(f"id must be text, got {str(stored)[:40]!r}")
+    return str(stored)
 
 
 def _items(name: str, value: Any) -> tuple[Any, ...]:

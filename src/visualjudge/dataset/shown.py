@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from visualjudge import jsons
 from visualjudge.errors import DataError
 from visualjudge.predictions import Prediction, payload_of, read_prediction, type_of
 from visualjudge.raster.masks import mask_from_rle, rle_of
@@ -58,13 +59,13 @@ class ShownPredictions:
         DataError
             If the dataset does not hold it.
         """
-        return read_prediction(task, self._row(task, "annotation_id", annotation_id)["prediction"], size=size)
+        return read_prediction(task, self._row(task, "annotation_id", annotation_id, "prediction"), size=size)
 
     def hole(self, task: str, image_id: str) -> np.ndarray | None:
         """The region to fill of an image, H×W bool; None for an image without one."""
         if (task, "image_id", image_id) not in self._places:
             return None
-        return mask_from_rle(self._row(task, "image_id", image_id)["mask"]).dense()
+        return mask_from_rle(self._row(task, "image_id", image_id, "mask")).dense()
 
     @cached_property
     def _places(self) -> dict[tuple[str, str, str], int]:
@@ -80,7 +81,7 @@ class ShownPredictions:
                 at += len(line)
         return places
 
-    def _row(self, task: str, field: str, name: str) -> Mapping[str, Any]:
+    def _row(self, task: str, field: str, name: str, wanted: str) -> Any:
         try:
             at = self._places[task, field, name]
         except KeyError:
@@ -89,11 +90,14 @@ class ShownPredictions:
             ) from None
         with self._path.open("rb") as lines:
             lines.seek(at)
-            return self._parsed(lines.readline())
+            row = self._parsed(lines.readline())
+        if not isinstance(row.get(wanted), Mapping):
+            raise DataError(f"{self._path}: {task}: {name}: {wanted} must be an object; build the dataset again")
+        return row[wanted]
 
     def _parsed(self, line: bytes) -> Mapping[str, Any]:
         try:
-            row = orjson.loads(line)
+            row = jsons.loads(line)
         except orjson.JSONDecodeError as error:
             raise DataError(f"{self._path}: a line is not JSON ({error}); build the dataset again") from None
         if not isinstance(row, Mapping):

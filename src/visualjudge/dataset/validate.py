@@ -74,7 +74,7 @@ def _drawn(questions: Sequence[Question], count: int) -> Sequence[Question]:
 def _files(dataset: Dataset, tick: Tick, images: set[str] | None) -> Iterator[Problem]:
     """Of the files that are stated, or of ``images`` alone; the questions' own checksum is always looked at."""
     stated = dataset.meta.get("files")
-    if not isinstance(stated, dict):
+    if stated is None:
         yield Problem(META, "files", "files", "is missing: there is nothing to check the files against")
         return
     found = {p.relative_to(dataset.root).as_posix() for p in dataset.root.rglob("*") if p.is_file()} - {META}
@@ -113,7 +113,7 @@ def _meta(dataset: Dataset) -> Iterator[Problem]:
         yield Problem(META, "version", "version", f"is {meta.get('version')!r}, not {VERSION!r}")
     real, stated = counts(dataset.questions), meta.get("counts", {})
     for name, value in real.items():
-        if not isinstance(stated, Mapping) or stated.get(name) != value:
+        if stated.get(name) != value:
             yield Problem(META, "counts", name, "differs from what questions.json holds")
 
 
@@ -239,13 +239,8 @@ def _media(dataset: Dataset, question: Question, seen: set[int]) -> Iterator[Pro
 
 
 def _alike(dataset: Dataset, question: Question) -> Iterator[Problem]:
-    files = dataset.meta.get("files")
     kind = _kinds().get((question.task, question.encoding))
-    if (
-        kind is not None
-        and not _alike_on_purpose(question)
-        and alike(question, kind, files if isinstance(files, dict) else {})
-    ):
+    if kind is not None and not _alike_on_purpose(question) and alike(question, kind, dataset.meta.get("files", {})):
         yield _problem(question, "annotation_ids", "two options look the same in this encoding")
 
 

@@ -11,7 +11,7 @@ from visualjudge.records import FAILED, Answer, Order, Question, Status, Verdict
 _FLIP: dict[Answer, str] = {"A": "B", "B": "A"}
 ORDERS: tuple[Order, Order] = ("AB", "BA")
 _STATUSES = frozenset(get_args(Status))
-_MOST_REPEATS = 1_000_000
+MOST_REPEATS = 1_000_000
 
 Key = tuple[str, Order, int]
 
@@ -100,13 +100,13 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
         order=_checked(line.get("order") or "AB", (line.get("order") or "AB") in ORDERS),
         value=_checked(line["value"], isinstance(line["value"], str) or _is_number(line["value"])),
         status=_checked(line["status"], line["status"] in _STATUSES),
-        raw_response=line.get("raw_response"),
+        raw_response=_text(line.get("raw_response")),
         usage=line.get("usage") if isinstance(line.get("usage"), Mapping) else None,
         latency_s=_number(line.get("latency_s")),
         repeat=_repeat(line.get("repeat")),
         probability_a=_number(line.get("probability_a")),
         expected_score=_number(line.get("expected_score")),
-        cause=line.get("cause"),
+        cause=_text(line.get("cause")),
         extra={name: value for name, value in line.items() if name not in known},
     )
 
@@ -121,13 +121,17 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _text(value: Any) -> str | None:
+    return None if value is None else str(_checked(value, isinstance(value, str)))
+
+
 def _number(value: Any) -> float | None:
     return None if value is None else _checked(value, _is_number(value))
 
 
 def _repeat(value: Any) -> int:
     count = 0 if value is None else value
-    return int(_checked(count, type(count) is int and 0 <= count < _MOST_REPEATS))
+    return int(_checked(count, type(count) is int and 0 <= count < MOST_REPEATS))
 
 
 def failed(ask: Ask, cause: str, **extra: Any) -> Verdict:

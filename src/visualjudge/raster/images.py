@@ -19,7 +19,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from visualjudge.atomic import write_bytes
 from visualjudge.errors import DataError
 from visualjudge.raster.arrays import read_npy, read_npz, read_pfm
-from visualjudge.raster.limits import LONGEST_NETPBM_HEADER, MOST_CHUNKS, MOST_SCANS, check_pixels
+from visualjudge.raster.limits import LONGEST_NETPBM_HEADER, MOST_CHUNKS, MOST_SCANS, SLOWER, SLOWEST, check_pixels
 from visualjudge.records import FloatArray, Pixels, Size
 
 try:
@@ -110,9 +110,18 @@ def read_gray(path: str | Path) -> NDArray[Any]:
     return largest_channel(read_samples(path)[0])
 
 
-def read_samples(path: str | Path) -> tuple[NDArray[Any], str]:
-    """The samples of a file as they are stored, H×W or H×W×C, and Pillow's name of their mode."""
+def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[Any], str]:
+    """The samples of a file as they are stored, H×W or H×W×C, and Pillow's name of their mode.
+
+    Raises
+    ------
+    DataError
+        As :func:`opened`; also if the file's header states another (height, width) than ``size``.
+    """
     with opened(path) as image:
+        width, height = image.size
+        if size is not None and size != (height, width):
+            raise DataError(f"must be {size[0]}×{size[1]} (height×width) as the image, got {height}×{width}")
         return np.asarray(image), image.mode
 
 
@@ -272,6 +281,7 @@ def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Ima
         _check_netpbm(path)
         with Image.open(path, formats=FORMATS) as image:
             check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
+            check_pixels(f"an image of format {image.format}", image.size[::-1], slower=_slower(image))
             if image.format in ("JPEG", "MPO"):
                 _check_scans(image)
             yield image
@@ -296,6 +306,12 @@ def _check_netpbm(path: str | Path | BinaryIO) -> None:
             if len(head) > LONGEST_NETPBM_HEADER and len(stated) < (3 if head[1:2] in b"14" else 4):
                 raise DataError(f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes")
         file.seek(place)
+
+
+def _slower(image: Image.Image) -> int:
+    """By which factor a format decodes more slowly than others."""
+    in_python = any(tile[0] in Image.DECODERS for tile in getattr(image, "tile", ()))
+    return SLOWEST if in_python else SLOWER.get(image.format or "", 1)
 
 
 def _bytes_per_pixel(image: Image.Image) -> int:

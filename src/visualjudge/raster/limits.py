@@ -12,6 +12,10 @@ MOST_PIXELS = 120_000_000
 """Pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` says otherwise."""
 BYTES_PER_PIXEL = 3
 """Bytes of decoded samples, for each pixel of the bound: 8-bit RGB reaches both bounds at once, 16-bit RGBA sooner."""
+SLOWER = {"WEBP": 4, "JPEG2000": 24}
+"""Formats of which fewer pixels are read, by this factor: the slowest image of each takes about as long to decode."""
+SLOWEST = 120
+"""The factor of what Pillow decodes in Python: text PPM, PPM of an odd depth, and run-length BMP."""
 MOST_SCANS = 100
 """Scans of a JPEG; encoders write about ten. Each is a pass over all pixels, and may be a few bytes of the file."""
 MOST_POINTS = 100_000
@@ -44,10 +48,11 @@ def most_pixels() -> int:
     return int(stated[:18])
 
 
-def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
+def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1, slower: int = 1) -> None:
     """Refuse an array of ``shape`` (height, width, and further axes) before it is made.
 
     ``item_bytes`` are the bytes of all samples of a pixel, or of one where ``shape`` has an axis of channels.
+    ``slower`` divides the bound.
 
     Raises
     ------
@@ -59,7 +64,7 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
     number = 1
     for side in shape:
         number *= side
-    bound = most_pixels()
+    bound = most_pixels() // slower
     if number > bound * (4 if len(shape) > 2 else 1):
         size = "×".join(map(str, shape))[:100]
         raise DataError(f"{what} must have at most {bound} pixels, got {size}; {PIXELS_VARIABLE} sets the bound")

@@ -97,8 +97,8 @@ def _outline(ring: NDArray[np.float64]) -> int:
     return int(steps.sum()) + len(points)
 
 
-def mask_from_png(path: str | Path) -> Mask:
-    """The mask of an image file.
+def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
+    """The mask of an image file, of (height, width) ``size`` where that is known.
 
     Of a two-valued file the higher value is the mask. Any other (a JPEG, an anti-aliased edge) is cut at half of the
     range of its type, if it is nearly two-valued: at most a fifth of its pixels lies between 10 % and 90 %.
@@ -106,9 +106,9 @@ def mask_from_png(path: str | Path) -> Mask:
     Raises
     ------
     DataError
-        If the file cannot be read, or is a photograph rather than a mask.
+        If the file cannot be read, has another size, or is a photograph rather than a mask.
     """
-    samples, mode = read_samples(path)
+    samples, mode = read_samples(path, size)
     if mode in ("RGBA", "LA"):
         _check_not_in_alpha(path, samples)
     values = largest_channel(samples)
@@ -159,7 +159,7 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
         case {"size": _, "counts": _}:
             return mask_from_rle(segmentation)
         case str() | Path():
-            return mask_from_png(_file(segmentation, root))
+            return mask_from_png(_file(segmentation, root), size)
         case list() | tuple():
             if size is None:
                 raise DataError("polygons alone do not tell the image size: give size=(height, width)")

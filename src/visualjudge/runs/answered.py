@@ -14,6 +14,7 @@ import orjson
 
 from visualjudge import jsons
 from visualjudge.errors import DataError
+from visualjudge.judges.asks import MOST_REPEATS
 from visualjudge.records import BoolArray, IntArray, Order
 from visualjudge.runs.blocks import SMALL, Block, blocks
 
@@ -67,9 +68,17 @@ def _columns(journal: Path, block: Block, many: bool) -> list[list[Any]]:
         return [table[name].to_list() for name in (*_TEXTS, "repeat")]
     try:
         records = [jsons.loads(raw) for raw in block.content.split(b"\n") if raw.strip()]
-        return [[record.get(name) for record in records] for name in (*_TEXTS, "repeat")]
+        columns = [[record.get(name) for record in records] for name in (*_TEXTS, "repeat")]
     except (orjson.JSONDecodeError, AttributeError):
         raise DataError(f"{journal}: a line must be a JSON object; --resume asks its question again") from None
+    for name, column in zip((*_TEXTS, "repeat"), columns, strict=True):
+        if not {int if name == "repeat" else str, type(None)}.issuperset(map(type, column)):
+            raise DataError(
+                f"{journal}: {name} must be {'a whole number' if name == 'repeat' else 'text'} in each line"
+            )
+    if any(not 0 <= (repeat or 0) < MOST_REPEATS for repeat in columns[-1]):
+        raise DataError(f"{journal}: repeat must be from 0 to {MOST_REPEATS - 1} in each line")
+    return columns
 
 
 def _noted(known: Answered, columns: list[list[Any]], without: str | None) -> IntArray:

@@ -23,12 +23,11 @@ def run_baselines(runs: Sequence[str | Path], scratch: Path, *, dataset: str | P
     None where one of the runs is the local judge's already.
     """
     folders = [RunFolder(run) for run in runs]
-    manifests = [folder.manifest() for folder in folders]
-    if any(manifest.get("backend") == BACKEND for manifest in manifests):
+    if any(folder.manifest().get("backend") == BACKEND for folder in folders):
         return []
     asked: defaultdict[str, set[str]] = defaultdict(set)
-    for folder, manifest in zip(folders, manifests, strict=True):
-        root = dataset or manifest.get("dataset", {}).get("path", "")
+    for folder in folders:
+        root = dataset or folder.dataset_path()
         asked[str(root)] |= {verdict.id for verdict in folder.verdicts().values()}
     return [_run(root, ids, scratch / str(k)) for k, (root, ids) in enumerate(asked.items())]
 

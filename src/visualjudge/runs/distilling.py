@@ -38,7 +38,7 @@ def distill(
     """
     folder = RunFolder(run)
     manifest = folder.manifest()
-    asked = load_dataset(dataset or manifest.get("dataset", {}).get("path", ""))
+    asked = load_dataset(dataset or folder.dataset_path())
     pairs, samples = _lessons(asked, _by_question(folder), progress)
     done = train(pairs, samples, f"the verdicts of {manifest.get('judge', Path(run).name)}", prior=shipped())
     if not done.fits:

@@ -19,6 +19,18 @@ from visualjudge.runs.journal import Journal, read_lines
 
 VERDICTS = "verdicts.jsonl"
 RUN = "run.json"
+_TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
+_KINDS = {
+    **dict.fromkeys(("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"), _TEXT),
+    **dict.fromkeys(("started", "finished", "stopped"), _TEXT),
+    **dict.fromkeys(("asked", "limit", "repeats", "missing"), _NUMBER),
+    **dict.fromkeys(("swap", "simulated"), _FLAG),
+    "statuses": {"*": int},
+    "causes": {"*": int},
+    "dataset": (dict, str),
+    "parameters": (dict, None),
+    "changes": [dict],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,7 @@ class RunFolder:
         Raises
         ------
         DataError
-            If it is not a JSON object.
+            If it is not a JSON object, or has a field of another kind.
         """
         if not self.manifest_path.is_file():
             return {}
@@ -59,9 +71,25 @@ class RunFolder:
             found = jsons.loads(self.manifest_path.read_bytes())
         except orjson.JSONDecodeError as error:
             raise DataError(f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume") from None
-        if not isinstance(found, dict):
-            raise DataError(f"{self.manifest_path}: must hold an object; delete it and judge with --resume")
-        return found
+        jsons.check_kinds(str(self.manifest_path), found, _KINDS)
+        manifest: dict[str, Any] = found
+        return manifest
+
+    def dataset_path(self) -> str:
+        """Where ``run.json`` says that the run's dataset lies.
+
+        Raises
+        ------
+        DataError
+            If it does not say so.
+        """
+        stated = self.manifest().get("dataset")
+        path = stated.get("path") if isinstance(stated, Mapping) else stated
+        if not isinstance(path, str) or not path:
+            raise DataError(
+                f"{self.manifest_path}: dataset.path must be text, got none; name the dataset with --dataset"
+            )
+        return path
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replace ``run.json``, atomically."""

@@ -41,13 +41,11 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
 
 def media_checksum(dataset: Dataset) -> str:
     """SHA-256 over the names and checksums of the images, as ``dataset.json`` states them."""
-    return hashlib.sha256(orjson.dumps(_stated(dataset), option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
+    return hashlib.sha256(orjson.dumps(_stated(dataset), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _stated(dataset: Dataset) -> dict[str, Any]:
-    files = dataset.meta.get("files")
-    stated = files if isinstance(files, Mapping) else {}
-    return {name: digest for name, digest in stated.items() if name.startswith(f"{MEDIA}/")}
+    return {name: digest for name, digest in dataset.meta.get("files", {}).items() if name.startswith(f"{MEDIA}/")}
 
 
 def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from visualjudge import jsons
-from visualjudge.dataset.folder import META, QUESTIONS
+from visualjudge.dataset.folder import META, QUESTIONS, read_meta
 from visualjudge.errors import DataError, UsageError
 from visualjudge.runs.folder import RUN, VERDICTS, RunFolder
 from visualjudge.studio.records_on_disk import stamped
@@ -38,8 +38,8 @@ class DatasetPlace:
     @property
     def checksum(self) -> str | None:
         """SHA-256 of ``questions.json`` as ``dataset.json`` states it."""
-        stated = self.meta.get("files", {}).get(QUESTIONS) if isinstance(self.meta.get("files"), dict) else None
-        return stated if isinstance(stated, str) else None
+        stated: str | None = self.meta.get("files", {}).get(QUESTIONS)
+        return stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class _Found:
         if not stamped(folder).is_file() or not (folder / META).is_file():
             return False
         root = folder.resolve()
-        self.datasets.setdefault(root, DatasetPlace(slug_of(root), root.name, root, _object(folder / META)))
+        self.datasets.setdefault(root, DatasetPlace(slug_of(root), root.name, root, _meta(folder)))
         return True
 
     def places(self) -> Places:
@@ -192,6 +192,13 @@ def _stated(info: Mapping[str, Any], field: str) -> str | None:
     dataset = info.get("dataset")
     value = dataset.get(field) if isinstance(dataset, dict) else None
     return value if isinstance(value, str) and value and "\0" not in value else None
+
+
+def _meta(folder: Path) -> Mapping[str, Any]:
+    try:
+        return read_meta(folder)
+    except DataError:
+        return {}
 
 
 def _object(path: Path) -> Mapping[str, Any]:
