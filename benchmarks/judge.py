@@ -1,6 +1,6 @@
 """How much of a bare HTTP client's rate judging reaches: ours, bare aiohttp, and the openai SDK, on one server.
 
-    python benchmarks/judge.py [--questions 2000] [--memory 20000]
+    python benchmarks/judge.py [--questions 2000] [--processes 2] [--memory 20000]
 
 Each question shows two 640×480 PNG photographs. The server, a process of its own, answers at once. All three send to it
 in turn with the same concurrency; bare aiohttp sends bytes that were prepared before the clock started. Ours is the
@@ -21,11 +21,12 @@ import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import aiohttp
 import numpy as np
-import openai
 from aiohttp import web
 from skimage import data as photographs
 
@@ -34,7 +35,9 @@ from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.raster.images import write_png
 from visualjudge.records import Question
-from visualjudge.runs.judging import RunSettings, run_judge
+from visualjudge.runs.judging import RunSettings, live, run_judge
+from visualjudge.runs.processes import open_processes
+from visualjudge.runs.spread import SpreadEngine
 
 IMAGES = 50
 CONCURRENCY = 32
@@ -134,6 +137,8 @@ async def bare(url: str, bodies: list[bytes], count: int) -> None:
 async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> None:
     """The openai SDK, called plainly; images encoded once a file, which flatters it."""
     cache = {question.images: messages(root, question) for question in asked[:IMAGES]}
+    import openai
+
     async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
 
         async def send(number: int) -> None:
@@ -144,12 +149,24 @@ async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> 
         await drained(count, send)
 
 
-async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path) -> None:
-    """The judge core, journal and all, without the reply cache."""
+async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path, processes: int = 1) -> float:
+    """The judge core, journal and all, without the reply cache; seconds a question after the first quarter."""
     client = open_client({"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY)
-    dataset = Dataset(root, asked, {"files": {"questions.json": "-"}})
-    report = await run_judge(dataset, QuestionJudge(client, root), out, RunSettings(concurrency=CONCURRENCY))
+    dataset = Dataset(root, asked, {}, "-")
+    judge = QuestionJudge(client, root)
+    engine = live if processes == 1 else SpreadEngine(judge, partial(open_processes, count=processes))
+    seen = dict[int, float]()
+    report = await run_judge(
+        dataset,
+        judge,
+        out,
+        RunSettings(concurrency=CONCURRENCY),
+        engine=engine,
+        on_event=lambda progress: seen.setdefault(progress.done, time.perf_counter()),
+    )
     assert report.statuses["ok"] == len(asked), report
+    quarter = len(asked) // 4
+    return (seen[len(asked)] - seen[quarter]) / (len(asked) - quarter)
 
 
 def timed(work: Callable[[], Awaitable[None]]) -> float:
@@ -162,16 +179,23 @@ def megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def compare(url: str, root: Path, count: int, rounds: int) -> None:
+def compare(url: str, root: Path, count: int, rounds: int, processes: int) -> None:
     """Several rounds of each in turn; the median is told."""
     asked = questions(images(root), count)
     bodies = [json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:IMAGES]]
-    rates: dict[str, list[float]] = {"bare aiohttp": [], "visualjudge": [], "openai SDK": []}
+    several = {f"{processes} processes": list[float]()} if processes > 1 else {}
+    rates: dict[str, list[float]] = {"bare aiohttp": [], "visualjudge": [], **several}
+    if find_spec("openai") is not None:
+        rates["openai SDK"] = []
     for number in range(rounds):
         rates["bare aiohttp"].append(count / timed(lambda: bare(url, bodies, count)))
         rates["visualjudge"].append(count / timed(lambda n=number: ours(url, root, asked, root / f"run{n}")))
-        few = max(count // 4, 100)
-        rates["openai SDK"].append(few / timed(lambda n=few: sdk(url, root, asked, n)))
+        if processes > 1:
+            spread = asyncio.run(ours(url, root, asked, root / f"spread{number}", processes))
+            rates[f"{processes} processes"].append(1 / spread)
+        if "openai SDK" in rates:
+            few = max(count // 4, 100)
+            rates["openai SDK"].append(few / timed(lambda n=few: sdk(url, root, asked, n)))
     reference = statistics.median(rates["bare aiohttp"])
     print(f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a request), {rounds} rounds")
     for name, seen in rates.items():
@@ -196,6 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--processes", type=int, default=1, help="also: so many processes, their start left out")
     parser.add_argument("--memory", type=int, default=0, help="also: peak memory over so many questions")
     args = parser.parse_args()
     with socket.socket() as free:
@@ -207,7 +232,7 @@ def main() -> None:
     try:
         url = f"http://127.0.0.1:{port}/v1"
         _wait(port)
-        compare(url, root, args.questions, args.rounds)
+        compare(url, root, args.questions, args.rounds, args.processes)
         if args.memory:
             memory(url, root, args.memory)
     finally:
