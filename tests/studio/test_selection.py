@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judged_records import pair, said, scoring, write_dataset, write_run
-from visualjudge.studio import facets
+from visualjudge.dataset.engines import PoolEngine
+from visualjudge.errors import DataError
+from visualjudge.studio import facets, parts
 from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
 from visualjudge.studio.records_on_disk import QuestionsFile
@@ -110,6 +113,59 @@ def test_questions_are_read_again_by_their_place_in_any_layout(tmp_path: Path, i
     (root / "questions.json").write_text(lines if indent is None else json.dumps(wire, indent=indent))
     file = QuestionsFile(root)
     assert [file.read(start, stop) for start, stop, _ in file.scan()] == questions
+
+
+def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = [pair(i, (float(i % 3), 2.0), prompt=f"word {'abcdefghij'[i % 7]}") for i in range(40)]
+    root = write_dataset(tmp_path / "ds", questions)
+    wire = json.loads((root / "questions.json").read_text())
+    (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n")
+    run = write_run(tmp_path / "run", root, [said(q, "AB"[i % 2]) for i, q in enumerate(questions)])
+    monkeypatch.setattr(parts, "STEP", 2000)
+    tables = []
+    with PoolEngine(2) as pool:
+        for name, engine in (("one", parts.HERE), ("two", pool)):
+            index = open_index(root, tmp_path / name, "x", engine)
+            found = RunIndex(run / "verdicts.jsonl", index, tmp_path / name / "r.sqlite")
+            found.refresh(engine)
+            files = [sqlite3.connect(tmp_path / name / file) for file in ("x.sqlite", "r.sqlite")]
+            names = ("question", "vocabulary", "column_", "text")
+            tables.append([files[0].execute(f"SELECT * FROM {table}").fetchall() for table in names])
+            tables[-1].append([found.rows.tobytes()])
+            assert [index.question(row) for row in range(40)] == questions
+            assert index.search("a").sum() == 6
+            assert found.summary().right == sum((q.answer == "AB"[i % 2]) for i, q in enumerate(questions))
+        assert tables[0] == tables[1]
+        wire[30]["final_scores"] = "none"
+        (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n")
+        with pytest.raises(DataError, match=f"{wire[30]['id']}: a field is of the wrong kind"):
+            open_index(root, tmp_path / "two", "x", pool)
+        wire[30]["final_scores"] = wire[29]["final_scores"]
+        (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n")
+        with pytest.raises(DataError, match="line 42: not JSON"):
+            open_index(root, tmp_path / "two", "x", pool)
+
+
+def test_counts_from_the_smaller_side_are_the_counts(site: Site, slug: str) -> None:
+    shelf, rng = site.shelf(slug), np.random.default_rng(0)
+    for share in (0.0, 0.1, 0.5, 0.9, 1.0):
+        among = rng.random(70) < share
+        for facet in shelf.facets():
+            expected = [int((facet.mask([code]) & among).sum()) for code in range(len(facet.values))]
+            assert facet.counts(among).tolist() == expected, facet.name
+
+
+def test_the_beginning_of_a_line_changes_nothing(tmp_path: Path) -> None:
+    question = pair(0, (8.0, 1.0))
+    root = write_dataset(tmp_path / "ds", [question])
+    run = write_run(tmp_path / "run", root, [said(question, "A")])
+    found = RunIndex(run / "verdicts.jsonl", open_index(root, tmp_path / "cache", "x"), tmp_path / "r.sqlite")
+    found.refresh()
+    before = found.generation
+    with (run / "verdicts.jsonl").open("a") as journal:
+        journal.write('{"id": "q0", "or')
+    found.refresh()
+    assert found.generation == before
 
 
 def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 from visualjudge.encoding.titles import encoding_title
 from visualjudge.records import LETTERS, Question
 from visualjudge.studio.facets import task_label
+from visualjudge.studio.journal import VALUES
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.shown import option_images, option_texts, original_images
-from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, VALUES, RunIndex
+from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunIndex
 
 EXCERPT = 220
 

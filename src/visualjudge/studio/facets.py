@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.encoding.titles import encoding_title
-from visualjudge.studio.index import MULTIPLE, SINGLE, DatasetIndex
-from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, STATUSES, RunIndex
+from visualjudge.studio.index import DatasetIndex
+from visualjudge.studio.journal import STATUSES
+from visualjudge.studio.parts import MULTIPLE, SINGLE
+from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunIndex
 from visualjudge.tasks import TASKS
 
 Mask = NDArray[np.bool_]
@@ -69,7 +72,14 @@ class Facet(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+def _counted(among: Mask, totals: Counts, count: Callable[[Mask], Counts]) -> Counts:
+    """The counts ``among`` the questions, from the smaller side: those of the others are taken from the totals."""
+    if 2 * np.count_nonzero(among) <= among.size:
+        return count(among)
+    return totals - count(~among)
+
+
+@dataclass(frozen=True, eq=False)
 class OneValue:
     """A facet with one value a question."""
 
@@ -85,13 +95,20 @@ class OneValue:
         return wanted[self.codes]
 
     def counts(self, among: Mask) -> Counts:
-        return np.bincount(self.codes[among], minlength=len(self.values))
+        return _counted(among, self._totals, lambda side: self._tally(self.codes[side]))
+
+    @cached_property
+    def _totals(self) -> Counts:
+        return self._tally(self.codes)
+
+    def _tally(self, codes: NDArray[np.int32]) -> Counts:
+        return np.bincount(codes, minlength=len(self.values))
 
     def label(self, value: str) -> str:
         return _LABELS.get(self.name, str)(value)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class ManyValues:
     """A facet with any number of values a question, as pairs of row and code."""
 
@@ -111,7 +128,14 @@ class ManyValues:
         return mask
 
     def counts(self, among: Mask) -> Counts:
-        return np.bincount(self.codes[among[self.rows]], minlength=len(self.values))
+        return _counted(among, self._totals, lambda side: self._tally(self.codes[side[self.rows]]))
+
+    @cached_property
+    def _totals(self) -> Counts:
+        return self._tally(self.codes)
+
+    def _tally(self, codes: NDArray[np.int32]) -> Counts:
+        return np.bincount(codes, minlength=len(self.values))
 
     def label(self, value: str) -> str:
         return value
@@ -206,23 +230,27 @@ def shown(facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most
     counts = facet.counts(among)
     wanted = counts > 0
     wanted[[code for code, value in enumerate(facet.values) if value in chosen] if chosen else []] = True
-    order = np.argsort(-counts, kind="stable")
-    kept = _found(facet, order[wanted[order]], find.casefold().strip())
-    first = [*kept[:most], *(code for code in kept[most:] if chosen and facet.values[code] in chosen)]
+    kept = _found(facet, np.flatnonzero(wanted), find.casefold().strip())
+    rank = kept - counts[kept] * counts.size  # by count, then by code; no two alike
+    near = np.argpartition(rank, most - 1)[:most] if kept.size > most else np.arange(kept.size)
+    first: list[int] = kept[near[np.argsort(rank[near])]].tolist()
+    if chosen:
+        others = kept[np.argsort(rank)][most:].tolist()
+        first += [code for code in others if facet.values[code] in chosen]
     values = tuple(
         Value(facet.values[c], facet.label(facet.values[c]), _hint(facet, c), int(counts[c]), facet.values[c] in chosen)
         for c in first
     )
-    return Shown(facet.name, facet.title, facet.group, values, len(kept) - len(first), tuple(chosen))
+    return Shown(facet.name, facet.title, facet.group, values, kept.size - len(first), tuple(chosen))
 
 
-def _found(facet: Facet, codes: Counts, needle: str) -> list[int]:
+def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
     """The codes whose label or value holds ``needle``; all of them where it is empty."""
-    named: list[int] = codes.tolist()
     if not needle:
-        return named
-    words = ((code, facet.values[code]) for code in named)
-    return [code for code, value in words if needle in facet.label(value).casefold() or needle in value.casefold()]
+        return codes
+    words = ((code, facet.values[code]) for code in codes.tolist())
+    found = [code for code, value in words if needle in facet.label(value).casefold() or needle in value.casefold()]
+    return np.array(found, np.int64)
 
 
 def _hint(facet: Facet, code: int) -> str:

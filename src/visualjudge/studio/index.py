@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import threading
-from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,18 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.dataset.engines import Engine
 from visualjudge.records import Question
-from visualjudge.studio.behind import Behind
+from visualjudge.studio.parts import HERE, MULTIPLE, SINGLE, Part, parts
 from visualjudge.studio.records_on_disk import records, stamped
 from visualjudge.studio.texts import TextIndex
 
 FORMAT = "4"
-NONE = "(none)"
-SINGLE = ("task", "encoding", "type", "error_type", "image", "answer")
-"""Facets with one value a question."""
-MULTIPLE = ("subset", "class", "source")
-"""Facets with any number of values a question."""
-_BATCH = 20_000
 _IDS_A_STATEMENT = 900
 """SQLite allows 999 parameters in its older versions."""
 _SCHEMA = """
@@ -139,7 +133,7 @@ class DatasetIndex:
         return found
 
 
-def open_index(root: Path, home: Path, slug: str) -> DatasetIndex:
+def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> DatasetIndex:
     """The index of the dataset at ``root``, made or made anew where it is missing or of other questions.
 
     Raises
@@ -154,7 +148,7 @@ def open_index(root: Path, home: Path, slug: str) -> DatasetIndex:
     if not _is_current(path, stamp):
         checksum = _sha256(stamped(root))
         if not _is_current(path, None, checksum):
-            _build(root, path, checksum)
+            _build(root, path, checksum, engine)
     connection = sqlite3.connect(path, check_same_thread=False)
     if checksum is not None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('stamp', ?)", (stamp,))
@@ -195,7 +189,7 @@ def _meta(connection: sqlite3.Connection, name: str) -> str | None:
 # ---------------------------------------------------------------- building
 
 
-def _build(root: Path, path: Path, checksum: str) -> None:
+def _build(root: Path, path: Path, checksum: str, engine: Engine) -> None:
     """Write the index beside its place, then rename it: another studio never reads half of one."""
     scratch = path.with_suffix(f".{threading.get_native_id()}.part")
     scratch.unlink(missing_ok=True)
@@ -203,9 +197,12 @@ def _build(root: Path, path: Path, checksum: str) -> None:
     try:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
         builder = _Builder(connection)
-        for start, stop, question in records(root).scan():
-            builder.add(start, stop, question)
-        builder.finish()
+        try:
+            for part in parts(records(root), engine):
+                builder.add(part)
+            builder.finish()
+        finally:
+            builder.texts.behind.settle()  # a connection must not be closed while it works
         connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("checksum", checksum)])
         connection.commit()
         connection.close()
@@ -215,94 +212,47 @@ def _build(root: Path, path: Path, checksum: str) -> None:
         scratch.unlink(missing_ok=True)
 
 
-class _Codes(dict[str, int]):
-    """A code for each value, in the order in which they appear."""
-
-    def __missing__(self, value: str) -> int:
-        self[value] = code = len(self)
-        return code
-
-
 class _Builder:
-    """Turns questions into columns; the vocabularies grow as values appear."""
+    """Puts parts together; the vocabularies grow as values appear."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.db = connection
         self.texts = TextIndex.create(connection)
-        self.behind = Behind(connection)
-        self.codes = {name: _Codes() for name in (*SINGLE, *MULTIPLE)}
-        self.one = {name: array("i") for name in (*SINGLE, "options", "length", "text")}
-        self.real = {name: array("f") for name in ("margin", "truth")}
-        self.many = {name: (array("i"), array("i")) for name in MULTIPLE}
-        self.rows: list[tuple[int, str, int, int]] = []
-        self.images: set[str] = set()
+        self.codes = {name: dict[str, int]() for name in (*SINGLE, *MULTIPLE)}
+        self.columns: dict[str, list[NDArray[Any]]] = {}
         self.count = 0
 
-    def add(self, start: int, stop: int, question: Question) -> None:
-        """One more question."""
-        row, self.count = self.count, self.count + 1
-        self.rows.append((row, question.id, start, stop))
-        self.images.update(question.images)
-        for name, value in _single(question).items():
-            self.one[name].append(self.codes[name][value])
-        for name, values in _multiple(question).items():
-            distinct = dict.fromkeys(values)
-            rows, codes = self.many[name]
-            rows.extend([row] * len(distinct))
-            codes.extend(map(self.codes[name].__getitem__, distinct))
-        scores = question.final_scores
-        self.real["margin"].append(max(scores) - min(scores) if len(scores) > 1 else float("nan"))
-        self.real["truth"].append(float("nan") if isinstance(question.answer, str) else float(question.answer))
-        self.one["options"].append(len(question.annotation_ids))
-        self.one["length"].append(len(question.prompt))
-        self.one["text"].append(self.texts.add(question.prompt))
-        if len(self.rows) >= _BATCH:
-            self._flush()
-
-    def _flush(self) -> None:
+    def add(self, part: Part) -> None:
+        """The next questions."""
+        first, self.count = self.count, self.count + len(part.places)
+        codes = {name: self._codes(name, words) for name, words in part.codes.items()}
+        columns: dict[str, Any] = {**part.one, **part.real, **{name: codes[name][part.one[name]] for name in SINGLE}}
+        columns["text"] = np.fromiter(map(self.texts.add, part.texts), np.int32)
+        for name, (rows, local) in part.many.items():
+            columns |= {f"{name}.rows": np.array(rows, np.int32) + first, f"{name}.codes": codes[name][local]}
+        for name, column in columns.items():
+            self.columns.setdefault(name, []).append(np.asarray(column))
         self.texts.flush()
-        self.behind.run(
-            (_ADD_QUESTIONS, (self.rows,)),
-            ("INSERT OR IGNORE INTO image SELECT value FROM json_each(?)", (sorted(self.images),)),
+        self.texts.behind.run(
+            (_ADD_QUESTIONS, ([(row, *place) for row, place in enumerate(part.places, first)],)),
+            ("INSERT OR IGNORE INTO image SELECT value FROM json_each(?)", (sorted(part.images),)),
         )
-        self.behind.settle()
-        self.rows, self.images = [], set()
+
+    def _codes(self, name: str, words: Iterable[str]) -> Codes:
+        """The code of each word of a part."""
+        known = self.codes[name]
+        return np.array([known.setdefault(word, len(known)) for word in words], np.int32)
 
     def finish(self) -> None:
         """Write what is left."""
-        self._flush()
+        self.texts.flush()
+        self.texts.behind.settle()
         words = [(name, code, value) for name, known in self.codes.items() for value, code in known.items()]
         self.db.executemany("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
-        columns: dict[str, array[Any]] = {**self.one, **self.real}
-        for name, (rows, codes) in self.many.items():
-            columns |= {f"{name}.rows": rows, f"{name}.codes": codes}
-        stored = [(name, f"<{column.typecode}4", column.tobytes()) for name, column in columns.items()]
-        self.db.executemany("INSERT INTO column_ VALUES (?, ?, ?)", stored)
-
-
-def _single(question: Question) -> dict[str, str]:
-    answer = question.answer
-    return {
-        "task": question.task,
-        "encoding": f"{question.task}/{question.encoding}",
-        "type": question.question_type,
-        "error_type": question.error_type or NONE,
-        "image": str(question.image_id),
-        "answer": answer if isinstance(answer, str) else _bin(answer),
-    }
-
-
-def _bin(answer: float) -> str:
-    low = min(int(answer), 9)
-    return f"{low} to {low + 1}"
-
-
-def _multiple(question: Question) -> dict[str, tuple[str, ...]]:
-    return {
-        "subset": question.subset or (NONE,),
-        "class": question.class_of_interest or (NONE,),
-        "source": tuple(source or NONE for source in question.sources) or (NONE,),
-    }
+        for name, parts_ in self.columns.items():
+            column = np.concatenate(parts_)
+            stored = (name, column.dtype.newbyteorder("<").str, column.tobytes())
+            self.db.execute("INSERT INTO column_ VALUES (?, ?, ?)", stored)
 
 
 def _load(connection: sqlite3.Connection) -> Columns:

@@ -12,8 +12,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.dataset.engines import Engine
 from visualjudge.studio import facets as f
 from visualjudge.studio.index import DatasetIndex
+from visualjudge.studio.parts import HERE
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.verdicts import RunIndex, Summary
 
@@ -22,6 +24,10 @@ V = TypeVar("V")
 
 KEPT = 12
 """Selections that are remembered: up to 2 MB each at 200,000 questions."""
+KEPT_WORDS = 64
+"""Searches that are remembered: 0.2 MB each."""
+KEPT_ORDERS = 3
+"""Orders that are remembered: 1.6 MB each."""
 SORTS = {
     "file": "Order of the file",
     "margin": "Smallest margin",
@@ -88,13 +94,14 @@ class Shelf:
         self._static = f.dataset_facets(index)
         self._kept: OrderedDict[tuple[State, tuple[int, ...]], Selection] = OrderedDict()
         self._words: OrderedDict[tuple[str, tuple[int, ...]], f.Mask] = OrderedDict()
+        self._keys: OrderedDict[tuple[str, tuple[int, ...]], NDArray[np.float64]] = OrderedDict()
         self._lock = threading.Lock()
         self._facets: tuple[tuple[int, ...], list[f.Facet]] = ((), [])
 
-    def refresh(self) -> None:
+    def refresh(self, engine: Engine = HERE) -> None:
         """Take in what running judges have written."""
         for _, run in self.runs:
-            run.refresh()
+            run.refresh(engine)
 
     @property
     def generation(self) -> tuple[int, ...]:
@@ -112,10 +119,10 @@ class Shelf:
 
     def select(self, state: State) -> Selection:
         """The selection of ``state``, remembered until a run gains verdicts."""
-        return self._remembered(self._kept, (state, self.generation), lambda: self._made(state))
+        return self._remembered(self._kept, KEPT, (state, self.generation), lambda: self._made(state))
 
-    def _remembered(self, kept: OrderedDict[K, V], key: K, make: Callable[[], V]) -> V:
-        """What was made for the key; the KEPT keys used last are remembered."""
+    def _remembered(self, kept: OrderedDict[K, V], most: int, key: K, make: Callable[[], V]) -> V:
+        """What was made for the key; the ``most`` keys used last are remembered."""
         with self._lock:
             known = kept.get(key)
             if known is not None:
@@ -124,7 +131,7 @@ class Shelf:
         made = make()
         with self._lock:
             kept[key] = made
-            while len(kept) > KEPT:
+            while len(kept) > most:
                 kept.popitem(last=False)
         return made
 
@@ -134,8 +141,8 @@ class Shelf:
         for mask in masks.values():
             misses += ~mask
         if state.words:
-            words = state.words
-            misses += 2 * ~self._remembered(self._words, (words, self.generation), lambda: self._has_words(words))
+            key = (state.words, self.generation)
+            misses += 2 * ~self._remembered(self._words, KEPT_WORDS, key, lambda: self._has_words(state.words))
         matching = misses == 0
         but = {name: matching | ((misses == 1) & ~mask) for name, mask in masks.items()}
         rows = np.flatnonzero(matching).astype(np.int32)
@@ -161,7 +168,8 @@ class Shelf:
     def _sorted(self, rows: NDArray[np.int32], sort: str) -> NDArray[np.int32]:
         if sort == "file" or not rows.size:
             return rows
-        key = self._key(sort.lstrip("-"))[rows].astype(np.float64)
+        name = sort.lstrip("-")
+        key = self._remembered(self._keys, KEPT_ORDERS, (name, self.generation), lambda: self._key(name))[rows]
         key = -key if sort.startswith("-") else key
         return rows[np.argsort(np.where(np.isnan(key), np.inf, key), kind="stable")]
 

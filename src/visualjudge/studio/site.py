@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from visualjudge.studio.index import open_index
+from visualjudge.studio.journal import STATUSES
 from visualjudge.studio.memory import give_back
+from visualjudge.studio.parts import engine_for
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
+from visualjudge.studio.records_on_disk import stamped
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex, Summary
+from visualjudge.studio.verdicts import OUTCOMES, RunIndex, Summary
 
 if TYPE_CHECKING:
     from visualjudge.studio.annotations import Annotations
@@ -101,13 +104,14 @@ class Site:
                 place = self._datasets[slug]
                 if on_open:
                     on_open(place)
-                index = open_index(place.root, self.home, slug)
-                runs = [
-                    (run, RunIndex(run.journal, index, self.home / f"{run.slug}.{slug}.sqlite"))
-                    for run in self.places.runs_of(slug)
-                ]
-                shelf = self._shelves[slug] = Shelf(index, runs)
-                shelf.refresh()
+                places = self.places.runs_of(slug)
+                with engine_for([stamped(place.root), *(run.journal for run in places)]) as engine:
+                    index = open_index(place.root, self.home, slug, engine)
+                    runs = [
+                        (run, RunIndex(run.journal, index, self.home / f"{run.slug}.{slug}.sqlite")) for run in places
+                    ]
+                    shelf = self._shelves[slug] = Shelf(index, runs)
+                    shelf.refresh(engine)
                 give_back()
         if refresh:
             shelf.refresh()

@@ -29,6 +29,17 @@ INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 """
 
 
+Words = tuple[int, str]
+"""The words of a text, after a digest of them."""
+
+
+def words_of(text: str) -> Words:
+    """A text as it is indexed."""
+    words = _words(text)
+    digest = int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "big", signed=True)
+    return digest, words.decode("utf-8", "ignore")
+
+
 class TextIndex:
     """Codes of distinct texts, and which of them hold given words."""
 
@@ -38,7 +49,7 @@ class TextIndex:
         self._recent: dict[int, int] = {}
         self._recent_is_all = self._next == 0
         self._waiting: list[tuple[int, str]] = []
-        self._behind = Behind(connection)
+        self.behind = Behind(connection)
 
     @classmethod
     def create(cls, connection: sqlite3.Connection) -> Self:
@@ -46,23 +57,22 @@ class TextIndex:
         connection.executescript(_SCHEMA)
         return cls(connection)
 
-    def add(self, text: str) -> int:
+    def add(self, text: Words) -> int:
         """The code of a text; one that was added before keeps its code."""
-        words = _words(text)
-        digest = int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "big", signed=True)
+        digest, words = text
         code = self._recent.get(digest)
         if code is None:
             found = None
             if not self._recent_is_all:
-                self._behind.settle()
+                self.behind.settle()
                 found = self._db.execute("SELECT code FROM text WHERE digest = ?", (digest,)).fetchone()
             code = int(found[0]) if found else self._insert(digest, words)
             self._recent[digest] = code
         return code
 
-    def _insert(self, digest: int, words: bytes) -> int:
+    def _insert(self, digest: int, words: str) -> int:
         code, self._next = self._next, self._next + 1
-        self._waiting.append((digest, words.decode("utf-8", "ignore")))
+        self._waiting.append((digest, words))
         if len(self._waiting) >= _BATCH:
             self._write()
         return code
@@ -70,7 +80,7 @@ class TextIndex:
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
         first = self._next - len(waiting)
-        self._behind.run(
+        self.behind.run(
             ("INSERT INTO text SELECT value, ? + key FROM json_each(?)", (first, [digest for digest, _ in waiting])),
             (
                 "INSERT INTO words (rowid, body) SELECT ? + key, value FROM json_each(?)",
@@ -82,7 +92,7 @@ class TextIndex:
         """Write what was added; to be called before the connection commits or is used."""
         if self._waiting:
             self._write()
-        self._behind.settle()
+        self.behind.settle()
         if len(self._recent) > _REMEMBERED:
             self.forget()
 

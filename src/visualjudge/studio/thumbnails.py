@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -22,7 +23,10 @@ WIDTHS = (96, 160, 240, 320, 480, 640)
 TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
 LARGEST_CACHE = 512 * 2**20
 _QUALITY = 82
-_AT_ONCE = threading.BoundedSemaphore(3)
+_MAKING = ThreadPoolExecutor(2, "studio-thumbnails")
+"""Makes thumbnails in the order of the requests, so that none waits long."""
+_KEEPING = ThreadPoolExecutor(1, "studio-keeping")
+"""Writes them behind the answers."""
 _LARGE = 4 * 10**6
 """Pixels from which an image is decoded while no other large one is, since its samples are in memory at once."""
 _LARGE_ONE = threading.Lock()
@@ -64,11 +68,17 @@ class Thumbnails:
         try:
             return path.read_bytes()
         except OSError:  # not made yet, or removed by another studio
-            with _AT_ONCE:
-                made = _shrunk(image, width)
-            write_bytes(path, made)
-            self._count(len(made))
+            made = _MAKING.submit(_shrunk, image, width).result()
+            _KEEPING.submit(self._keep, path, made)
             return made
+
+    def settle(self) -> None:
+        """Wait until what was made is on disk."""
+        _KEEPING.submit(int).result()
+
+    def _keep(self, path: Path, made: bytes) -> None:
+        write_bytes(path, made)
+        self._count(len(made))
 
     def _count(self, written: int) -> None:
         with self._lock:

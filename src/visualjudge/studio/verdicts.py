@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 import threading
 from collections import Counter
@@ -15,53 +14,20 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from visualjudge import jsons
-from visualjudge.records import LETTERS
-from visualjudge.runs.tokens import token_counts
+from visualjudge.dataset.engines import Engine
 from visualjudge.studio.index import DatasetIndex
+from visualjudge.studio.journal import ROW, STATUSES, VALUE_CODE, VALUES, Rows, Taken, parsed, taken_from
+from visualjudge.studio.parts import HERE, line_ranges
 from visualjudge.studio.texts import TextIndex
 
 FORMAT = "5"
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
-STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
 _ANSWERED = (STATUSES.index("ok"), STATUSES.index("ok_extracted"))
 CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")
 CLOSE = 1.0
 """A score is right where it is at most this far off."""
-ORDERS = ("AB", "BA")
-CHUNK = 8000
-"""Lines that are taken in at once: some 20 MB while they are."""
-
-_ORDERINGS = tuple(
-    "".join(order)
-    for n in range(1, 6)
-    for order in itertools.permutations(LETTERS, n)
-    if n == 1 or set(order) == set(LETTERS[:n])
-)
-VALUES = ("tie", "both_bad", *_ORDERINGS)
-_VALUE_CODE = {value: code for code, value in enumerate(VALUES)}
-_A = _VALUE_CODE["A"]
+_A = VALUE_CODE["A"]
 _SIZE = np.array([0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32)
-
-ROW = np.dtype(
-    [
-        ("q", "i4"),
-        ("order", "u1"),
-        ("repeat", "i4"),
-        ("status", "u1"),
-        ("value", "i2"),
-        ("number", "f4"),
-        ("probability", "f4"),
-        ("latency", "f4"),
-        ("chars", "i4"),
-        ("text", "i4"),
-        ("tokens_in", "i4"),
-        ("tokens_out", "i4"),
-        ("start", "i8"),
-        ("stop", "i8"),
-    ]
-)
-Rows = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,7 +109,7 @@ class RunIndex:
     def _journal_size(self) -> int:
         return self.journal.stat().st_size if self.journal.is_file() else 0
 
-    def refresh(self) -> None:
+    def refresh(self, engine: Engine = HERE) -> None:
         """Take in the lines that the journal has gained; a last line without an end waits for the next time."""
         with self._lock:
             size = self._journal_size()
@@ -154,59 +120,31 @@ class RunIndex:
                 self._texts = TextIndex(self._db)
                 self._changed()
             if self._read < size:
-                while self._read < size and self._take_chunk():
-                    pass
+                parts = [(self.journal, *part) for part in line_ranges(self.journal, self._read, size)]
+                for taken in engine.map(taken_from, parts):
+                    self._take(taken)
                 self._texts.forget()
 
-    def _take_chunk(self) -> bool:
-        lines, read = _whole_lines(self.journal, self._read)
-        if read == self._read:
-            return False
-        found = [line for line in (_parsed(*line) for line in lines) if line is not None]
-        places = self._dataset.rows_of(verdict["id"] for verdict, _, _ in found)
-        entries = [
-            entry
-            for (verdict, start, stop), q in zip(found, places, strict=True)
-            if q >= 0 and (entry := self._entry(verdict, q, start, stop)) is not None
-        ]
-        chunk = np.array(entries, ROW)
-        self.causes.update(str(verdict["cause"])[:80] for verdict, _, _ in found if verdict.get("cause"))
+    def _take(self, taken: Taken) -> None:
+        if taken.stop == self._read:  # nothing but the beginning of a line
+            return
+        places = np.array(self._dataset.rows_of(taken.ids), np.int32)
+        known = np.flatnonzero(places >= 0)
+        chunk = taken.rows[known]
+        chunk["q"] = places[known]
+        chunk["text"] = [-1 if (text := taken.texts[k]) is None else self._texts.add(text) for k in known]
+        self.causes.update(taken.causes)
         with self._db:
             self._texts.flush()
             self._db.execute("UPDATE meta SET value = ? WHERE name = 'causes'", (orjson.dumps(self.causes).decode(),))
             self._db.execute("INSERT INTO chunk (data) VALUES (?)", (chunk.tobytes(),))
-            self._db.execute("UPDATE meta SET value = ? WHERE name = 'read'", (str(read),))
-        self._rows, self._read = np.concatenate([self._rows, chunk]), read
+            self._db.execute("UPDATE meta SET value = ? WHERE name = 'read'", (str(taken.stop),))
+        self._rows, self._read = np.concatenate([self._rows, chunk]), taken.stop
         self._changed()
-        return True
 
     def _changed(self) -> None:
         self._summary = None
         self.generation += 1
-
-    def _entry(self, verdict: dict[str, Any], q: int, start: int, stop: int) -> tuple[Any, ...] | None:
-        """A verdict as a row of ROW; None where it is not one."""
-        value, order, raw = verdict.get("value"), verdict.get("order") or "AB", verdict.get("raw_response")
-        status = str(verdict.get("status"))
-        repeat = verdict.get("repeat") or 0
-        if order not in ORDERS or not isinstance(repeat, int) or not 0 <= repeat < 2**31:
-            return None
-        text = raw if isinstance(raw, str) else ""
-        return (
-            q,
-            ORDERS.index(order),
-            repeat,
-            STATUSES.index(status) if status in STATUSES else len(STATUSES) - 1,
-            _VALUE_CODE.get(value, -1) if isinstance(value, str) else -1,
-            _number(value),
-            _number(verdict.get("probability_a")),
-            _number(verdict.get("latency_s")),
-            len(text),
-            self._texts.add(text) if text else -1,
-            *_tokens(verdict.get("usage")),
-            start,
-            stop,
-        )
 
     # ---------------------------------------------------------------- what it says
 
@@ -238,18 +176,18 @@ class RunIndex:
         with self.journal.open("rb") as journal:
             for entry in rows[rows["q"] == row]:
                 journal.seek(int(entry["start"]))
-                parsed = _parsed(journal.read(int(entry["stop"] - entry["start"])), 0, 0)
-                if parsed is not None:
-                    yield parsed[0]
+                verdict = parsed(journal.read(int(entry["stop"] - entry["start"])))
+                if verdict is not None:
+                    yield verdict
 
     def latest(self, count: int) -> Iterator[dict[str, Any]]:
         """The last ``count`` verdicts, newest first."""
         with self.journal.open("rb") as journal:
             for entry in self._rows[-count:][::-1]:
                 journal.seek(int(entry["start"]))
-                parsed = _parsed(journal.read(int(entry["stop"] - entry["start"])), 0, 0)
-                if parsed is not None:
-                    yield parsed[0]
+                verdict = parsed(journal.read(int(entry["stop"] - entry["start"])))
+                if verdict is not None:
+                    yield verdict
 
     def search(self, query: str) -> NDArray[np.bool_]:
         """Which questions have a reply with all words of ``query``."""
@@ -263,39 +201,6 @@ class RunIndex:
         return mask
 
 
-def _whole_lines(path: Path, start: int) -> tuple[list[tuple[bytes, int, int]], int]:
-    """Up to CHUNK lines from byte ``start`` that have their end, each with its place; and where the next begins."""
-    lines: list[tuple[bytes, int, int]] = []
-    with path.open("rb") as journal:
-        journal.seek(start)
-        for line in itertools.islice(journal, CHUNK):
-            if not line.endswith(b"\n"):
-                break
-            lines.append((line, start, start + len(line)))
-            start += len(line)
-    return lines, start
-
-
-def _parsed(line: bytes, start: int, stop: int) -> tuple[dict[str, Any], int, int] | None:
-    try:
-        verdict = jsons.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    known = isinstance(verdict, dict) and isinstance(verdict.get("id"), str)
-    return (verdict, start, stop) if known else None
-
-
-def _tokens(usage: Any) -> tuple[int, int]:
-    tokens_in, tokens_out = token_counts(usage if isinstance(usage, dict) else None)
-    return min(tokens_in or 0, 2**31 - 1), min(tokens_out or 0, 2**31 - 1)
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return float("nan")
-    return float(value) if abs(value) < 1e30 else float("nan")
-
-
 def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
     """Which verdicts fit their question: a letter, a permutation of its letters, a number from 0 to 10."""
     columns, q = dataset.columns, rows["q"]
@@ -306,7 +211,7 @@ def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
     def of(name: str) -> Any:
         return kind == (kinds.index(name) if name in kinds else -1)
 
-    fits = (of("pairwise") & ((size == 1) & (rows["value"] <= _VALUE_CODE["B"]) | (size == 0))) | (
+    fits = (of("pairwise") & ((size == 1) & (rows["value"] <= VALUE_CODE["B"]) | (size == 0))) | (
         of("ranking") & (size == columns.options[q])
     )
     scored = of("scoring") & (rows["number"] >= 0) & (rows["number"] <= 10)
@@ -315,7 +220,7 @@ def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
 
 def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArray[np.bool_]:
     columns, q = dataset.columns, rows["q"]
-    answers = np.array([_VALUE_CODE.get(a, -2) for a in columns.vocabulary.get("answer", ())] or [-2], np.int32)
+    answers = np.array([VALUE_CODE.get(a, -2) for a in columns.vocabulary.get("answer", ())] or [-2], np.int32)
     exact = rows["value"] == (answers[columns.one["answer"][q]] if q.size else np.zeros(0))
     close = np.abs(rows["number"] - columns.truth[q]) <= CLOSE
     return np.asarray(good & np.where(np.isnan(columns.truth[q]), exact, close))
@@ -366,7 +271,7 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
 
 def _consistency(rows: Rows, good: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
     """Whether the answer is the same in both orders: the majority over repeats where there are several."""
-    letters = good & np.isin(rows["value"], (_A, _VALUE_CODE["B"]))
+    letters = good & np.isin(rows["value"], (_A, VALUE_CODE["B"]))
     lean = []
     for order in (0, 1):
         chosen = letters & (rows["order"] == order)

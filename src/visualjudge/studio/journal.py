@@ -1,0 +1,134 @@
+"""The journal of a run as rows of numbers; parts of it are read at once in several processes."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from visualjudge import jsons
+from visualjudge.records import LETTERS
+from visualjudge.runs.tokens import token_counts
+from visualjudge.studio.texts import Words, words_of
+
+STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
+ORDERS = ("AB", "BA")
+
+_ORDERINGS = tuple(
+    "".join(order)
+    for n in range(1, 6)
+    for order in itertools.permutations(LETTERS, n)
+    if n == 1 or set(order) == set(LETTERS[:n])
+)
+VALUES = ("tie", "both_bad", *_ORDERINGS)
+VALUE_CODE = {value: code for code, value in enumerate(VALUES)}
+
+ROW = np.dtype(
+    [
+        ("q", "i4"),
+        ("order", "u1"),
+        ("repeat", "i4"),
+        ("status", "u1"),
+        ("value", "i2"),
+        ("number", "f4"),
+        ("probability", "f4"),
+        ("latency", "f4"),
+        ("chars", "i4"),
+        ("text", "i4"),
+        ("tokens_in", "i4"),
+        ("tokens_out", "i4"),
+        ("start", "i8"),
+        ("stop", "i8"),
+    ]
+)
+Rows = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Taken:
+    """The verdicts in a part of a journal; ``q`` and ``text`` of ``rows`` are filled in by the index."""
+
+    rows: Rows
+    ids: list[str]
+    """The question of each row."""
+    texts: list[Words | None]
+    """The words of each reply; None without one."""
+    causes: Counter[str]
+    stop: int
+    """Where the last whole line ends."""
+
+
+def taken_from(part: tuple[Path, int, int]) -> Taken:
+    """The verdicts in the bytes ``start:stop`` of a journal; a last line without an end is left for the next time."""
+    path, start, stop = part
+    rows, ids, causes = list[tuple[Any, ...]](), list[str](), Counter[str]()
+    texts: list[Words | None] = []
+    with path.open("rb") as journal:
+        journal.seek(start)
+        for line in io.BytesIO(journal.read(stop - start)):
+            if not line.endswith(b"\n"):
+                break
+            begin, start = start, start + len(line)
+            verdict = parsed(line)
+            if verdict is None:
+                continue
+            if verdict.get("cause"):
+                causes[str(verdict["cause"])[:80]] += 1
+            row = _row(verdict, begin, start)
+            if row is not None:
+                raw = verdict.get("raw_response")
+                rows.append(row)
+                ids.append(verdict["id"])
+                texts.append(words_of(raw) if raw and isinstance(raw, str) else None)
+    return Taken(np.array(rows, ROW), ids, texts, causes, start)
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """The verdict of a line; None where it is none."""
+    try:
+        verdict = jsons.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return verdict if isinstance(verdict, dict) and isinstance(verdict.get("id"), str) else None
+
+
+def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | None:
+    """A verdict as a row of ROW; None where it is not one."""
+    value, order, raw = verdict.get("value"), verdict.get("order") or "AB", verdict.get("raw_response")
+    status = str(verdict.get("status"))
+    repeat = verdict.get("repeat") or 0
+    if order not in ORDERS or not isinstance(repeat, int) or not 0 <= repeat < 2**31:
+        return None
+    return (
+        -1,
+        ORDERS.index(order),
+        repeat,
+        STATUSES.index(status) if status in STATUSES else len(STATUSES) - 1,
+        VALUE_CODE.get(value, -1) if isinstance(value, str) else -1,
+        _number(value),
+        _number(verdict.get("probability_a")),
+        _number(verdict.get("latency_s")),
+        len(raw) if isinstance(raw, str) else 0,
+        -1,
+        *_tokens(verdict.get("usage")),
+        start,
+        stop,
+    )
+
+
+def _tokens(usage: Any) -> tuple[int, int]:
+    tokens_in, tokens_out = token_counts(usage if isinstance(usage, dict) else None)
+    return min(tokens_in or 0, 2**31 - 1), min(tokens_out or 0, 2**31 - 1)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return float("nan")
+    return float(value) if abs(value) < 1e30 else float("nan")
