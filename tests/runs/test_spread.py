@@ -302,6 +302,16 @@ def test_actors_of_ray_give_what_one_process_gives(dataset: Dataset, tmp_path: P
     assert report.missing == 0
 
 
-def test_an_unknown_engine_is_refused_before_anything_is_asked(dataset: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"unknown engine 'dask'; one of: local, ray"):
-        vj.judge(dataset, vj.client("baseline", model="first"), tmp_path / "run", workers="dask", progress=False)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"workers": "dask"}, "unknown engine 'dask'; one of: local, ray"),
+        ({"processes": 0}, "--processes must be at least 1, got 0"),
+    ],
+)
+def test_wrong_workers_are_refused_before_anything_is_asked(
+    dataset: Dataset, tmp_path: Path, options: Any, said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        vj.judge(dataset, vj.client("baseline", model="first"), tmp_path / "run", progress=False, **options)
+    assert not (tmp_path / "run").exists()

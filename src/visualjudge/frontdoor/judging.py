@@ -259,7 +259,7 @@ async def judge_async(
     if extractor is not None:
         chosen = ExtractingJudge(chosen, extractor, ties)
     engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
-    if processes > 1 or workers != "local":
+    if processes != 1 or workers != "local":
         engine = _spread(engine, asked, chosen, processes, limits, workers)
     budget = Budget(limits, prices)
     report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine)
@@ -290,6 +290,8 @@ def _spread(
     engine: Engine, asked: Asked, chosen: Judge, processes: int, limits: Limits | None, workers: EngineName
 ) -> Engine:
     """The judge in several processes."""
+    if processes < 1:
+        raise UsageError(f"--processes must be at least 1, got {processes}")
     if workers not in get_args(EngineName):
         raise UsageError(f"unknown engine {workers!r}; one of: {', '.join(get_args(EngineName))}")
     if engine is not live:
