@@ -67,7 +67,7 @@ bench: $(VENV)/.bench $(VENV)/.test
 # The pages and images that commands make
 docs: demo
 	@$(BIN)/visualjudge gallery --out docs/gallery
-	@$(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts
+	@rm -rf docs/prompts && $(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts
 	@$(BIN)/python tools/docs_pages.py
 	@$(BIN)/python -c "from pathlib import Path; from visualjudge.demo.poster import write_poster; write_poster(Path('docs/encodings.jpg'))"
 
