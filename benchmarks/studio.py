@@ -173,9 +173,9 @@ class Server:
         return int(next(line.split()[1] for line in status.splitlines() if line.startswith(field))) / 1024
 
     def cpu(self) -> float:
-        """Seconds of CPU so far, of all threads."""
+        """Seconds of CPU so far, of all threads and of the processes that it has ended."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def __enter__(self) -> Server:
         return self

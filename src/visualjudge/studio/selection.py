@@ -28,6 +28,8 @@ KEPT_WORDS = 64
 """Searches that are remembered: 0.2 MB each."""
 KEPT_ORDERS = 3
 """Orders that are remembered: 1.6 MB each."""
+_SEARCHING = ThreadPoolExecutor(4, "studio-search")
+"""SQLite searches without holding the interpreter's lock."""
 SORTS = {
     "file": "Order of the file",
     "margin": "Smallest margin",
@@ -103,6 +105,13 @@ class Shelf:
         for _, run in self.runs:
             run.refresh(engine)
 
+    def prepare(self) -> None:
+        """Count everything and search once, so that the first request finds totals, labels and open indexes."""
+        self._has_words("the")
+        everything = np.ones(self.index.columns.count, dtype=bool)
+        for facet in self.facets():
+            f.shown(facet, everything, ())
+
     @property
     def generation(self) -> tuple[int, ...]:
         """Changes whenever a run has gained verdicts."""
@@ -161,8 +170,7 @@ class Shelf:
     def _has_words(self, words: str) -> f.Mask:
         """Prompt or any reply; a facet's counts follow the words as they follow other filters."""
         searches = [self.index.search, *(run.search for _, run in self.runs)]
-        with ThreadPoolExecutor(len(searches)) as pool:  # SQLite searches without holding the interpreter's lock
-            masks = list(pool.map(lambda search: search(words), searches))
+        masks = list(_SEARCHING.map(lambda search: search(words), searches))
         return np.asarray(np.logical_or.reduce(masks))
 
     def _sorted(self, rows: NDArray[np.int32], sort: str) -> NDArray[np.int32]:

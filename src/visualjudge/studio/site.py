@@ -112,6 +112,7 @@ class Site:
                     ]
                     shelf = self._shelves[slug] = Shelf(index, runs)
                     shelf.refresh(engine)
+                shelf.prepare()
                 give_back()
         if refresh:
             shelf.refresh()

@@ -71,6 +71,7 @@ class RunIndex:
         self._db, self._rows, self._read = self._opened()
         self._texts = TextIndex(self._db)
         self._summary: Summary | None = None
+        self._columns: tuple[Rows, Rows] | None = None
 
     # ---------------------------------------------------------------- keeping up
 
@@ -143,7 +144,7 @@ class RunIndex:
         self._changed()
 
     def _changed(self) -> None:
-        self._summary = None
+        self._summary = self._columns = None
         self.generation += 1
 
     # ---------------------------------------------------------------- what it says
@@ -193,12 +194,19 @@ class RunIndex:
         """Which questions have a reply with all words of ``query``."""
         with self._lock:
             codes = self._texts.search(query)
-        known = np.zeros(int(self._rows["text"].max(initial=-1)) + 2, dtype=bool)  # the last entry is for no text
+        text, q = self._replies()
+        known = np.zeros(int(text.max(initial=-1)) + 2, dtype=bool)  # the last entry is for no text
         known[codes[codes < known.size - 1]] = True
-        hit = known[self._rows["text"]]
         mask = np.zeros(self._dataset.columns.count, dtype=bool)
-        mask[self._rows["q"][hit]] = True
+        mask[q[known[text]]] = True
         return mask
+
+    def _replies(self) -> tuple[Rows, Rows]:
+        """Text and question of each verdict, side by side in memory: several times as fast as within ROW."""
+        rows, known = self._rows, self._columns
+        if known is None or known[0].size != rows.size:
+            known = self._columns = (rows["text"].copy(), rows["q"].copy())
+        return known
 
 
 def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
