@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from visualjudge.tables import NARROWEST, Table, screen_width
@@ -54,6 +54,7 @@ def test_the_width_is_that_of_columns_and_at_least_60(monkeypatch: pytest.Monkey
 CELL = st.text("abc ,.-_0123456789", max_size=40)
 
 
+@example([("0" * 29, "0" * 30, "0.00")])
 @given(st.lists(st.tuples(CELL, CELL, st.from_regex(r"\A-?[0-9]{1,6}\.[0-9]{2}\Z")), min_size=1, max_size=5))
 def test_no_character_of_a_cell_is_lost(rows: list[tuple[str, str, str]]) -> None:
     text = Table(("name", "other", "value"), tuple(rows)).text(60)

@@ -18,6 +18,9 @@ NARROWEST = 60
 LEAST_NAME = 12
 """Columns that a folded name keeps."""
 
+LONGEST_NUMBER = 16
+"""Characters up to which digits are a number, which never breaks; longer ones name something."""
+
 NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 
@@ -26,6 +29,10 @@ def screen_width() -> int:
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         return sys.maxsize
     return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
+def _is_number(cell: str) -> bool:
+    return len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) is not None
 
 
 def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
@@ -67,7 +74,7 @@ class Table:
 
         Names fold onto further lines; numbers never break. Columns that do not fit follow below, after the keys.
         """
-        numeric = [all(NUMBER.fullmatch(row[i]) for row in self.rows) for i in range(len(self.columns))]
+        numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
         room = screen_width() if width is None else width
         body: list[str] = []

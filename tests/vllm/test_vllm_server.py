@@ -23,7 +23,7 @@ from visualjudge.clients import Request, RetryPolicy, TextPart, image_part, open
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.errors import ApiError
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
-from visualjudge.judges.asks import plan
+from visualjudge.judges.asks import Ask
 from visualjudge.judges.question import Mode, QuestionJudge
 from visualjudge.prompts import PromptAssetStore
 from visualjudge.records import Verdict
@@ -98,7 +98,7 @@ def verdicts(folder: Path, mode: Mode, **counts: int) -> list[Verdict]:
     async def main() -> list[Any]:
         judge = QuestionJudge(open_client(config(), concurrency=AT_ONCE), dataset.root, mode)
         try:
-            return await in_turn([judge(ask) for ask in plan(dataset.questions)])
+            return await in_turn([judge(Ask(question)) for question in dataset.questions])
         finally:
             await judge.aclose()
 
