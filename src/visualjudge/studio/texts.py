@@ -115,11 +115,10 @@ class TextIndex:
 
 def fts_expression(query: str) -> str:
     """A user's words as an FTS5 expression in which nothing is an operator; empty where no word is left."""
-    terms = []
-    for match in _WORD.findall(query[:1000]):
-        words = _words(match).decode("utf-8", "ignore")
-        if words:
-            terms.append(f'"{words}"' + ("" if match.startswith('"') else "*"))
+    found = [(match.startswith('"'), words) for match in _WORD.findall(query[:1000]) if (words := _words(match))]
+    terms = [f'"{words.decode("utf-8", "ignore")}"' for _, words in found]
+    if found and not found[-1][0]:
+        terms[-1] += "*"  # the last word may be unfinished
     return " AND ".join(terms)
 
 
