@@ -47,7 +47,7 @@ def _lines(judge: dict[str, Any]) -> list[str]:
     whole = judge["pairwise"]
     return [
         f"The local judge on the demo's photographs: right in {whole['accuracy_parsed']:.1%} of the",
-        f"{whole['n'] - whole['failed']} pairwise verdicts that it did not decline. It declined {whole['failed']},",
+        f"{whole['n'] - whole['failed']:,} pairwise verdicts that it did not decline. It declined {whole['failed']},",
         f"among them all of {', '.join(declined) or 'no task'}. The errors are of kinds that it was trained on, the",
         "photographs are not (but were seen when the features of poses were chosen); docs/local.md has others.",
         "",
@@ -60,7 +60,7 @@ def _lines(judge: dict[str, Any]) -> list[str]:
 def _line(name: str, row: dict[str, Any]) -> str:
     ends = row["accuracy_parsed_ci95"]
     between = "fewer than 5 images" if ends is None else f"{ends[0]:.1%} to {ends[1]:.1%}"
-    return f"| {name} | {row['accuracy_parsed']:.1%} | {between} | {row['n'] - row['failed']} | {row['images']} |"
+    return f"| {name} | {row['accuracy_parsed']:.1%} | {between} | {row['n'] - row['failed']:,} | {row['images']} |"
 
 
 if __name__ == "__main__":
