@@ -42,7 +42,7 @@ KINDS = (
 """What a value is replaced by; JSON texts."""
 MARK = "\N{REPLACEMENT CHARACTER}here"
 FILES = {"dataset.json": 5, "questions.json": 5, "predictions.jsonl": 3, "run.json": 5, "verdicts.jsonl": 3}
-"""Files, and how many of their mutations are drawn; ``VISUALJUDGE_SOAK`` times as many, by ``VISUALJUDGE_SEED``."""
+"""Files, and how many mutations are drawn; ``VISUALJUDGE_MUTATIONS`` times as many, by ``VISUALJUDGE_SEED``."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,8 @@ def test_a_value_of_another_kind_is_one_line(judged: Judged, name: str, monkeypa
         path: path.read_bytes()
     }
     cases = list(mutated(name, path.read_text()))
-    rng, times = rng_for(int(os.environ.get("VISUALJUDGE_SEED", 0)), name), int(os.environ.get("VISUALJUDGE_SOAK", 1))
+    rng = rng_for(int(os.environ.get("VISUALJUDGE_SEED", 0)), name)
+    times = int(os.environ.get("VISUALJUDGE_MUTATIONS", 1))
     chosen = [cases[k] for k in rng.choice(len(cases), min(len(cases), FILES[name] * times), replace=False)]
     faults: dict[str, list[str]] = {}
     try:
