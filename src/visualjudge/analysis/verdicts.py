@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -16,6 +16,7 @@ from visualjudge.analysis.questions import paused_collector
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import verdict_of
 from visualjudge.records import IntArray, Status
+from visualjudge.runs.blocks import Block, blocks
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.tokens import MOST, PROMPT, REPLY, token_counts
 
@@ -24,40 +25,15 @@ STATUSES = frozenset(get_args(Status))
 NEWLINE = 10
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Whole lines of a journal, where the first starts, its number, and whether the last one lacks its end."""
-
-    content: bytes
-    offset: int
-    number: int
-    cut: bool = False
-
-    @property
-    def starts(self) -> IntArray:
-        """Where each line starts in the journal."""
-        ends = np.flatnonzero(np.frombuffer(self.content, np.uint8) == NEWLINE)
-        return np.concatenate([[0], ends + 1])[: ends.size + self.cut].astype(np.int64) + self.offset
-
-
-def blocks(path: Path) -> Iterator[Block]:
-    """The journal in pieces of whole lines."""
-    rest, offset, number = b"", 0, 1
-    with path.open("rb") as journal:
-        while piece := journal.read(PIECE):
-            content = rest + piece
-            end = content.rfind(b"\n") + 1
-            if end:
-                yield Block(content[:end], offset, number)
-                number += content.count(b"\n", 0, end)
-            rest, offset = content[end:], offset + end
-    if rest:
-        yield Block(rest, offset, number, cut=True)
+def _starts(block: Block) -> IntArray:
+    """Where each line starts in the journal."""
+    ends = np.flatnonzero(np.frombuffer(block.content, np.uint8) == NEWLINE)
+    return np.concatenate([[0], ends + 1])[: ends.size + block.cut].astype(np.int64) + block.offset
 
 
 def _quick(block: Block) -> pl.DataFrame | None:
     """The block as a table; None unless every line is a verdict as the tool writes it."""
-    starts = block.starts
+    starts = _starts(block)
     if not _plain(block.content, starts.size):
         return None
     try:
@@ -138,8 +114,9 @@ class _Notes:
 def _careful(block: Block, notes: _Notes) -> pl.DataFrame:
     """The block line by line."""
     rows = []
-    lines = block.content.split(b"\n")[: block.starts.size]
-    for number, (raw, start) in enumerate(zip(lines, block.starts.tolist(), strict=True), block.number):
+    starts = _starts(block).tolist()
+    lines = block.content.split(b"\n")[: len(starts)]
+    for number, (raw, start) in enumerate(zip(lines, starts, strict=True), block.number):
         if not raw.strip():
             continue
         try:
@@ -170,7 +147,7 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     notes = _Notes(path, [], [])
     with paused_collector():
         frames = []
-        for block in blocks(path):
+        for block in blocks(path, PIECE):
             found = _quick(block)
             frames.append(_careful(block, notes) if found is None else found)
     table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)

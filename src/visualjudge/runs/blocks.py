@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 SMALL = 4_000_000
 """A journal of fewer bytes is parsed line by line: importing what parses many at once would take longer."""
-_PIECE = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole lines of a journal and where the first starts; or a last line that lacks its end."""
+    """Whole lines of a journal, where the first starts and its number from 1; or a last line that lacks its end."""
 
     content: bytes
     offset: int
+    number: int
     cut: bool = False
 
     def table(self, texts: tuple[str, ...], whole: tuple[str, ...] = ()) -> pl.DataFrame | None:
@@ -35,15 +35,16 @@ class Block:
         return found if found.height == self.content.count(b"\n") + self.cut else None
 
 
-def blocks(path: Path) -> Iterator[Block]:
-    """The journal in pieces; what lacks its end comes last and alone."""
-    rest, offset = b"", 0
+def blocks(path: Path, size: int = 1_000_000) -> Iterator[Block]:
+    """The journal in pieces of about ``size`` bytes; what lacks its end comes last and alone."""
+    rest, offset, number = b"", 0, 1
     with path.open("rb") as journal:
-        while piece := journal.read(_PIECE):
+        while piece := journal.read(size):
             content = rest + piece
             end = content.rfind(b"\n") + 1
             if end:
-                yield Block(content[:end], offset)
+                yield Block(content[:end], offset, number)
+                number += content.count(b"\n", 0, end)
             rest, offset = content[end:], offset + end
     if rest:
-        yield Block(rest, offset, cut=True)
+        yield Block(rest, offset, number, cut=True)
