@@ -36,7 +36,7 @@ class Stored(Sequence[Question], ABC):
 
     def distinct(self, name: str) -> Iterator[Iterable[Any]]:
         """The items of a field that is an array, in parts; each part names an item once."""
-        return (set(chain.from_iterable(values)) for (values,) in self.batches(name))
+        return _distinct(self.batches(name))
 
     def __iter__(self) -> Iterator[Question]:
         return self.at(range(len(self)))
@@ -118,9 +118,13 @@ def distinct(questions: Sequence[Question], name: str) -> Iterator[Iterable[Any]
     """The items of a field that is an array, in parts; each part names an item once."""
     if isinstance(questions, Stored):
         return questions.distinct(name)
-    return (set(chain.from_iterable(values)) for (values,) in batches(questions, name))
+    return _distinct(batches(questions, name))
 
 
 def _batched(rows: Iterator[tuple[Any, ...]]) -> Iterator[Batch]:
     while some := list(islice(rows, BATCH)):
         yield tuple(zip(*some, strict=True))
+
+
+def _distinct(some: Iterator[Batch]) -> Iterator[Iterable[Any]]:
+    return (set(chain.from_iterable(values)) for (values,) in some)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -72,15 +73,32 @@ class Facet(Protocol):
         ...
 
 
-def _counted(among: Mask, totals: Counts, count: Callable[[Mask], Counts]) -> Counts:
-    """The counts ``among`` the questions, from the smaller side: those of the others are taken from the totals."""
-    if 2 * np.count_nonzero(among) <= among.size:
-        return count(among)
-    return totals - count(~among)
+class _Coded(ABC):
+    """A facet whose values are codes, counted from the smaller side: the others are taken from the totals."""
+
+    values: tuple[str, ...]
+    codes: NDArray[np.int32]
+
+    def counts(self, among: Mask) -> Counts:
+        """For each value, how many of the questions ``among`` have it."""
+        if 2 * np.count_nonzero(among) <= among.size:
+            return self._tally(self._of(among))
+        return self._totals - self._tally(self._of(~among))
+
+    @abstractmethod
+    def _of(self, among: Mask) -> NDArray[np.int32]:
+        """The codes of the questions ``among``."""
+
+    @cached_property
+    def _totals(self) -> Counts:
+        return self._tally(self.codes)
+
+    def _tally(self, codes: NDArray[np.int32]) -> Counts:
+        return np.bincount(codes, minlength=len(self.values))
 
 
 @dataclass(frozen=True, eq=False)
-class OneValue:
+class OneValue(_Coded):
     """A facet with one value a question."""
 
     name: str
@@ -94,22 +112,15 @@ class OneValue:
         wanted[list(codes)] = True
         return wanted[self.codes]
 
-    def counts(self, among: Mask) -> Counts:
-        return _counted(among, self._totals, lambda side: self._tally(self.codes[side]))
-
-    @cached_property
-    def _totals(self) -> Counts:
-        return self._tally(self.codes)
-
-    def _tally(self, codes: NDArray[np.int32]) -> Counts:
-        return np.bincount(codes, minlength=len(self.values))
+    def _of(self, among: Mask) -> NDArray[np.int32]:
+        return self.codes[among]
 
     def label(self, value: str) -> str:
         return _LABELS.get(self.name, str)(value)
 
 
 @dataclass(frozen=True, eq=False)
-class ManyValues:
+class ManyValues(_Coded):
     """A facet with any number of values a question, as pairs of row and code."""
 
     name: str
@@ -127,15 +138,8 @@ class ManyValues:
         mask[self.rows[wanted[self.codes]]] = True
         return mask
 
-    def counts(self, among: Mask) -> Counts:
-        return _counted(among, self._totals, lambda side: self._tally(self.codes[side[self.rows]]))
-
-    @cached_property
-    def _totals(self) -> Counts:
-        return self._tally(self.codes)
-
-    def _tally(self, codes: NDArray[np.int32]) -> Counts:
-        return np.bincount(codes, minlength=len(self.values))
+    def _of(self, among: Mask) -> NDArray[np.int32]:
+        return self.codes[among[self.rows]]
 
     def label(self, value: str) -> str:
         return value

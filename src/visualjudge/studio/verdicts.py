@@ -174,17 +174,16 @@ class RunIndex:
     def of_question(self, row: int) -> Iterator[dict[str, Any]]:
         """The whole verdicts on one question, in the journal's order."""
         rows = self.rows
-        with self.journal.open("rb") as journal:
-            for entry in rows[rows["q"] == row]:
-                journal.seek(int(entry["start"]))
-                verdict = parsed(journal.read(int(entry["stop"] - entry["start"])))
-                if verdict is not None:
-                    yield verdict
+        return self._verdicts(rows[rows["q"] == row])
 
     def latest(self, count: int) -> Iterator[dict[str, Any]]:
         """The last ``count`` verdicts, newest first."""
+        return self._verdicts(self._rows[-count:][::-1])
+
+    def _verdicts(self, rows: Rows) -> Iterator[dict[str, Any]]:
+        """The whole verdicts of these rows, read from the journal."""
         with self.journal.open("rb") as journal:
-            for entry in self._rows[-count:][::-1]:
+            for entry in rows:
                 journal.seek(int(entry["start"]))
                 verdict = parsed(journal.read(int(entry["stop"] - entry["start"])))
                 if verdict is not None:
