@@ -13,7 +13,7 @@ from visualjudge.analysis.join import Run, Study
 from visualjudge.analysis.questions import find, merged
 from visualjudge.analysis.verdicts import read_verdicts
 from visualjudge.errors import DataError, UsageError
-from visualjudge.runs.folder import RUN, VERDICTS, RunFolder
+from visualjudge.runs.folder import RUN, VERDICTS, RunFolder, stated_dataset
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
@@ -47,10 +47,8 @@ def load_run(folder: str | Path) -> Run:
 
 def dataset_path(info: Mapping[str, Any]) -> Path | None:
     """Where a run says that its dataset lies."""
-    found = info.get("dataset")
-    if isinstance(found, Mapping):
-        found = found.get("path")
-    return Path(found) if isinstance(found, str) and found else None
+    found = stated_dataset(info)
+    return None if found is None else Path(found)
 
 
 def dataset_checksum(info: Mapping[str, Any]) -> str | None:

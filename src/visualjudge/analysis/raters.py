@@ -16,9 +16,8 @@ import polars as pl
 from visualjudge.analysis.join import Run
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.ratings import COLUMNS, ratings_of_run
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import PEOPLE, RunFolder
 
-BACKEND = "people"
 CHOICE = "first option"
 """The source of a rating that is a choice between two options."""
 _KEYS = ("id", "order", "repeat")
@@ -49,7 +48,7 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> pl.DataFrame:
 
 
 def _is_people(run: Run) -> bool:
-    return run.info.get("backend") == BACKEND
+    return run.info.get("backend") == PEOPLE["backend"]
 
 
 def _first_answers(run: Run, joined: pl.DataFrame) -> pl.DataFrame:

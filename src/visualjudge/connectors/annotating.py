@@ -6,7 +6,6 @@ read. Formats: https://labelstud.io/guide/task_format, https://docs.argilla.io/l
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,16 +14,17 @@ from typing import Any
 
 import orjson
 
-from visualjudge import __version__, jsons
-from visualjudge.dataset.exports.media import answer_text, image_bytes
+from visualjudge import __version__
+from visualjudge.dataset.exports.media import answer_text, image_uri
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.staging import staged
 from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.asks import verdict_line
+from visualjudge.published.files import records
 from visualjudge.records import Question, Verdict
 from visualjudge.replies import read_reply
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import PEOPLE, RunFolder
 from visualjudge.training.exports import paths_of
 
 ANSWER = "answer"
@@ -60,14 +60,20 @@ def label_studio_config(dataset: Dataset) -> str:
 def label_studio_tasks(dataset: Dataset) -> list[dict[str, Any]]:
     """A task a question, with its images as data URIs; the right answer is not in it."""
     return [
-        {"data": {"id": question.id, "prompt": numbered(question.prompt), "images": _uris(dataset, question)}}
+        {
+            "data": {
+                "id": question.id,
+                "prompt": numbered(question.prompt),
+                "images": [image_uri(dataset, path) for path in question.images],
+            }
+        }
         for question in dataset
     ]
 
 
 def label_studio_answers(path: str | Path) -> Iterator[Given]:
     """The answers in Label Studio's JSON export; annotations that were skipped are left out."""
-    for number, task in enumerate(_records(path), 1):
+    for number, task in enumerate(records(Path(path)), 1):
         name = str(_field(task.get("data"), "id", path, number))
         for done in task.get("annotations") or ():
             values = [one["value"] for one in done.get("result") or () if one.get("from_name") == ANSWER]
@@ -85,22 +91,22 @@ def argilla_dataset(dataset: Dataset) -> tuple[Any, list[Any]]:
     most = max((len(question.images) for question in dataset), default=0)
     images = [rg.ImageField(f"image_{k}", required=False) for k in range(1, most + 1)]
     question = rg.LabelQuestion(ANSWER, labels) if kind == "pairwise" else rg.RatingQuestion(ANSWER, list(range(11)))
-    records = [
+    made = [
         rg.Record(
             id=one.id,
             fields={
                 "prompt": numbered(one.prompt),
-                **{f"image_{k}": uri for k, uri in enumerate(_uris(dataset, one), 1)},
+                **{f"image_{k}": image_uri(dataset, path) for k, path in enumerate(one.images, 1)},
             },
         )
         for one in dataset
     ]
-    return rg.Settings(fields=[rg.TextField("prompt"), *images], questions=[question]), records
+    return rg.Settings(fields=[rg.TextField("prompt"), *images], questions=[question]), made
 
 
 def argilla_answers(path: str | Path) -> Iterator[Given]:
     """The answers in the JSON that ``dataset.records.to_json`` of Argilla writes."""
-    for number, record in enumerate(_records(path), 1):
+    for number, record in enumerate(records(Path(path)), 1):
         name = str(_field(record, "id", path, number))
         for said in (record.get("responses") or {}).get(ANSWER) or ():
             yield Given(name, str(said.get("user_id")), str(said.get("value")))
@@ -129,18 +135,17 @@ def people_run(dataset: Dataset, answers: Iterator[Given], out: str | Path) -> P
         folder = RunFolder(stage)
         folder.journal_path.write_bytes(b"".join(orjson.dumps(verdict_line(one)) + b"\n" for one in verdicts))
         raters = sorted({str(one.extra["rater"]) for one in verdicts})
-        about: dict[str, Any] = {
-            "judge": "people",
-            "backend": "people",
-            "base_url": None,
-            "model": "people",
-            "parameters": {},
-        }
-        told = {"raters": raters, "questions": len(repeats)}
-        held = {"path": str(dataset.root.resolve()), "checksum": dataset.digest}
         folder.write_manifest(
-            {**about, "simulated": False, "asked": len(verdicts), "dataset": held, "version": __version__}
-            | {"people": told, "repeats": max(repeats.values(), default=1)}
+            {
+                **PEOPLE,
+                "parameters": {},
+                "simulated": False,
+                "asked": len(verdicts),
+                "dataset": {"path": str(dataset.root.resolve()), "checksum": dataset.digest},
+                "version": __version__,
+                "people": {"raters": raters, "questions": len(repeats)},
+                "repeats": max(repeats.values(), default=1),
+            }
         )
     return Path(out)
 
@@ -177,22 +182,6 @@ def _asked(dataset: Dataset) -> tuple[str, Sequence[str]]:
     if len(kinds) != 1 or not kinds <= set(_CONTROLS):
         raise UsageError(f"{dataset.root}: must hold pairs alone or scores alone, got {', '.join(sorted(kinds))}")
     return kinds.pop(), ["A", "B", *dict.fromkeys(tie for question in dataset for tie in question.ties or ())]
-
-
-def _uris(dataset: Dataset, question: Question) -> list[str]:
-    return [f"data:image/png;base64,{b64encode(image_bytes(dataset, path)).decode()}" for path in question.images]
-
-
-def _records(path: str | Path) -> list[dict[str, Any]]:
-    try:
-        found = jsons.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: must be JSON: {error}") from None
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise DataError(f"{path}: must hold an array of objects")
-    return found
 
 
 def _field(row: Any, name: str, path: str | Path, number: int) -> Any:

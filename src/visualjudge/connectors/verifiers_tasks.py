@@ -6,13 +6,12 @@ used for evaluation only are refused.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
 import verifiers.v1 as vf
 
-from visualjudge.dataset.exports.media import image_bytes
+from visualjudge.dataset.exports.media import image_uri
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.errors import UsageError
 from visualjudge.prompts.spans import interleaved
@@ -65,11 +64,9 @@ class JudgeTaskset(vf.Taskset[JudgeTask, JudgeConfig]):  # type: ignore[misc]
 
 def _prompt(read: Dataset, question: Question) -> list[Any]:
     parts = [
-        {"type": "image_url", "image_url": {"url": _uri(read, text)}} if is_image else {"type": "text", "text": text}
+        {"type": "image_url", "image_url": {"url": image_uri(read, text)}}
+        if is_image
+        else {"type": "text", "text": text}
         for text, is_image in interleaved(question.prompt, question.images)
     ]
     return [vf.UserMessage(content=parts)]
-
-
-def _uri(read: Dataset, path: str) -> str:
-    return f"data:image/png;base64,{b64encode(image_bytes(read, path)).decode()}"

@@ -19,6 +19,8 @@ from visualjudge.runs.journal import Journal, read_lines
 
 VERDICTS = "verdicts.jsonl"
 RUN = "run.json"
+PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
+"""What ``run.json`` says of who judged where people did."""
 _TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
 _KINDS = {
     **dict.fromkeys(("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"), _TEXT),
@@ -31,6 +33,13 @@ _KINDS = {
     "parameters": (dict, None),
     "changes": [dict],
 }
+
+
+def stated_dataset(manifest: Mapping[str, Any]) -> str | None:
+    """Where a run's manifest says that its dataset lies; None if it does not say so."""
+    stated = manifest.get("dataset")
+    path = stated.get("path") if isinstance(stated, Mapping) else stated
+    return path if isinstance(path, str) and path else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +92,8 @@ class RunFolder:
         DataError
             If it does not say so.
         """
-        stated = self.manifest().get("dataset")
-        path = stated.get("path") if isinstance(stated, Mapping) else stated
-        if not isinstance(path, str) or not path:
+        path = stated_dataset(self.manifest())
+        if path is None:
             raise DataError(
                 f"{self.manifest_path}: dataset.path must be text, got none; name the dataset with --dataset"
             )

@@ -1,6 +1,8 @@
-"""What the exports share: a dataset's images as bytes."""
+"""What the exports share: a dataset's images as bytes and as URIs, and its answers as text."""
 
 from __future__ import annotations
+
+from base64 import b64encode
 
 from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError
@@ -20,6 +22,11 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
         raise DataError(f"{dataset.root}: {error}") from None
     except OSError as error:
         raise DataError(f"{dataset.root}: {relative}: cannot be read: {error.strerror}") from None
+
+
+def image_uri(dataset: Dataset, relative: str) -> str:
+    """The same as a data URI."""
+    return f"data:image/png;base64,{b64encode(image_bytes(dataset, relative)).decode()}"
 
 
 def answer_text(answer: str | float) -> str:

@@ -14,12 +14,11 @@ from typing import Any
 
 from visualjudge import __version__
 from visualjudge.errors import DataError, UsageError
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import PEOPLE, RunFolder
 from visualjudge.runs.resuming import changes, check_changes
 from visualjudge.studio.people.answers import Given
 from visualjudge.studio.people.plan import REPEAT_AFTER, Plan, Purpose, Settings, Slot, next_purpose, repeatable
 
-BACKEND = "people"
 LEASE_S = 1800.0
 """A question that was shown to a rater and not answered for so long may go to another."""
 
@@ -243,10 +242,7 @@ def _known_raters(manifest: Mapping[str, Any]) -> list[str]:
 def _manifest(plan: Plan, dataset: Mapping[str, str], old: Mapping[str, Any]) -> dict[str, Any]:
     settings: Settings = plan.settings
     return {
-        "judge": "people",
-        "backend": BACKEND,
-        "base_url": None,
-        "model": "people",
+        **PEOPLE,
         "parameters": asdict(settings),
         "simulated": False,
         "asked": None,
