@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from judges.made_question import question
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.errors import TransportError
@@ -14,35 +15,17 @@ from visualjudge.judges.asks import Ask
 from visualjudge.judges.extractor import ExtractingJudge, declared
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.records import Question, Verdict
-
-
-def question(kind: str = "pairwise", n: int = 2) -> Question:
-    return Question(
-        id="q",
-        task="object_detection",
-        encoding="0305",
-        question_type=kind,  # type: ignore[arg-type]
-        subset=("judge_analysis",),
-        image_id="i",
-        class_of_interest=("dog",),
-        error_type=None,
-        annotation_ids=tuple(map(str, range(n))),
-        final_scores=tuple(map(float, range(n))),
-        sources=(None,) * n,
-        prompt="Which is better? Answer with A or B.",
-        images=(),
-        answer="B",
-    )
+from visualjudge.records import Verdict
 
 
 def verdict(said: str | Reply, second: str | Reply | Exception, order: str = "AB") -> tuple[Verdict, ScriptedClient]:
     reader = ScriptedClient([second])
     judge = ExtractingJudge(QuestionJudge(ScriptedClient([said]), Path(), "text"), reader)
-    ask = Ask(question(), order="AB")
+    asked = question(prompt="Which is better? Answer with A or B.", images=())
+    ask = Ask(asked, order="AB")
     if order == "BA":
         judge = ExtractingJudge(_Fixed(said if isinstance(said, str) else said.text), reader)
-        ask = Ask(question(), order="BA")
+        ask = Ask(asked, order="BA")
     return asyncio.run(judge(ask)).verdict, reader
 
 
@@ -119,7 +102,7 @@ def test_a_failing_second_reader_leaves_the_verdict_as_it_was() -> None:
     ],
 )
 def test_declared_values_fit_the_question(kind: str, n: int, said: str, value: object) -> None:
-    assert declared(Reply(said), question(kind, n)) == value
+    assert declared(Reply(said), question(kind, n=n)) == value
 
 
 def test_run_json_names_the_second_reader() -> None:

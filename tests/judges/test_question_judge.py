@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from judges.made_question import PROMPT, question
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
 from visualjudge.errors import DataError, TransportError
@@ -16,40 +17,14 @@ from visualjudge.judges.question import QuestionJudge, answer_schema
 from visualjudge.judges.swap import exchanged, swapped
 from visualjudge.prompts.spans import interleaved
 from visualjudge.raster.images import write_png
-from visualjudge.records import Question, Spans, Verdict
+from visualjudge.records import Spans, Verdict
 from visualjudge.runs.todo import left_of
 
-PROMPT = (
-    "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"
-    'A. <image>\n{"label":"left"}\nLegend: dog = red\n\nB. <image>\n{"label":"right"}\nLegend: cat = blue\n\n'
-    "Which of the two is the better result? Please answer with A or B."
-)
 TURNED = (
     "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"
     'A. <image>\n{"label":"right"}\nLegend: cat = blue\n\nB. <image>\n{"label":"left"}\nLegend: dog = red\n\n'
     "Which of the two is the better result? Please answer with A or B."
 )
-
-
-def question(
-    kind: str = "pairwise", prompt: str = PROMPT, images: tuple[str, ...] = ("o", "a", "b"), n: int = 2
-) -> Question:
-    return Question(
-        id="q",
-        task="object_detection",
-        encoding="0305",
-        question_type=kind,  # type: ignore[arg-type]
-        subset=("judge_analysis",),
-        image_id="i",
-        class_of_interest=("dog",),
-        error_type=None,
-        annotation_ids=tuple(map(str, range(n))),
-        final_scores=tuple(map(float, range(n))),
-        sources=(None,) * n,
-        prompt=prompt,
-        images=images,
-        answer="B",
-    )
 
 
 @pytest.fixture
