@@ -1,4 +1,4 @@
-"""What a run has left to ask: a number for each ask, eight bytes, by which its question is read when it is due."""
+"""What a run has left to ask: an 8-byte number for each ask, from which its question is read when it is asked."""
 
 from __future__ import annotations
 

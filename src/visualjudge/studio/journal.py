@@ -91,7 +91,7 @@ def taken_from(part: tuple[Path, int, int]) -> Taken:
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
-    """The verdict of a line; None where it is none."""
+    """The verdict of a line; None if the line is not a verdict."""
     try:
         verdict = jsons.loads(line)
     except orjson.JSONDecodeError:
@@ -100,7 +100,7 @@ def parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | None:
-    """A verdict as a row of ROW; None where it is not one."""
+    """A verdict as a row of ROW; None if its order or repeat is not valid."""
     value, order, raw = verdict.get("value"), verdict.get("order") or "AB", verdict.get("raw_response")
     status = str(verdict.get("status"))
     repeat = verdict.get("repeat") or 0

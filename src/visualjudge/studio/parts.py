@@ -27,7 +27,7 @@ _LARGE = 32 * 2**20
 """Bytes from which other processes save more time than their start takes."""
 _MOST_PROCESSES = 4
 _QUESTIONS = 4000
-"""Questions of a part that is no range of bytes."""
+"""Questions of a part that is not a range of bytes."""
 
 
 def engine_for(files: Iterable[Path]) -> Engine:

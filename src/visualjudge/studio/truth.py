@@ -21,7 +21,7 @@ def drawn_stem(question: Question) -> str:
 
 
 def truth_image(question: Question, peers: Sequence[Place], original: Pixels | None) -> Pixels | None:
-    """The ground truth among ``peers`` over the ``original``; None where there is none or it cannot be drawn.
+    """The ground truth among ``peers`` over the ``original``; None if it is missing or cannot be drawn.
 
     Parameters
     ----------

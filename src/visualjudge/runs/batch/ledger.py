@@ -161,7 +161,7 @@ class Ledger:
     # ------------------------------------------------------------ results
 
     def result(self, name: str) -> Result | None:
-        """The result of a request; None while there is none."""
+        """The result of a request; None before it has arrived."""
         place = self._places.get(name)
         if place is None:
             return None
@@ -234,7 +234,7 @@ class Ledger:
 
 
 def _read(provider: Provider, sources: Iterable[Path]) -> Iterator[tuple[str, Result]]:
-    """The readable results; a line that was cut short is none."""
+    """The readable results; a line that was cut short is skipped."""
     for source in sources:
         with source.open("rb") as file:
             for line in file:
