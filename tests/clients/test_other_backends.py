@@ -1,4 +1,4 @@
-"""Gemini and Claude through their SDKs, registries and configurations, plain calls, secrets."""
+"""Gemini and Claude in their own protocols, registries and configurations, plain calls, secrets."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 
 from clients.loopback import Loopback, refused, serving
 from visualjudge.clients import CLIENT_REGISTRY, Reply, Request, TextPart, build_client, image_part, open_client
+from visualjudge.clients.base import Alternative, Token
+from visualjudge.clients.fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.limiter import Limited
 from visualjudge.clients.registry import Registry
 from visualjudge.clients.resize import Shrinking
@@ -19,11 +21,6 @@ from visualjudge.clients.retry import Retrying
 from visualjudge.clients.secrets import Redactor, Secret, public_url
 from visualjudge.clients.sync import run_sync
 from visualjudge.errors import ApiError, TransportError, UnknownName, UsageError
-
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings"),
-    pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession"),
-]
 
 KEY = "a-secret-of-some-length"
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))
@@ -59,7 +56,7 @@ def claude(text: str, stop: str = "end_turn") -> tuple[int, Any, dict[str, str]]
 
 
 GOOD = {"google": gemini('{"winner": "A"}'), "anthropic": claude('{"winner": "A"}')}
-SDKS = list(GOOD)
+OTHERS = list(GOOD)
 
 
 def test_gemini_gets_system_images_and_schema() -> None:
@@ -67,15 +64,55 @@ def test_gemini_gets_system_images_and_schema() -> None:
     body = server.bodies[0]
     first, image, last = body["contents"][0]["parts"]
     assert (first["text"], last["text"]) == ("first", "last")
-    assert base64.urlsafe_b64decode(image["inlineData"]["data"].replace("+", "-").replace("/", "_")) == IMAGE.data
+    assert image["inlineData"] == {"mimeType": "image/png", "data": base64.b64encode(IMAGE.data).decode()}
     assert body["systemInstruction"]["parts"][0]["text"] == "be brief"
     how = body["generationConfig"]
-    assert (how["maxOutputTokens"], how["temperature"], how["responseMimeType"]) == (9, 0.0, "application/json")
-    assert server.paths[0].endswith("/models/m:generateContent")
+    assert how == {
+        "maxOutputTokens": 9, "temperature": 0.0, "responseMimeType": "application/json", "responseJsonSchema": SCHEMA
+    }  # fmt: skip
+    assert server.paths == ["/v1beta/models/m:generateContent"]
     assert reply == Reply(
         '{"winner": "A"}',
         usage={"prompt_tokens": 5, "completion_tokens": 2, "reasoning_tokens": 4, "total_tokens": 11},
     )
+
+
+def test_further_fields_for_gemini_stand_where_its_protocol_has_them() -> None:
+    extra = {"thinking_config": {"thinking_budget": 0}, "topK": 3, "max_output_tokens": 5, "tools": [{"a": 1}]}
+    _, server = ask("google", [gemini("A")], Request((TextPart("x"),), max_tokens=9), extra_body=extra)
+    how = {"maxOutputTokens": 5, "thinkingConfig": {"thinking_budget": 0}, "topK": 3}
+    assert server.bodies[0] == {
+        "contents": [{"role": "user", "parts": [{"text": "x"}]}], "generationConfig": how, "tools": [{"a": 1}]
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [("models/m", "models/m"), ("tunedModels/m-1", "tunedModels/m-1"), ("a b?key=1", "models/a b?key=1")],
+)
+def test_a_model_of_gemini_is_one_path(model: str, path: str) -> None:
+    async def main() -> str:
+        async with serving(gemini("A")) as server:
+            client = build_client("google", model_name=model, base_url=server.url, api_key=KEY)
+            await client.ask(Request((TextPart("x"),)))
+            await client.aclose()
+            return server.paths[0]
+
+    assert asyncio.run(main()) == f"/v1beta/{path}:generateContent"
+
+
+def test_log_probabilities_of_gemini_are_read_and_malformed_ones_left_out() -> None:
+    one, other = {"token": "A", "tokenId": 1, "logProbability": -0.1}, {"token": "B", "logProbability": -2.5}
+    good = {"chosenCandidates": [one, other], "topCandidates": [{"candidates": [one, other]}]}
+    request = Request((TextPart("x"),), top_logprobs=2)
+    reply, server = ask("google", [gemini("A", logprobsResult=good)], request)
+    assert server.bodies[0]["generationConfig"] == {"responseLogprobs": True, "logprobs": 2}
+    top = (Alternative("A", -0.1), Alternative("B", -2.5))
+    assert reply.tokens == (Token("A", -0.1, top), Token("B", -2.5))
+    for bad in ({"chosenCandidates": 5}, {"chosenCandidates": [5]}, good | {"topCandidates": [{"candidates": 7}]}):
+        reply, _ = ask("google", [gemini("A", logprobsResult=bad)], request)
+        assert (reply.text, reply.tokens) == ("A", None)
+        assert reply.notes == (LOGPROBS_UNUSABLE,)
 
 
 def test_claude_gets_system_images_and_schema() -> None:
@@ -104,14 +141,14 @@ def test_finish_reasons_are_read(backend: str, answer: Any, finish: str) -> None
     assert reply.finish_reason == finish
 
 
-@pytest.mark.parametrize("backend", SDKS)
-def test_an_sdks_error_keeps_status_words_and_wish_and_loses_the_key(backend: str) -> None:
+@pytest.mark.parametrize("backend", OTHERS)
+def test_an_error_keeps_status_words_and_wish_and_loses_the_key(backend: str) -> None:
     with pytest.raises(ApiError) as caught:
         ask(backend, [refused(429, f"key {KEY} is too fast", Retry_After="3")])
     assert (caught.value.status, caught.value.retry_after) == (429, 3.0)
     assert "is too fast" in str(caught.value)
     assert KEY not in str(caught.value)
-    assert caught.value.__context__ is None  # the SDK's own error holds the headers that were sent
+    assert caught.value.__context__ is None
 
 
 def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
@@ -121,16 +158,16 @@ def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
     assert caught.value.retry_after == 34.0
 
 
-@pytest.mark.parametrize("backend", SDKS)
+@pytest.mark.parametrize("backend", OTHERS)
 @pytest.mark.parametrize(("answer", "cause"), [(5.0, "timeout"), (None, "connection"), ((200, b"<p>", {}), "not JSON")])
-def test_an_sdks_lost_reply_has_a_cause(backend: str, answer: Any, cause: str) -> None:
+def test_a_lost_reply_has_a_cause(backend: str, answer: Any, cause: str) -> None:
     with pytest.raises(TransportError) as caught:
         ask(backend, [answer])
     assert caught.value.cause in (cause, "no reply in body")
 
 
-@pytest.mark.parametrize("backend", SDKS)
-def test_an_sdk_sends_a_failed_call_once(backend: str) -> None:
+@pytest.mark.parametrize("backend", OTHERS)
+def test_a_client_sends_a_failed_call_once(backend: str) -> None:
     async def main() -> int:
         async with serving(refused(503, "x")) as server:
             client = build_client(backend, model_name="m", base_url=server.url, api_key=KEY)
@@ -142,8 +179,8 @@ def test_an_sdk_sends_a_failed_call_once(backend: str) -> None:
     assert asyncio.run(main()) == 1
 
 
-@pytest.mark.parametrize("backend", SDKS)
-def test_a_schema_refused_by_an_sdks_server_is_left_out(backend: str) -> None:
+@pytest.mark.parametrize("backend", OTHERS)
+def test_a_schema_that_the_server_refuses_is_left_out(backend: str) -> None:
     name = {"google": "response_schema is not supported", "anthropic": "output_config: unknown"}[backend]
     reply, server = ask(backend, [refused(400, name), GOOD[backend]])
     assert len(server.raw) == 2
@@ -162,7 +199,7 @@ def test_what_a_backend_cannot_do_is_noted_with_the_reply_and_of_the_client() ->
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("backend", SDKS)
+@pytest.mark.parametrize("backend", OTHERS)
 def test_a_missing_key_is_a_wrong_call(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -170,7 +207,7 @@ def test_a_missing_key_is_a_wrong_call(backend: str, monkeypatch: pytest.MonkeyP
         build_client(backend, model_name="m")
 
 
-@pytest.mark.parametrize("backend", ["api", "vllm", *SDKS])
+@pytest.mark.parametrize("backend", ["api", "vllm", *OTHERS])
 def test_no_repr_shows_a_key(backend: str) -> None:
     client = build_client(backend, model_name="m", base_url="http://h", api_key=KEY)
     assert KEY not in repr(client) + str(client) + repr(vars(client))

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from google.genai import types
 
 from visualjudge.analysis.decisions.labels import read_labels
 from visualjudge.analysis.questions import read_questions
@@ -119,14 +118,6 @@ def _replies(raw: bytes, _: Path) -> object:
     return kinds, [extract(text, {"A": "a dog", "B": "None"}, rules) for rules in READERS]
 
 
-def _gemini(raw: bytes) -> object:
-    try:
-        response = types.GenerateContentResponse.model_validate_json(raw)
-    except ValueError:  # the client turns what the SDK refuses into a typed failure
-        return None
-    return google.reply_of(response, None)
-
-
 def _published(raw: bytes, place: Path) -> object:
     (place / "published/data").mkdir(parents=True, exist_ok=True)
     (place / "published/data/dataset=judgebench,response_model=m.jsonl").write_bytes(raw)
@@ -173,7 +164,7 @@ TARGETS: dict[str, Target] = {
     "cache-entry": _file(".json", read_entry),
     "ratings": _file(".csv", read_ratings),
     "labels": _file(".csv", read_labels),
-    "gemini": lambda raw, _: _gemini(raw),
+    "gemini": lambda raw, _: google.reply_of(_object(raw), None),
     "published": _published,
 }
 

@@ -86,7 +86,7 @@ MALFORMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("backend", ["api", "anthropic"])
+@pytest.mark.parametrize("backend", ["api", "google", "anthropic"])
 def test_what_is_no_reply_is_a_failure_and_never_an_answer(backend: str, tmp_path: Path) -> None:
     found = asyncio.run(all_outcomes(backend, tmp_path))
     assert [name for name in MALFORMED if not isinstance(found[name], ClientError)] == []

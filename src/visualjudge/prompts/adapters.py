@@ -1,4 +1,4 @@
-"""Payload shapes: how OpenAI-style and Google-style servers want a system text, texts and images in order.
+"""Payload shapes: how OpenAI, Gemini and Claude want a system text, texts and images in order.
 
 An adapter is pure. The bytes of an image are passed through as they are (or as a fragment that is JSON already), so
 that nothing is copied or encoded here.
@@ -61,19 +61,21 @@ def openai_style(
     return {"messages": [*messages, {"role": "user", "content": parts}]}
 
 
-def google_style(system: str | None, content: Content) -> dict[str, Any]:
-    """``{"contents": [...], "system_instruction": ...}`` as google-genai takes them; images as inline bytes."""
-    parts = [
-        {"text": part} if isinstance(part, str) else {"inline_data": {"mime_type": part.mime, "data": part.data}}
-        for part in content
-    ]
-    shaped: dict[str, Any] = {"contents": [{"role": "user", "parts": parts}]}
-    return shaped | ({"system_instruction": system} if system else {})
-
-
 def base64_text(media: ImageContent) -> str:
     """The image in base64."""
     return media.base64.decode()
+
+
+def google_style(
+    system: str | None, content: Content, *, data: Callable[[ImageContent], str] = base64_text
+) -> dict[str, Any]:
+    """``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST interface; ``data`` gives the base64."""
+    parts = [
+        {"text": part} if isinstance(part, str) else {"inlineData": {"mimeType": part.mime, "data": data(part)}}
+        for part in content
+    ]
+    shaped: dict[str, Any] = {"contents": [{"role": "user", "parts": parts}]}
+    return shaped | ({"systemInstruction": {"parts": [{"text": system}]}} if system else {})
 
 
 def anthropic_style(
