@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from visualjudge.records import QuestionType
 from visualjudge.replies import read_reply
 
 TIES = ("tie", "both_bad")
@@ -43,3 +44,30 @@ def test_a_tie_is_a_value_where_it_is_allowed_only(reply: str, value: str) -> No
 )
 def test_what_only_mentions_a_tie_is_none(reply: str, value: str) -> None:
     assert read_reply(reply, "pairwise", ties=TIES).value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "question_type", "n", "value"),
+    [
+        ('{"Analysis": "Assistant A is fine.", "Judgement": "[[C]]"}', "pairwise", 2, "tie"),
+        ('{"Analysis": "x", "Judgement": "[[C]], [[A]], [[B]]"}', "ranking", 3, "CAB"),
+        ("[[C]], [[A]]", "ranking", 3, "Failed"),
+        ("[[C]], [[A]], [[A]]", "ranking", 3, "Failed"),
+        ("Worst to best: [[C]], [[A]], [[B]]", "ranking", 3, "Failed"),
+        (
+            "IMAGE-1 RATING: 7\n\nBETTER IMAGE: 2\n\nANALYSIS OF CHOICE: Image 1 is better in colour.",
+            "pairwise",
+            2,
+            "B",
+        ),
+        ("BETTER IMAGE: IMAGE-1", "pairwise", 2, "A"),
+        ("IMAGE-1 RATING: 7\nBETTER IMAGE: 0", "pairwise", 2, "tie"),
+        ("BETTER IMAGE: 1 or 2", "pairwise", 2, "Failed"),
+        ("BETTER IMAGE: 1\nOn reflection, BETTER IMAGE: 2", "pairwise", 2, "Failed"),
+        ('{"reasoning": {"colour": "A is better"}, "score": 2, "better_response": "B"}', "pairwise", 2, "B"),
+    ],
+)
+def test_the_reply_forms_of_published_benchmarks(reply: str, question_type: QuestionType, n: int, value: str) -> None:
+    found = read_reply(reply, question_type, n, ties=("tie",) if question_type == "pairwise" else ())
+    assert found.value == value
+    assert found.status == ("unparseable" if value == "Failed" else "ok")

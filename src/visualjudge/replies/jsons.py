@@ -23,7 +23,7 @@ _DEEPEST, _LONGEST_REPAIR = 40, 20_000
 _COMMON = "final_answer final answer verdict winner choice decision result selection prediction"
 ANSWER_KEYS = {
     "pairwise": f"{_COMMON} better better_option best best_option preferred preference selected selected_option option "
-    "pick vote better_prediction response conclusion judgment judgement preferred_option",
+    "pick vote better_response better_prediction response conclusion judgment judgement preferred_option",
     "ranking": f"final_ranking ranking ranked_options rankings rank order {_COMMON} response",
     "scoring": f"final_score overall_score total_score score final_rating overall_rating rating quality_score overall "
     f"grade {_COMMON} quality",

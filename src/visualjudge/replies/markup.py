@@ -48,6 +48,11 @@ _MAY_ECHO = ("respond with", "rank the", "please answer", "score the quality", "
 """Sentences of the prompts. A model that repeats its question has said nothing by that."""
 _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
 _LONGEST_BOX = 400
+_BETTER = re.compile(
+    r"\bbetter (?:image|response|answer)[ \t*]*:[ \t*]*(?:(?:image|response|answer)[ -])?([012])(?=[ \t*.`]*$)",
+    re.I | re.M,
+)
+_OF_NUMBER = {"0": "tie", "1": "A", "2": "B"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ def without_echo(text: str) -> str:
 
 def marked(text: str) -> list[Marked]:
     """The answers that a reply marks: ``\\boxed{B}``, ``<answer>B</answer>``, ``[[B]]``; the last kind first found."""
-    for finder in (_boxed, _tagged, _doubled, _ticked):
+    for finder in (_boxed, _tagged, _doubled, _ticked, _numbered):
         found = list(finder(text))
         if found:
             return found
@@ -174,3 +179,9 @@ def _ticked(text: str) -> Iterator[Marked]:
     if ("[ ]" in text or "☐" in text) and _UNTICKED.search(text):
         for match in _TICKED.finditer(text):
             yield Marked(match[1], match.start(1), match.end(1), "ticked", match.start())
+
+
+def _numbered(text: str) -> Iterator[Marked]:
+    """Each "BETTER IMAGE: 2", 0 for a tie: MJ-Bench's form."""
+    for match in _BETTER.finditer(text) if "etter" in text or "ETTER" in text else ():
+        yield Marked(_OF_NUMBER[match[1]], match.start(1), match.end(1), "better", match.start())

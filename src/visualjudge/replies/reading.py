@@ -127,6 +127,8 @@ def _marked(text: str, question_type: QuestionType, n_options: int) -> Reading |
     marks = marked(text) or answers(text, question_type)
     if not marks:
         return None
+    if question_type == "ranking":
+        marks = _joined(marks, text)
     if any(_turned(text[max(0, mark.opened - 80) : mark.opened]) for mark in marks if not set(">=") & set(mark.text)):
         return Reading(FAILED, "unparseable", "several answers")
     readings = [_of_mark(mark, question_type, n_options) for mark in marks]
@@ -134,6 +136,14 @@ def _marked(text: str, question_type: QuestionType, n_options: int) -> Reading |
     if len(values) == 1:
         return readings[-1]
     return Reading(FAILED, "unparseable", "several answers")
+
+
+def _joined(marks: list[Marked], text: str) -> list[Marked]:
+    """A mark for each letter, "[[C]], [[A]], [[B]]", as the one that they make together: MLLM-as-a-Judge's form."""
+    if len(marks) == 1 or not all(mark.rule == "double brackets" and len(mark.text.strip()) == 1 for mark in marks):
+        return marks
+    first, end = marks[0], marks[-1].end
+    return [replace(first, text=text[first.start : end].replace("[", " ").replace("]", " "), end=end)]
 
 
 _TURNED = re.compile(r"(?:[uW][kRn]{0,3}|u[na,>\-tO]{0,3}b)[i:]{0,3}$")
@@ -150,6 +160,8 @@ def _of_mark(mark: Marked, question_type: QuestionType, n_options: int) -> Readi
         return Reading(
             BOTH_BAD if tie["bad"] or tie["bad2"] else TIE, "ok", span=(mark.start, mark.end), rule=mark.rule
         )
+    if question_type == "pairwise" and mark.rule == "double brackets" and mark.text.strip() == "C":
+        return Reading(TIE, "ok", span=(mark.start, mark.end), rule=mark.rule)  # MT-Bench's and MLLM-as-a-Judge's
     found = _stated(plain(mark.text), question_type, n_options, mark.start)
     if found.status != "ok":
         return found
