@@ -32,7 +32,7 @@ def test_a_text_that_is_too_long_is_not_read() -> None:
 
 
 def test_reading_ends_when_its_time_is_up_and_the_loop_goes_on_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "READ_WITHIN_S", 1.0)
+    monkeypatch.setattr(bounded, "READ_WITHIN_S", 4.0)
     ticks = 0
 
     async def main() -> None:
