@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.dataset.engines import PoolEngine
 from visualjudge.errors import DataError
-from visualjudge.studio import facets, parts
+from visualjudge.studio import facets, frequent, parts
 from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
 from visualjudge.studio.records_on_disk import QuestionsFile
@@ -122,6 +122,7 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
     (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n")
     run = write_run(tmp_path / "run", root, [said(q, "AB"[i % 2]) for i, q in enumerate(questions)])
     monkeypatch.setattr(parts, "STEP", 2000)
+    monkeypatch.setattr(frequent, "FEWEST_TEXTS", 5)
     tables = []
     with PoolEngine(2) as pool:
         for name, engine in (("one", parts.HERE), ("two", pool)):
@@ -129,8 +130,9 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
             found = RunIndex(run / "verdicts.jsonl", index, tmp_path / name / "r.sqlite")
             found.refresh(engine)
             files = [sqlite3.connect(tmp_path / name / file) for file in ("x.sqlite", "r.sqlite")]
-            names = ("question", "vocabulary", "column_", "text")
+            names = ("question", "vocabulary", "column_", "text", "frequent")
             tables.append([files[0].execute(f"SELECT * FROM {table}").fetchall() for table in names])
+            assert tables[-1][-1]
             tables[-1].append([found.rows.tobytes()])
             assert [index.question(row) for row in range(40)] == questions
             assert index.search("a").sum() == 6

@@ -24,7 +24,7 @@ from visualjudge.studio.parts import HERE, MULTIPLE, SINGLE, Part, parts
 from visualjudge.studio.records_on_disk import records, stamped
 from visualjudge.studio.texts import TextIndex
 
-FORMAT = "4"
+FORMAT = "5"
 _IDS_A_STATEMENT = 900
 """SQLite allows 999 parameters in its older versions."""
 _SCHEMA = """
@@ -118,10 +118,7 @@ class DatasetIndex:
     def search(self, query: str) -> NDArray[np.bool_]:
         """Which questions have all words of ``query`` in their prompt, or bear it as id."""
         with self._lock:
-            codes = self.texts.search(query)
-        hits = np.zeros(int(self.columns.text.max(initial=-1)) + 1, dtype=bool)
-        hits[codes[codes < hits.size]] = True
-        mask = hits[self.columns.text]
+            mask = self.texts.search(query)[self.columns.text]
         row = self.row_of(query.strip())
         if row is not None:
             mask[row] = True
@@ -246,7 +243,7 @@ class _Builder:
     def finish(self) -> None:
         """Write what is left."""
         self.texts.flush()
-        self.texts.behind.settle()
+        self.texts.complete()
         words = [(name, code, value) for name, known in self.codes.items() for value, code in known.items()]
         self.db.executemany("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
         for name, parts_ in self.columns.items():

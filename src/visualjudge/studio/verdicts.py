@@ -20,7 +20,7 @@ from visualjudge.studio.journal import ROW, STATUSES, VALUE_CODE, VALUES, Rows, 
 from visualjudge.studio.parts import HERE, line_ranges
 from visualjudge.studio.texts import TextIndex
 
-FORMAT = "5"
+FORMAT = "6"
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
 _ANSWERED = (STATUSES.index("ok"), STATUSES.index("ok_extracted"))
 CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")
@@ -124,6 +124,8 @@ class RunIndex:
                 parts = [(self.journal, *part) for part in line_ranges(self.journal, self._read, size)]
                 for taken in engine.map(taken_from, parts):
                     self._take(taken)
+                with self._db:
+                    self._texts.complete()
                 self._texts.forget()
 
     def _take(self, taken: Taken) -> None:
@@ -192,10 +194,8 @@ class RunIndex:
     def search(self, query: str) -> NDArray[np.bool_]:
         """Which questions have a reply with all words of ``query``."""
         with self._lock:
-            codes = self._texts.search(query)
-        text, q = self._replies()
-        known = np.zeros(int(text.max(initial=-1)) + 2, dtype=bool)  # the last entry is for no text
-        known[codes[codes < known.size - 1]] = True
+            known = np.append(self._texts.search(query), False)  # the last entry is for no text
+            text, q = self._replies()
         mask = np.zeros(self._dataset.columns.count, dtype=bool)
         mask[q[known[text]]] = True
         return mask

@@ -1,0 +1,53 @@
+"""Full-text search: the bits of frequent words say what the index says."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from visualjudge.studio import frequent
+from visualjudge.studio.texts import TextIndex, words_of
+
+WORD = st.sampled_from(["cat", "Cat", "cats", "catalog", "café", "cafe", "dog", "do", "b-c", "a", "ab", "猫"])
+TEXT = st.lists(WORD, max_size=5).map(" ".join)
+QUERY = st.lists(st.one_of(WORD, st.just('"cat dog"'), st.just('"do"')), min_size=1, max_size=3).map(" ".join)
+
+
+def index_of(texts: list[str], later: list[str]) -> TextIndex:
+    index = TextIndex.create(sqlite3.connect(":memory:", check_same_thread=False))
+    for part in (texts, later):
+        for text in part:
+            index.add(words_of(text))
+        index.flush()
+        index.complete()
+    return index
+
+
+def found(texts: list[str], later: list[str], query: str, fewest: int, patch: pytest.MonkeyPatch) -> NDArray[np.bool_]:
+    patch.setattr(frequent, "FEWEST_TEXTS", fewest)
+    return index_of(texts, later).search(query)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(TEXT, min_size=3, max_size=12), st.lists(TEXT, max_size=6), QUERY)
+def test_bits_of_frequent_words_change_no_result(
+    monkeypatch: pytest.MonkeyPatch, texts: list[str], later: list[str], query: str
+) -> None:
+    with_bits = found(texts, later, query, 2, monkeypatch)
+    without = found(texts, later, query, 1000, monkeypatch)
+    assert with_bits.tolist() == without.tolist()
+
+
+def test_words_in_many_texts_have_bits_and_rare_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frequent, "FEWEST_TEXTS", 10)
+    index = index_of([f"cat {chr(97 + k // 26)}{chr(97 + k % 26)}q" for k in range(60)], [])
+    assert index._frequent.matching("CAT", unfinished=False) == ["cat"]
+    assert index._frequent.matching("ca", unfinished=True) == ["cat"]
+    assert index._frequent.matching("aaq", unfinished=False) == []
+    assert index.search("cat").sum() == 60
+    assert index.search("cat aaq").tolist() == [k == 0 for k in range(60)]
