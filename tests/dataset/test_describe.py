@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import pytest
+
 from visualjudge.dataset.describe import describe, plot
+from visualjudge.errors import UsageError
 from visualjudge.records import Annotation
 
 
@@ -34,3 +38,9 @@ def test_nothing_to_compute_is_null() -> None:
 def test_image_is_written(tmp_path: Path) -> None:
     plot([describe("keypoint", NOTES)], tmp_path / "scores.png")
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_without_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError, match=r"visualjudge\[plot\]"):
+        plot([describe("keypoint", NOTES)], tmp_path / "scores.png")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.ft2font import FT2Font
 
-from visualjudge.encoding.fonts import _is_known, runs
+from visualjudge.encoding.charmap import code_points
+from visualjudge.encoding.fonts import _is_known, fonts, runs
 
 
 @pytest.mark.parametrize(
@@ -37,3 +39,9 @@ def test_a_font_file_with_other_content_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "font.ttf").write_bytes(b"another font")
     assert not _is_known(tmp_path / "font.ttf", "0" * 64)
     assert not _is_known(tmp_path / "nowhere.ttf", "0" * 64)
+
+
+def test_the_letters_of_a_font_are_those_that_freetype_finds() -> None:
+    assert len(fonts()) == 5
+    for path in fonts():
+        assert code_points(path.read_bytes()) == set(FT2Font(str(path)).get_charmap()), path.name

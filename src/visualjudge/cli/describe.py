@@ -21,7 +21,9 @@ IMAGES = (".png", ".svg", ".pdf")
 @app.command(epilog="Example: visualjudge describe data --out scores.png --json description.json")
 def describe(
     data: Annotated[Path, typer.Argument(help="Data folder.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Plot scores and margins to this file, .png, .svg or .pdf.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Plot scores and margins to this file, .png, .svg or .pdf (needs Matplotlib).")
+    ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.dataset.groups import group
+from visualjudge.errors import UsageError
 from visualjudge.records import Annotation
 
 NONE = "(none)"
@@ -109,9 +110,17 @@ def _threshold(note: Annotation) -> Threshold:
 
 
 def plot(descriptions: Sequence[Description], path: Path) -> None:
-    """Histograms of scores and margins, a row a task, as a PNG or whatever the suffix of ``path`` says."""
-    import matplotlib
+    """Histograms of scores and margins, a row a task, as a PNG or whatever the suffix of ``path`` says.
 
+    Raises
+    ------
+    UsageError
+        If Matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise UsageError("--out needs Matplotlib: pip install 'visualjudge[plot]'") from None
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

@@ -1,4 +1,6 @@
-"""Real photographs out of the scikit-image and Matplotlib wheels, with ground truth drawn by hand for this project.
+"""Real photographs, most of them in the scikit-image wheel, with ground truth drawn by hand for this project.
+
+``grace_hopper.jpg`` is a photograph of the U.S. Navy in the public domain.
 
 The outlines, keypoints and expressions stand in ``truth.json``; the coins' outlines were traced from a watershed.
 """

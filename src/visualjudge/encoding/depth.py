@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.encoding.colormaps import colormap
 from visualjudge.encoding.encoded import Encoded, Scene
 from visualjudge.encoding.styles import DepthStyle
 from visualjudge.predictions import DepthMap
@@ -17,12 +16,12 @@ _ROWS_AT_ONCE = 1 << 19
 
 
 def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
-    """Nearness between the 2nd and 98th percentile of the valid depths, through a matplotlib colour map.
+    """Nearness between the 2nd and 98th percentile of the valid depths, through a Matplotlib colour map.
 
     A map of another size than the photograph's is brought to it by nearest neighbour, after colouring.
     """
     near, absent = scene.once(_nearness)
-    pixels = cv2.LUT(cv2.cvtColor(near, cv2.COLOR_GRAY2BGR), _table(style.colormap))
+    pixels = cv2.LUT(cv2.cvtColor(near, cv2.COLOR_GRAY2BGR), colormap(style.colormap)[None])
     if absent is not None:
         pixels[absent] = 0
     height, width = scene.size
@@ -83,11 +82,3 @@ def _fits_32_bits(values: FloatArray) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         parts = (values[start : start + rows] for start in range(0, len(values), rows))
         return all(np.array_equal(part.astype(np.float32), part, equal_nan=True) for part in parts)
-
-
-@lru_cache(maxsize=8)
-def _table(colormap: str) -> np.ndarray:
-    import matplotlib
-
-    entries = matplotlib.colormaps[colormap](np.arange(256), bytes=True)[:, :3]
-    return np.ascontiguousarray(entries, dtype=np.uint8)[None]

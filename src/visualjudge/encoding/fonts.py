@@ -1,6 +1,6 @@
-"""Letters of any script, from fonts that installed packages ship, the same on every machine.
+"""Letters of any script, from fonts that packages ship, the same on every machine.
 
-DejaVu Sans (with matplotlib) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika (devanagari-fonts, OFL) has
+DejaVu Sans (of this package) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika (devanagari-fonts, OFL) has
 Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0)
 has Chinese, Japanese and Korean. Packages that only hold fonts are looked up, not imported, and a file counts only with
 the content that is known, since the same data must give the same bytes. Scripts whose letters join or are reordered are
@@ -18,6 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from PIL import ImageFont, features
+
+from visualjudge.encoding.charmap import code_points
 
 _PACKAGED = (
     (
@@ -62,9 +64,7 @@ class TextRun:
 @lru_cache(maxsize=1)
 def fonts() -> tuple[Path, ...]:
     """Font files that are there, the first one always."""
-    import matplotlib
-
-    found = [Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"]
+    found = [Path(__file__).parent / "assets" / "DejaVuSans.ttf"]
     for package, file, digest in _PACKAGED:
         spec = find_spec(package)
         places = (spec.submodule_search_locations or ()) if spec is not None else ()
@@ -112,6 +112,4 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
 @lru_cache(maxsize=8)
 def _letters(font: int) -> frozenset[int]:
     """Code points that a font has a glyph for."""
-    from matplotlib.ft2font import FT2Font
-
-    return frozenset(FT2Font(str(fonts()[font])).get_charmap())
+    return code_points(fonts()[font].read_bytes())

@@ -30,7 +30,12 @@ KEYS = {
     "GEMINI_API_KEY": "google",
     "ANTHROPIC_API_KEY": "anthropic",
 }
-EXTRAS = {"studio": ("fastapi", "uvicorn"), "transformers": ("torch", "transformers"), "ray": ("ray",)}
+EXTRAS = {
+    "studio": ("fastapi", "uvicorn"),
+    "plot": ("matplotlib",),
+    "transformers": ("torch", "transformers"),
+    "ray": ("ray",),
+}
 COLOURS = {"red": (220, 20, 20), "green": (20, 160, 40), "blue": (20, 40, 220), "yellow": (250, 220, 20)}
 SHOWN = ("green", "red", "blue")
 _PROMPT = "The image has three vertical stripes. Which colour has each, from left to right? Reply with JSON."

@@ -6,12 +6,12 @@ from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from threading import Lock
 
-import matplotlib
 import numpy as np
 
 from visualjudge.confine import confined_path
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.shown import ShownPredictions
+from visualjudge.encoding.colormaps import colormap
 from visualjudge.errors import DataError
 from visualjudge.judges.local.depth import depth_features
 from visualjudge.judges.local.features import NOTHING, Features, Given, features_of, given_of
@@ -111,6 +111,6 @@ def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
 @cache
 def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Packed colours of a map, sorted, and the entry of each."""
-    table = (matplotlib.colormaps[name](np.arange(256), bytes=True)[:, :3]).astype(np.int64)
+    table = colormap(name).astype(np.int64)
     codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
     return codes, level.astype(np.float64)
