@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.dataset.engines import PoolEngine
 from visualjudge.errors import DataError
+from visualjudge.runs.folder import RunFolder
 from visualjudge.studio import facets, frequent, parts
 from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
@@ -207,3 +208,20 @@ def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(tmp_path: 
     found.refresh()
     assert found.summary().outcome.tolist() == [1, 1, 4]
     assert (found.summary().verdicts, found.summary().right, found.summary().failed) == (3, 2, 1)
+
+
+def test_a_run_that_is_compacted_while_it_is_looked_at_stays(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(4)]
+    root = write_dataset(tmp_path / "ds", questions)
+    run = write_run(tmp_path / "run", root, [said(questions[i], "AB"[i % 2]) for i in range(3)])
+    index = open_index(root, tmp_path / "cache", "x")
+    found = RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite")
+    found.refresh()
+    before, verdicts = found.summary(), [list(found.of_question(row)) for row in range(4)]
+    RunFolder(run).compact()
+    found.refresh()
+    assert found.total == 3
+    assert found.summary().outcome.tolist() == before.outcome.tolist() == [1, 3, 1, 0]
+    assert [list(found.of_question(row)) for row in range(4)] == verdicts
+    again = RunIndex(find_places([tmp_path]).runs[0].journal, index, tmp_path / "r.sqlite")
+    assert again.total == 3

@@ -13,11 +13,11 @@ from visualjudge.analysis.join import Run, Study
 from visualjudge.analysis.questions import find, merged
 from visualjudge.analysis.verdicts import read_verdicts
 from visualjudge.errors import DataError, UsageError
-from visualjudge.runs.folder import RUN, VERDICTS, RunFolder, stated_dataset
+from visualjudge.runs.folder import RUN, RunFolder, stated_dataset
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
-    """The whole verdict at ``offset`` of a run's journal, for the few that the report shows."""
+    """The whole verdict at ``offset`` of a run, for the few that the report shows."""
     if run.folder is None or offset is None:
         return {}
     return RunFolder(run.folder).record_at(offset)
@@ -36,7 +36,7 @@ def load_run(folder: str | Path) -> Run:
     Raises
     ------
     DataError
-        If the folder, its ``run.json`` or its ``verdicts.jsonl`` is not there.
+        If the folder, its ``run.json`` or its file of verdicts is not there.
     """
     home = Path(folder)
     info = _info(home)
@@ -138,7 +138,7 @@ def input_files(folders: Sequence[str | Path], dataset: str | Path | None = None
     """
     homes = [Path(folder) for folder in folders]
     roots = [Path(dataset)] if dataset is not None else [dataset_path(_info(home)) for home in homes]
-    files = [home / name for home in homes for name in (VERDICTS, RUN)]
+    files = [path for home in homes for path in (RunFolder(home).verdicts_path, home / RUN)]
     return files + [root / name for root in roots if root for name in ("questions.json", "dataset.json")]
 
 

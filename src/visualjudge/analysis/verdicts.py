@@ -13,10 +13,10 @@ import polars as pl
 from visualjudge import jsons
 from visualjudge.analysis.join import VERDICT_SCHEMA, published_of
 from visualjudge.analysis.questions import paused_collector
-from visualjudge.errors import DataError
 from visualjudge.judges.asks import verdict_of
 from visualjudge.records import IntArray, Status
 from visualjudge.runs.blocks import Block, blocks
+from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.tokens import MOST, PROMPT, REPLY, token_counts
 
@@ -130,6 +130,36 @@ def _careful(block: Block, notes: _Notes) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
 
 
+def _journalled(path: Path, notes: _Notes) -> pl.DataFrame:
+    frames = []
+    for block in blocks(path, PIECE):
+        found = _quick(block)
+        frames.append(_careful(block, notes) if found is None else found)
+    return pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
+
+
+def _compacted(path: Path, notes: _Notes) -> pl.DataFrame:
+    """A Parquet file of verdicts, whose rows stand for offsets."""
+    stored = CompactedFile(path)
+    rows = pl.int_range(pl.len(), dtype=pl.Int64)
+    raw = pl.read_parquet(path, columns=[*_STORED, "value", "number", "cause", "more"])
+    if raw["more"].str.contains('"published_', literal=True).any():
+        found = _careful(Block(b"".join(line.raw for line in stored.lines()), 0, 1), notes)
+        return found.with_columns(offset=rows)
+    return raw.select(
+        **{name: pl.col(name).cast(VERDICT_SCHEMA[name]) for name in _STORED},
+        text=pl.when(pl.col("number").is_null()).then("value"),
+        number="number",
+        offset=rows,
+        said_cause="cause",
+        published_value=pl.lit(None, pl.String),
+        published_right=pl.lit(None, pl.Boolean),
+    ).select(*VERDICT_SCHEMA)
+
+
+_STORED = ("id", "order", "repeat", "status", "probability_a", "latency_s", "tokens_in", "tokens_out")
+
+
 def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     """The verdicts of a run folder, its problems, its warnings.
 
@@ -139,18 +169,13 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     Raises
     ------
     DataError
-        If there is no ``verdicts.jsonl``.
+        If there is no file of verdicts.
     """
-    path = RunFolder(folder).journal_path
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; name a folder that `visualjudge judge --out` wrote")
+    run = RunFolder(folder)
+    path = run.existing_verdicts_path()
     notes = _Notes(path, [], [])
     with paused_collector():
-        frames = []
-        for block in blocks(path, PIECE):
-            found = _quick(block)
-            frames.append(_careful(block, notes) if found is None else found)
-    table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
+        table = _compacted(path, notes) if run.is_compacted else _journalled(path, notes)
     keys = ["id", "order", "repeat"]
     if table.select(pl.struct(keys).is_duplicated().any()).item():
         height, table = table.height, table.unique(keys, keep="last", maintain_order=True)

@@ -1,4 +1,4 @@
-"""``visualjudge convert``: a dataset between its JSON and its Parquet form."""
+"""``visualjudge convert``: a dataset or the verdicts of a run between JSON and Parquet."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.errors import UsageError
+
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 EPILOG = """Examples:
@@ -15,11 +17,13 @@ EPILOG = """Examples:
 visualjudge convert dataset --to parquet --out dataset-parquet
 
 visualjudge convert dataset-parquet --to json --out dataset
+
+visualjudge convert runs/vlm --to parquet
 """
 
 
 class FormName(StrEnum):
-    """How a dataset keeps its questions."""
+    """How a dataset keeps its questions, or a run its verdicts."""
 
     parquet = "parquet"
     json = "json"
@@ -27,15 +31,28 @@ class FormName(StrEnum):
 
 @app.command(epilog=EPILOG)
 def convert(
-    dataset: Annotated[Path, typer.Argument(help="Dataset to convert.", show_default=False)],
+    dataset: Annotated[Path, typer.Argument(help="Dataset or run to convert.", show_default=False)],
     to: Annotated[FormName, typer.Option(help="Form to write.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder of the new dataset.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="Folder of the new dataset.", show_default=False)] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")] = False,
 ) -> None:
-    """Convert a dataset between its JSON and Parquet forms; converting back restores questions.json byte for byte.
+    """Convert a dataset or a run between JSON and Parquet; converting back restores its file byte for byte.
 
-    Images are hard links to those of DATASET if the file system supports them, else copies.
+    A dataset is written to --out: its images are hard links to those of DATASET if the file system supports them, else
+    copies. A run is converted where it is: verdicts.jsonl is removed once verdicts.parquet holds all verdicts.
     """
+    from visualjudge.dataset.folder import META
+    from visualjudge.runs.folder import RUN
+
+    if (dataset / RUN).is_file() and not (dataset / META).is_file():
+        _convert_run(dataset, to, out)
+    elif out is None:
+        raise UsageError("--out must be given to convert a dataset")
+    else:
+        _convert_dataset(dataset, to, out, force)
+
+
+def _convert_dataset(dataset: Path, to: FormName, out: Path, force: bool) -> None:
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.convert import convert as convert_dataset
 
@@ -44,3 +61,16 @@ def convert(
             dataset, out, to.value, force=force, tick=lambda done, total: progress("converting", done, total)
         )
     print(f"{out}: {count} questions in the {to.value} form")
+
+
+def _convert_run(run: Path, to: FormName, out: Path | None) -> None:
+    from visualjudge.runs.folder import RunFolder
+
+    if out is not None:
+        raise UsageError(f"--out must not be given to convert a run, got {out}: {run} is converted where it is")
+    folder = RunFolder(run)
+    if to is FormName.parquet:
+        folder.compact()
+    else:
+        folder.expand()
+    print(folder.existing_verdicts_path())

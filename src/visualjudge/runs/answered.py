@@ -1,9 +1,9 @@
-"""What a journal holds already, for a run that goes on: eight bytes a verdict, and counts."""
+"""What a run holds already, for a run that goes on: eight bytes a verdict, and counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
@@ -17,6 +17,7 @@ from visualjudge.errors import DataError
 from visualjudge.judges.asks import MOST_REPEATS
 from visualjudge.records import BoolArray, IntArray, Order
 from visualjudge.runs.blocks import SMALL, Block, blocks
+from visualjudge.runs.compacting import CompactedFile
 
 _TEXTS = ("id", "order", "status", "cause", "error")
 _TURNED, _AGAIN = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F
@@ -25,7 +26,7 @@ _TURNED, _AGAIN = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F
 
 @dataclass
 class Answered:
-    """The verdicts of a journal. Of a key its hash alone is kept: there may be ten million."""
+    """The verdicts of a run. Of a key its hash alone is kept: there may be ten million."""
 
     hashes: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     """Sorted."""
@@ -45,19 +46,30 @@ class Answered:
         return len(self.hashes)
 
 
-def answered(journal: Path, *, without: str | None = None) -> Answered:
-    """What is in a journal of verdicts; those of the status ``without`` left out.
+def answered(path: Path, *, without: str | None = None) -> Answered:
+    """What is in a journal, or the Parquet file made from it; verdicts of the status ``without`` left out.
 
     Raises
     ------
     DataError
         If a line is not a JSON object.
     """
-    known, many = Answered(), journal.stat().st_size >= SMALL
-    hashes = [_noted(known, _columns(journal, block, many), without) for block in blocks(journal)]
+    known, parts = Answered(), _compacted(path) if path.suffix == ".parquet" else _journalled(path)
+    hashes = [_noted(known, columns, without) for columns in parts]
     ordered = np.sort(np.concatenate([known.hashes, *hashes]))
     known.hashes = ordered[np.append(ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1])]
     return known
+
+
+def _compacted(path: Path) -> Iterator[list[list[Any]]]:
+    for *columns, more, repeats in CompactedFile(path).columns("id", "order", "status", "cause", "more", "repeat"):
+        errors = [orjson.loads(text).get("error") if text and '"error":' in text else None for text in more]
+        yield [*columns, [error if isinstance(error, str) else None for error in errors], repeats]
+
+
+def _journalled(path: Path) -> Iterator[list[list[Any]]]:
+    many = path.stat().st_size >= SMALL
+    return (_columns(path, block, many) for block in blocks(path))
 
 
 def _columns(journal: Path, block: Block, many: bool) -> list[list[Any]]:

@@ -1,10 +1,11 @@
-"""A run on disk: ``run.json`` says who was asked what, ``verdicts.jsonl`` holds one verdict a line. Read and written
-here only.
+"""A run on disk: ``run.json`` says who was asked what, ``verdicts.jsonl`` holds one verdict a line, or
+``verdicts.parquet`` one a row. Read and written here only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,17 @@ from typing import Any
 import orjson
 
 from visualjudge import atomic, jsons
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.asks import Key, verdict_of
+from visualjudge.locks import FileLock
 from visualjudge.records import Verdict
-from visualjudge.runs.journal import Journal, read_lines
+from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
+from visualjudge.runs.journal import Journal, Line, read_lines
 
 VERDICTS = "verdicts.jsonl"
+COMPACTED = "verdicts.parquet"
+COMPACTED_ABOVE = 1_000_000
+"""A finished run of more verdicts is compacted; one of fewer on request only."""
 RUN = "run.json"
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
 """What ``run.json`` says of who judged where people did."""
@@ -44,7 +50,10 @@ def stated_dataset(manifest: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class VerdictLine:
-    """One line of ``verdicts.jsonl``: its verdict, or None where it is unreadable; ``partial``: cut short by a kill."""
+    """One line of ``verdicts.jsonl``: its verdict, or None where it is unreadable; ``partial``: cut short by a kill.
+
+    ``start`` is its first byte, or its row of ``verdicts.parquet``.
+    """
 
     number: int
     start: int
@@ -64,6 +73,7 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.journal_path = self.path / VERDICTS
+        self.compacted_path = self.path / COMPACTED
         self.manifest_path = self.path / RUN
 
     def manifest(self) -> dict[str, Any]:
@@ -103,17 +113,42 @@ class RunFolder:
         """Replace ``run.json``, atomically."""
         atomic.write_json(self.manifest_path, manifest)
 
+    @property
+    def is_compacted(self) -> bool:
+        """Whether ``verdicts.parquet`` holds the verdicts: where there is a journal too, the journal does."""
+        return self.compacted_path.is_file() and not self.journal_path.is_file()
+
+    @property
+    def verdicts_path(self) -> Path:
+        """The file that holds the verdicts; it need not exist."""
+        return self.compacted_path if self.is_compacted else self.journal_path
+
+    def existing_verdicts_path(self) -> Path:
+        """The file that holds the verdicts.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        path = self.verdicts_path
+        if not path.is_file():
+            raise DataError(f"{path}: no such file; name a folder that `visualjudge judge --out` wrote")
+        return path
+
+    def _lines(self) -> Iterator[Line]:
+        path = self.existing_verdicts_path()
+        return read_compacted(path) if self.is_compacted else read_lines(path)
+
     def lines(self) -> Iterator[VerdictLine]:
         """Every line, readable or not, in order.
 
         Raises
         ------
         DataError
-            If there is no ``verdicts.jsonl``.
+            If there is no file of verdicts.
         """
-        if not self.journal_path.is_file():
-            raise DataError(f"{self.journal_path}: no such file; name a folder that `visualjudge judge --out` wrote")
-        for line in read_lines(self.journal_path):
+        for line in self._lines():
             try:
                 verdict = None if line.record is None else verdict_of(line.record)
             except (KeyError, ValueError, TypeError):
@@ -126,7 +161,7 @@ class RunFolder:
         Raises
         ------
         DataError
-            If there is no ``verdicts.jsonl``, or a line is not a verdict.
+            If there is no file of verdicts, or a line is not a verdict.
         """
         found: dict[Key, Verdict] = {}
         for line in self.lines():
@@ -134,12 +169,14 @@ class RunFolder:
                 found[line.verdict.id, line.verdict.order, line.verdict.repeat] = line.verdict
             elif not line.partial:
                 raise DataError(
-                    f"{self.journal_path}: line {line.number} is not a verdict; --resume removes partial lines"
+                    f"{self.verdicts_path}: line {line.number} is not a verdict; --resume removes partial lines"
                 )
         return found
 
     def record_at(self, start: int) -> dict[str, Any]:
-        """The whole line that begins at byte ``start``; empty where it is not an object."""
+        """The whole line that begins at byte or row ``start``; empty where it is not an object."""
+        if self.is_compacted:
+            return next(CompactedFile(self.compacted_path).lines(start, start + 1)).record or {}
         with self.journal_path.open("rb") as journal:
             journal.seek(start)
             found = jsons.loads(journal.readline())
@@ -155,4 +192,49 @@ class RunFolder:
         RunError
             If another process writes it, or it cannot be written.
         """
+        if self.is_compacted and not resume:
+            raise UsageError(f"{self.path} holds a run already: add --resume to continue it, or choose another --out")
+        self.expand()
         return Journal.resume(self.journal_path) if resume else Journal.create(self.journal_path)
+
+    # ---------------------------------------------------------------- the other form
+
+    def compact(self) -> None:
+        """Put the verdicts of the journal into ``verdicts.parquet``, and remove the journal once they are there.
+
+        Raises
+        ------
+        DataError
+            If there is no file of verdicts, or a line is not a verdict.
+        RunError
+            If another process writes the run, or the file cannot be written.
+        """
+        with self._locked():
+            if self.existing_verdicts_path() == self.journal_path:
+                compact(self.journal_path, self.compacted_path)
+                self.journal_path.unlink()
+
+    def expand(self) -> None:
+        """Put the verdicts of ``verdicts.parquet``, where there is one, back into the journal.
+
+        Raises
+        ------
+        DataError
+            If they are not those that were compacted.
+        RunError
+            If another process writes the run, or the journal cannot be written.
+        """
+        if not self.compacted_path.is_file():
+            return
+        with self._locked():
+            if self.is_compacted:
+                expand(self.compacted_path, self.journal_path)
+            self.compacted_path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        lock = FileLock(self.journal_path)
+        try:
+            yield
+        finally:
+            lock.release()

@@ -21,7 +21,7 @@ from visualjudge.judges.asks import Ask, Judge, Judged, verdict_line
 from visualjudge.records import Question
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget, Prices
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.resuming import changes, check_changes, edited_images, media_checksum, recorded
 from visualjudge.runs.runner import Ask as AskOne
@@ -92,8 +92,8 @@ class RunReport:
 def still_to_ask(folder: str | Path, questions: Sequence[Question], options: RunSettings) -> Iterator[Ask]:
     """All that an invocation with these options would ask, the verdicts in ``folder`` left out where it resumes."""
     run, done = RunFolder(folder), None
-    if options.resume and run.journal_path.is_file():
-        done = answered(run.journal_path, without="api_error" if options.retry_errors else None)
+    if options.resume and run.verdicts_path.is_file():
+        done = answered(run.verdicts_path, without="api_error" if options.retry_errors else None)
     return left_of(questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)()
 
 
@@ -152,13 +152,13 @@ async def run_judge(
     """
     folder = RunFolder(out)
     manifest = {**_manifest(dataset, judge, options), **_prices(budget)}
-    with folder.open_journal(resume=options.resume) as journal:
-        before = answered(journal.path)
+    with _journal(folder, dataset, options) as journal:
+        before = answered(folder.verdicts_path)
         if options.resume:
             manifest = _continued(folder, dataset, manifest, before, options)
         if options.retry_errors and before.statuses["api_error"]:
             journal.drop(lambda line: line["status"] == "api_error")
-            before = answered(journal.path)
+            before = answered(folder.verdicts_path)
         todo = left_of(dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=before)
         manifest["asked"] = todo.total
         folder.write_manifest(manifest)
@@ -189,7 +189,17 @@ async def run_judge(
             diagnostics.schema or manifest.get("schema"),
         )
     folder.write_manifest({**manifest, **_ending(report)})
+    if not report.missing and report.statuses.total() > COMPACTED_ABOVE:
+        folder.compact()
     return report
+
+
+def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journal:
+    """The run's journal; a compacted run that has nothing left to ask stays as it is, and its journal is not opened."""
+    idle = folder.is_compacted and options.resume and not options.retry_errors
+    if idle and next(still_to_ask(folder.path, dataset.questions, options), None) is None:
+        return Journal(folder.journal_path)
+    return folder.open_journal(resume=options.resume)
 
 
 async def outcome_of(judge: Judge, ask: Ask) -> Outcome:

@@ -1,10 +1,14 @@
-"""The journal of a run as rows of numbers; parts of it are read at once in several processes."""
+"""The verdicts of a run as rows of numbers; parts of the file are read at once in several processes.
+
+A place in a journal is a byte, in a Parquet file of verdicts a row.
+"""
 
 from __future__ import annotations
 
 import io
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +19,9 @@ from numpy.typing import NDArray
 
 from visualjudge import jsons
 from visualjudge.records import LETTERS
+from visualjudge.runs.compacting import GROUP, CompactedFile
 from visualjudge.runs.tokens import token_counts
+from visualjudge.studio.parts import line_ranges
 from visualjudge.studio.texts import Words, words_of
 
 STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
@@ -53,7 +59,7 @@ Rows = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Taken:
-    """The verdicts in a part of a journal; ``q`` and ``text`` of ``rows`` are filled in by the index."""
+    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the index."""
 
     rows: Rows
     ids: list[str]
@@ -65,28 +71,52 @@ class Taken:
     """Where the last whole line ends."""
 
 
-def taken_from(part: tuple[Path, int, int]) -> Taken:
-    """The verdicts in the bytes ``start:stop`` of a journal; a last line without an end is left for the next time."""
-    path, start, stop = part
-    rows, ids, causes = list[tuple[Any, ...]](), list[str](), Counter[str]()
-    texts: list[Words | None] = []
+def end_of(path: Path) -> int:
+    """The place after the last verdict; 0 without a file."""
+    if not path.is_file():
+        return 0
+    return CompactedFile(path).count if path.suffix == ".parquet" else path.stat().st_size
+
+
+def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The places ``start:stop`` in parts of whole verdicts."""
+    if path.suffix == ".parquet":
+        return ((first, min(first + GROUP, stop)) for first in range(start, stop, GROUP))
+    return line_ranges(path, start, stop)
+
+
+def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+    """Each line of these places, and where the next begins; a last line without an end is left out."""
+    if path.suffix == ".parquet":
+        yield from ((line.number, line.raw) for line in CompactedFile(path).lines(start, stop))
+        return
     with path.open("rb") as journal:
         journal.seek(start)
         for line in io.BytesIO(journal.read(stop - start)):
             if not line.endswith(b"\n"):
-                break
-            begin, start = start, start + len(line)
-            verdict = parsed(line)
-            if verdict is None:
-                continue
-            if verdict.get("cause"):
-                causes[str(verdict["cause"])[:80]] += 1
-            row = _row(verdict, begin, start)
-            if row is not None:
-                raw = verdict.get("raw_response")
-                rows.append(row)
-                ids.append(verdict["id"])
-                texts.append(words_of(raw) if raw and isinstance(raw, str) else None)
+                return
+            start += len(line)
+            yield start, line
+
+
+def taken_from(part: tuple[Path, int, int]) -> Taken:
+    """The verdicts in the places ``start:stop`` of a file; a last line without an end is left for the next time."""
+    path, start, stop = part
+    rows, ids, causes = list[tuple[Any, ...]](), list[str](), Counter[str]()
+    texts: list[Words | None] = []
+    for end, line in lines_of(path, start, stop):
+        begin, start = start, end
+        verdict = parsed(line)
+        if verdict is None:
+            continue
+        if verdict.get("cause"):
+            causes[str(verdict["cause"])[:80]] += 1
+        row = _row(verdict, begin, start)
+        if row is not None:
+            raw = verdict.get("raw_response")
+            rows.append(row)
+            ids.append(verdict["id"])
+            texts.append(words_of(raw) if raw and isinstance(raw, str) else None)
     return Taken(np.array(rows, ROW), ids, texts, causes, start)
 
 

@@ -16,7 +16,7 @@ import orjson
 from visualjudge import jsons
 from visualjudge.dataset.folder import META, QUESTIONS, read_meta
 from visualjudge.errors import DataError, UsageError
-from visualjudge.runs.folder import RUN, VERDICTS, RunFolder
+from visualjudge.runs.folder import RUN, RunFolder
 from visualjudge.studio.records_on_disk import stamped
 
 DEPTH = 4
@@ -53,8 +53,8 @@ class RunPlace:
 
     @property
     def journal(self) -> Path:
-        """Its verdicts."""
-        return self.root / VERDICTS
+        """The file that holds its verdicts."""
+        return RunFolder(self.root).verdicts_path
 
     def info(self) -> Mapping[str, Any]:
         """``run.json`` as it is now; empty where it cannot be read."""

@@ -15,9 +15,22 @@ import orjson
 from numpy.typing import NDArray
 
 from visualjudge.dataset.engines import Engine
+from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.index import DatasetIndex
-from visualjudge.studio.journal import ROW, STATUSES, VALUE_CODE, VALUES, Rows, Taken, parsed, taken_from
-from visualjudge.studio.parts import HERE, line_ranges
+from visualjudge.studio.journal import (
+    ROW,
+    STATUSES,
+    VALUE_CODE,
+    VALUES,
+    Rows,
+    Taken,
+    end_of,
+    lines_of,
+    parsed,
+    ranges,
+    taken_from,
+)
+from visualjudge.studio.parts import HERE
 from visualjudge.studio.texts import TextIndex
 
 FORMAT = "6"
@@ -59,8 +72,8 @@ class Summary:
 class RunIndex:
     """One run's verdicts. ``refresh`` takes in what was written since."""
 
-    def __init__(self, folder: Path, dataset: DatasetIndex, path: Path) -> None:
-        self.journal = folder
+    def __init__(self, journal: Path, dataset: DatasetIndex, path: Path) -> None:
+        self.journal = journal
         self.generation = 0
         """Grows whenever a refresh found something."""
         self._dataset = dataset
@@ -85,7 +98,7 @@ class RunIndex:
             rows = [np.frombuffer(data, ROW) for (data,) in db.execute("SELECT data FROM chunk ORDER BY number")]
             read = int(stored["read"])
             self.causes = Counter(orjson.loads(stored["causes"]))
-            if stored["stamp"] == stamp and read <= self._journal_size():
+            if stored["stamp"] == stamp and read <= end_of(self.journal):
                 return db, np.concatenate(rows) if rows else np.zeros(0, ROW), read
         except (sqlite3.DatabaseError, KeyError, ValueError):
             pass
@@ -107,13 +120,11 @@ class RunIndex:
         inode = self.journal.stat().st_ino if self.journal.is_file() else 0
         return f"{FORMAT}:{inode}:{self._dataset.checksum}"
 
-    def _journal_size(self) -> int:
-        return self.journal.stat().st_size if self.journal.is_file() else 0
-
     def refresh(self, engine: Engine = HERE) -> None:
         """Take in the lines that the journal has gained; a last line without an end waits for the next time."""
         with self._lock:
-            size = self._journal_size()
+            self.journal = RunFolder(self.journal.parent).verdicts_path  # a run is compacted while it is looked at
+            size = end_of(self.journal)
             stamp = str(self._db.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()[0])
             if size < self._read or stamp != self._stamp():
                 self._db.close()
@@ -121,7 +132,7 @@ class RunIndex:
                 self._texts = TextIndex(self._db)
                 self._changed()
             if self._read < size:
-                parts = [(self.journal, *part) for part in line_ranges(self.journal, self._read, size)]
+                parts = [(self.journal, *part) for part in ranges(self.journal, self._read, size)]
                 for taken in engine.map(taken_from, parts):
                     self._take(taken)
                 with self._db:
@@ -183,11 +194,10 @@ class RunIndex:
         return self._verdicts(self._rows[-count:][::-1])
 
     def _verdicts(self, rows: Rows) -> Iterator[dict[str, Any]]:
-        """The whole verdicts of these rows, read from the journal."""
-        with self.journal.open("rb") as journal:
-            for entry in rows:
-                journal.seek(int(entry["start"]))
-                verdict = parsed(journal.read(int(entry["stop"] - entry["start"])))
+        """The whole verdicts of these rows, read from the file."""
+        for entry in rows:
+            for _, line in lines_of(self.journal, int(entry["start"]), int(entry["stop"])):
+                verdict = parsed(line)
                 if verdict is not None:
                     yield verdict
 

@@ -1,0 +1,249 @@
+"""A finished run's verdicts as one Parquet file: typed columns, and what else gives its journal back unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from visualjudge import jsons
+from visualjudge.atomic import atomic_path
+from visualjudge.errors import DataError
+from visualjudge.judges.asks import verdict_line, verdict_of
+from visualjudge.records import Verdict
+from visualjudge.runs.journal import Line, read_lines
+from visualjudge.runs.tokens import token_counts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+GROUP = 4096
+"""Rows of a row group, which is read whole where one row of it is."""
+_DIGEST = b"journal_sha256"
+_LARGEST = 2**63 - 1
+
+
+@cache
+def schema() -> pa.Schema:
+    """The columns, a row a line of the journal.
+
+    ``value`` is text, also where it is a number, which ``number`` then is. ``tokens_in`` and ``tokens_out`` are read
+    from ``usage``. ``more`` holds the other fields of a line as JSON, such as ``rule``, and ``json`` the line itself where
+    the columns do not give it, which is null in what the tool writes.
+    """
+    import pyarrow as pa
+
+    text, real, whole = pa.string(), pa.float64(), pa.int64()
+    columns: list[tuple[str, pa.DataType]] = [
+        *((name, text) for name in ("id", "order", "value")),
+        ("number", real),
+        *((name, text) for name in ("status", "cause", "raw_response")),
+        ("usage", pa.map_(text, whole)),
+        ("tokens_in", whole),
+        ("tokens_out", whole),
+        *((name, real) for name in ("latency_s", "probability_a", "expected_score")),
+        ("repeat", pa.int32()),
+        ("more", text),
+        ("json", pa.binary()),
+    ]
+    return pa.schema([pa.field(*column) for column in columns])
+
+
+# ---------------------------------------------------------------- writing
+
+
+def compact(journal: Path, target: Path) -> None:
+    """Write the verdicts of a journal to ``target``, atomically, once they were read back and are the same.
+
+    Raises
+    ------
+    DataError
+        If a line is not a verdict, or the file does not give the journal's bytes back.
+    RunError
+        If the file cannot be written.
+    """
+    import pyarrow.parquet as pq
+
+    with journal.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    with atomic_path(target) as scratch:
+        with pq.ParquetWriter(scratch, schema(), compression="zstd") as parquet:
+            lines = read_lines(journal)
+            while some := list(islice(lines, GROUP)):
+                parquet.write_table(_table(journal, some))
+            parquet.add_key_value_metadata({_DIGEST: digest})
+        _sync(scratch)
+        if _digest(read_compacted(scratch)) != digest:
+            raise DataError(f"{journal}: must hold one verdict a line, and end with a line break")
+
+
+def expand(source: Path, journal: Path) -> None:
+    """Write the journal that ``source`` was made from, atomically.
+
+    Raises
+    ------
+    DataError
+        If the verdicts are not those that were compacted.
+    RunError
+        If the journal cannot be written.
+    """
+    stored = CompactedFile(source)
+    with atomic_path(journal) as scratch:
+        with scratch.open("wb") as file:
+            digest = _digest(stored.lines(), file.write)
+            file.flush()
+            os.fsync(file.fileno())
+        if digest != stored.digest:
+            raise DataError(f"{source}: its verdicts are not those of the journal that it was made from")
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _digest(lines: Iterable[Line], write: Any = None) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line.raw)
+        if write is not None:
+            write(line.raw)
+    return digest.hexdigest()
+
+
+def _table(journal: Path, lines: list[Line]) -> pa.Table:
+    import pyarrow as pa
+
+    try:
+        return pa.Table.from_pylist([_row(journal, line) for line in lines], schema=schema())
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+        numbers = f"{lines[0].number} to {lines[-1].number}"
+        raise DataError(f"{journal}: lines {numbers}: a column cannot hold a field: {error}") from None
+
+
+def _row(journal: Path, line: Line) -> dict[str, Any]:
+    try:
+        verdict = verdict_of(line.record or {})
+    except (KeyError, ValueError, TypeError):
+        raise DataError(f"{journal}: line {line.number} is not a verdict; --resume removes partial lines") from None
+    tokens_in, tokens_out = token_counts(verdict.usage) if verdict.usage else (None, None)
+    text = isinstance(verdict.value, str)
+    row = {
+        "id": verdict.id,
+        "order": verdict.order,
+        "value": verdict.value if text else orjson.dumps(verdict.value).decode(),
+        "number": None if text else float(verdict.value),
+        "status": verdict.status,
+        "cause": verdict.cause,
+        "raw_response": verdict.raw_response,
+        "usage": _counts(verdict.usage),
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "latency_s": _real(verdict.latency_s),
+        "probability_a": _real(verdict.probability_a),
+        "expected_score": _real(verdict.expected_score),
+        "repeat": verdict.repeat,
+        "more": orjson.dumps(verdict.extra).decode() if verdict.extra else None,
+        "json": None,
+    }
+    raw = line.raw.removesuffix(b"\n")
+    return row if _bytes(row) == raw else {**row, "json": raw}
+
+
+def _real(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _counts(usage: Any) -> list[tuple[str, int]] | None:
+    """The counts as a map holds them; None where it cannot."""
+    if usage is None or not all(type(count) is int and abs(count) <= _LARGEST for count in usage.values()):
+        return None
+    return list(usage.items())
+
+
+# ---------------------------------------------------------------- reading
+
+
+class CompactedFile:
+    """The verdicts of a Parquet file, read a row group at a time.
+
+    Raises
+    ------
+    DataError
+        If it is not such a file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = _opened(path)
+        self.count: int = self._file.metadata.num_rows
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the journal that it was made from."""
+        found: bytes | None = (self._file.metadata.metadata or {}).get(_DIGEST)
+        return None if found is None else found.decode()
+
+    def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
+        """Some rows as lines of a journal, of which each starts at its row."""
+        first = 0
+        for group in range(self._file.num_row_groups):
+            rows = self._file.metadata.row_group(group).num_rows
+            low, high = max(start, first), min(self.count if stop is None else stop, first + rows)
+            if low < high:
+                some = self._file.read_row_group(group).slice(low - first, high - low).to_pylist()
+                yield from (_line(row, number) for number, row in enumerate(some, low))
+            first += rows
+
+    def columns(self, *names: str) -> Iterator[list[list[Any]]]:
+        """Some columns, many rows at a time."""
+        for batch in self._file.iter_batches(GROUP, columns=list(names)):
+            yield [batch.column(name).to_pylist() for name in names]
+
+
+def read_compacted(path: Path) -> Iterator[Line]:
+    """All verdicts of a Parquet file, as lines of a journal."""
+    return CompactedFile(path).lines()
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: must be a Parquet file: {' '.join(str(error).split())}") from None
+    if not file.schema_arrow.equals(schema()):
+        raise DataError(f"{path}: must have the columns of a run's verdicts")
+    return file
+
+
+def _line(row: dict[str, Any], number: int) -> Line:
+    if row["json"] is not None:
+        return Line(number + 1, number, row["json"] + b"\n", jsons.loads(row["json"]))
+    record = _record(row)
+    return Line(number + 1, number, orjson.dumps(record) + b"\n", record)
+
+
+def _bytes(row: dict[str, Any]) -> bytes:
+    """The line that the columns give."""
+    return orjson.dumps(_record(row))
+
+
+def _record(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("id", "order", "status", "raw_response", "latency_s", "repeat", "probability_a", "expected_score", "cause")
+    return verdict_line(
+        Verdict(
+            **{name: row[name] for name in names},
+            value=row["value"] if row["number"] is None else orjson.loads(row["value"]),
+            usage=None if row["usage"] is None else dict(row["usage"]),
+            extra=orjson.loads(row["more"]) if row["more"] is not None else {},
+        )
+    )
