@@ -187,11 +187,6 @@ def test_vision_judge_asks_in_its_own_words_or_ours(tmp_path: Path) -> None:
     assert ours.final_scores == (5.0, 7.5) and ours.sources == ("synthetic", "gt")
 
 
-def test_only_a_copy_with_prompts_can_be_asked_in_its_own_words(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="the copy holds no prompt of"):
-        imported(tmp_path, "rewardbench-2", prompt="own")
-
-
 @pytest.mark.parametrize("images", [True, False])
 def test_identical_options_are_found_with_and_without_images(tmp_path: Path, images: bool) -> None:
     copy = copies.vision_judge(tmp_path / "copy", images=images)
@@ -253,32 +248,6 @@ def test_genai_bench_from_the_hub_has_its_images(tmp_path: Path, monkeypatch: py
     assert (done.questions, done.labels_only) == (4, False)
 
 
-def own_prompts(tmp_path: Path, name: str, copy: Path, reply: str) -> list[tuple[str, str | float]]:
-    """The own prompt of each question, and what a judge is read to say that gives ``reply``."""
-    done = import_benchmark(name, copy, tmp_path / "own", prompt="own")
-    read, problems = validate(tmp_path / "own")
-    assert problems == [] and not done.labels_only
-    for question in read:
-        assert question.prompt.count(IMAGE_MARK) == len(question.images)
-    verdicts = [
-        asyncio.run(QuestionJudge(ScriptedClient([Reply(reply)]), read.root)(Ask(one))).verdict.value for one in read
-    ]
-    return list(zip((question.prompt for question in read), verdicts, strict=True))
-
-
-def test_genai_bench_asks_in_its_own_words_and_replies_in_its_own_form(tmp_path: Path) -> None:
-    copy = copies.genai_hub(tmp_path / "copy")
-    asked = own_prompts(tmp_path, "genai-bench", copy, "3. Tie, relatively the same acceptable quality: [[A=B=Good]]")
-    assert {verdict for _, verdict in asked} == {"tie"}
-    assert (
-        asked[0][0].count("Text prompt: a cat\nModel A Generated Image: <image>\nModel B Generated Image: <image>") == 1
-    )
-    assert "Editing instruction: add a hat\nSource Image: <image>" in asked[2][0]
-    questions = load_dataset(tmp_path / "own")
-    assert [question.answer for question in questions] == ["A", "both_bad", "A", "both_bad"]
-    assert questions[2].sources == ("x", "y")
-
-
 def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> None:
     copy = copies.genai_hub(tmp_path / "copy")
     rows = [{"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True} for k in range(2)]
@@ -288,19 +257,6 @@ def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> N
     copies.write(copy / "image_generation" / "gpt" / "pairwise.json", rows)
     with pytest.raises(DataError, match="record 2: human_vote: differs"):
         import_benchmark("genai-bench", copy, tmp_path / "other")
-
-
-def test_vl_rewardbench_and_judgebench_ask_in_their_own_words(tmp_path: Path) -> None:
-    row = {"id": "mmmu_1", "query": "<image>\nWhat?", "response": ["one", "two"], "human_ranking": [1, 0]}
-    copies.write(tmp_path / "vl" / "data.parquet", [row | {"image": copies.png(40)}])
-    ((prompt, verdict),) = own_prompts(
-        tmp_path, "vl-rewardbench", tmp_path / "vl", "Overall Judgment: Answer 2 is better."
-    )
-    assert verdict == "B" and "Question: What?\n\nAnswer 1: one\n\nAnswer 2: two\n" in prompt
-    pair = {"pair_id": "p", "question": "2 + 2?", "response_A": "4", "response_B": "5", "label": "A>B"}
-    copies.write(tmp_path / "jb" / "data.jsonl", [pair])
-    ((prompt, verdict),) = own_prompts(tmp_path / "2", "judgebench", tmp_path / "jb", "My final verdict is [[B>>A]]")
-    assert verdict == "B" and "Assistant A's Answer|>\n4\n" in prompt
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

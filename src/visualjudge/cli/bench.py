@@ -46,11 +46,13 @@ def list_(as_json: AsJson = False) -> None:
 
     rows = list(BENCHMARKS.values())
     if as_json:
-        names = ("name", "title", "licence", "use", "source", "layout")
+        names = ("name", "title", "licence", "use", "source", "layout", "own")
         print_json({name: getattr(row, name) for name in names} for row in rows)
         return
     for row in rows:
         print(f"{row.name}  {row.title}\n    {row.licence}, {row.use}; {row.source}\n    --from: {row.layout}")
+        if row.own:
+            print(f"    --prompt own: also {row.own}")
 
 
 @app.command("import", epilog=EXAMPLES.split("\n\n")[2])

@@ -4,24 +4,32 @@ EditReward: ``FOLDER/[data/z_reward_bench/]editreward_bench_visual_quality.jsonl
 source_image_path, edited_image_paths, winner`` ("Image A" or "Image B"); images below ``editreward_bench_images/``.
 EditScore: ``EditReward-Bench/*.arrow`` (or .parquet): ``key`` (two), ``instruction, input_image, output_images`` (the
 better one first), ``task_type, dimension``, and ``shuffled_editscore_bench_{dimension}.json``: which pairs are shown
-turned. Without the Arrow files those maps alone give the labels. Replies: ``replies/MODEL.jsonl``.
+turned. Without the Arrow files those maps alone give the labels. Replies: ``replies/MODEL.jsonl``. GEditBench's prompts
+of pairs are read from ``FOLDER/src/prompts/assets``: no licence is stated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
+from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.prompts.template import PromptTemplate
 from visualjudge.published.files import Images, Row, document, field, lines_of, one_of, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, dealt
+from visualjudge.published.own import file_of, of_copy, own_prompt
 from visualjudge.published.replies import kept_replies
+from visualjudge.records import IMAGE_MARK
 
 HOME = "data/z_reward_bench"
 WINNERS = {"Image A": "A", "Image B": "B"}
 QUALITY = "editreward_bench_visual_quality.jsonl"
 SHUFFLED = "shuffled_editscore_bench_"
+PROMPTS = "src/prompts/assets"
+CRITERIA = {"consistency": "visual_consistency", "prompt_following": "instruction_following"}
 
 
 def _home(folder: Path) -> Path:
@@ -35,8 +43,28 @@ def read_editreward(folder: Path) -> Copy:
     if not path.is_file():
         raise DataError(f"{folder}: must hold {QUALITY}, found none")
     images = Images(home, home / "editreward_bench_images")
-    items = tuple(_quality(row, images, path, number) for number, row in lines_of(path))
-    return Copy(items, images.missing > 0, kept_replies(folder))
+    items = (_quality(row, images, path, number) for number, row in lines_of(path))
+    asset = _prompt(folder, "visual_quality")
+    return Copy(tuple(_asked(item, asset) for item in items), images.missing > 0, kept_replies(folder))
+
+
+def _prompt(folder: Path, criterion: str) -> PromptTemplate | None:
+    """GEditBench's prompt of a pair where the copy holds it: source, first and second edit, in this order."""
+    name = f"vlm/assessment/{criterion}/pairwise"
+    if file_of(folder, f"{PROMPTS}/{name}/v1.yaml") is None:
+        return None
+    asset = PromptAssetStore(folder / PROMPTS).get_prompt(name)
+    texts = "\n\n".join(text for text in (asset.system, asset.user) if text).split(IMAGE_MARK)
+    if len(texts) != 4:
+        return None
+    return of_copy(f"gedit-bench/{name}", "{}{{{{image}}}}{}{{{{a}}}}{}{{{{b}}}}{}".format(*texts), {})
+
+
+def _asked(item: Item, asset: PromptTemplate | None) -> Item:
+    if asset is None or not item.images:
+        return item
+    about = Option(images=item.images)
+    return replace(item, own=own_prompt(asset, {"instruction": item.request}, item.options, about))
 
 
 def _quality(row: Row, images: Images, path: Path, number: int) -> Item:
@@ -67,8 +95,10 @@ def read_editscore(folder: Path) -> Copy:
     if not files:
         return Copy(tuple(_labels(maps)), True, kept_replies(folder))
     images = Images(home, *(path.parent for path in files))
-    items = tuple(_rated(row, maps, images, path, number) for path in files for number, row in lines_of(path))
-    return Copy(items, images.missing > 0, kept_replies(folder))
+    assets = {dimension: _prompt(folder, criterion) for dimension, criterion in CRITERIA.items()}
+    items = (_rated(row, maps, images, path, number) for path in files for number, row in lines_of(path))
+    asked = tuple(_asked(item, assets.get(item.task.partition("/")[0])) for item in items)
+    return Copy(asked, images.missing > 0, kept_replies(folder))
 
 
 def _labels(maps: dict[str, dict[str, bool]]) -> Iterator[Item]:
@@ -110,6 +140,7 @@ EDITREWARD = Benchmark(
     read_editreward,
     lambda parts: (Score("editreward-bench/visual_quality", "read", scale=1.0, digits=4),),
     f"{QUALITY} and editreward_bench_images/; replies/MODEL.jsonl for replies",
+    own=f"{PROMPTS}/vlm/assessment/visual_quality/pairwise/v1.yaml",
 )
 EDITSCORE = Benchmark(
     "editscore-bench",
@@ -120,5 +151,6 @@ EDITSCORE = Benchmark(
     read_editscore,
     _editscore,
     f"EditReward-Bench/*.arrow, {SHUFFLED}*.json; replies/MODEL.jsonl for replies",
+    own=f"{PROMPTS}/vlm/assessment/{{visual_consistency,instruction_following}}/pairwise/v1.yaml",
     hub="EditScore/EditReward-Bench",
 )

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.errors import DataError
-from visualjudge.published.asking import own_prompt
 from visualjudge.published.files import Images, Row, field, lines_of, one_of, records, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
+from visualjudge.published.own import own_prompt, shipped
 from visualjudge.records import FAILED, TIES
 
 PARTS = ("image_generation", "image_edition", "video_generation")
@@ -81,7 +81,9 @@ def _shown(part: str, home: Path, images: Images) -> Iterator[Item]:
         a, b = (_made(row, side, images) for side in ("left", "right"))
         about = images.all(*(row[name] for name in ("source_image",) if row.get(name)))
         answer = one_of(row, "vote_type", path, number, VOTES)
-        own = own_prompt(OWN[part], {name: row.get(name) for name in PROMPTS}, (a, b), *about)
+        own = own_prompt(
+            shipped(OWN[part]), {name: row.get(name) for name in PROMPTS}, (a, b), Option(images=about), ties=TIES
+        )
         cluster = first.setdefault(request, key) if request else key
         yield Item(key, part, cluster, request, (a, b), answer, ties=TIES, images=about, own=own)
 

@@ -17,7 +17,7 @@ from visualjudge.atomic import write_json
 from visualjudge.dataset.build import counts
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, question_to_wire
 from visualjudge.dataset.staging import staged
-from visualjudge.errors import UsageError
+from visualjudge.errors import DataError, UsageError
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.published.asking import PROMPT, own_wording, wording
 from visualjudge.published.catalogue import BENCHMARKS
@@ -67,7 +67,7 @@ def import_benchmark(
     replies
         Judges whose published replies become runs, ``out/../<judge>``.
     prompt
-        ``ours``: our words and reply form; ``own``: the prompt that the copy holds for each question.
+        ``ours``: our words and reply form; ``own``: the benchmark's. Questions for which it has none are left out.
     hub
         Download the benchmark with the ``datasets`` library instead; otherwise nothing is downloaded.
     force
@@ -98,10 +98,31 @@ def _imported(
     _check_replies(copy, replies, home)
     runs = {model: target.resolve().parent / _file_name(model) for model in replies}
     _check_targets(target, runs.values(), force)
-    questions = _write(row, copy, target, prompt)
+    asked = _asked(row, copy, prompt)
+    questions = _write(row, asked, target, "ours" if copy.labels_only else prompt)
     # Runs come last: they name the checksum of the dataset that is there by now.
     written = tuple((path, write_run(row, copy, questions, target, model, path)) for model, path in runs.items())
-    return Imported(len(questions), copy.labels_only, written, tuple(copy.left_out))
+    return Imported(len(questions), copy.labels_only, written, tuple(asked.left_out))
+
+
+def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
+    """The copy with the items that can be asked in the words of ``prompt``.
+
+    Raises
+    ------
+    DataError
+        If these are none.
+    """
+    if copy.labels_only:
+        return replace(copy, items=tuple(map(_without_images, copy.items)))
+    if prompt == "ours":
+        return copy
+    items = tuple(item for item in copy.items if item.own is not None)
+    if not items:
+        needed = f"; it must hold {row.own}" if row.own else ""
+        raise DataError(f"--prompt own: the copy holds no prompt of {row.name}{needed}; use --prompt ours")
+    lacking = [f"{item.key}: the benchmark has no prompt of its own for it" for item in copy.items if not item.own]
+    return replace(copy, items=items, left_out=(*copy.left_out, *lacking))
 
 
 def _check_replies(copy: Copy, replies: Sequence[str], home: Path) -> None:
@@ -136,8 +157,6 @@ def _write(row: Benchmark, copy: Copy, target: Path, prompt: Prompt) -> dict[str
     with staged(target) as stage:
         (stage / MEDIA).mkdir()
         media = _Media(stage)
-        if copy.labels_only:
-            copy, prompt = replace(copy, items=tuple(map(_without_images, copy.items))), "ours"
         questions = {item.key: _question(row, item, prompt, media, store) for item in copy.items}
         lines = b",\n".join(orjson.dumps(question_to_wire(question)) for question in questions.values())
         content = b"[\n" + lines + b"\n]\n"
@@ -148,7 +167,8 @@ def _write(row: Benchmark, copy: Copy, target: Path, prompt: Prompt) -> dict[str
 
 
 def _without_images(item: Item) -> Item:
-    return replace(item, images=(), own=None, options=tuple(replace(option, images=()) for option in item.options))
+    options = tuple(replace(option, images=(), marked=None) for option in item.options)
+    return replace(item, images=(), own=None, options=options)
 
 
 class _Media:
@@ -172,7 +192,7 @@ class _Media:
 
 
 def _question(row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: PromptAssetStore) -> Question:
-    said = own_wording(item) if prompt == "own" else wording(item, store=store)
+    said = own_wording(item.own) if prompt == "own" and item.own else wording(item, store=store)
     texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
     return Question(
         id=hashlib.sha256(f"{row.name}\0{item.key}".encode()).hexdigest()[:16],
@@ -193,7 +213,7 @@ def _question(row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: 
         answer=item.answer,
         features=texts if all(option.text for option in item.options) else None,
         spans=said.spans,
-        ties=item.ties or None,
+        ties=said.ties or None,
     )
 
 
@@ -206,6 +226,10 @@ def _scores(item: Item) -> tuple[float, ...]:
     return SCORES[item.answer] if isinstance(item.answer, str) else (item.answer,)
 
 
+def _own_assets(copy: Copy) -> set[tuple[str, str]]:
+    return {item.own.asset for item in copy.items if item.own is not None and item.own.asset is not None}
+
+
 def _meta(
     row: Benchmark, copy: Copy, prompt: Prompt, questions: Sequence[Question], files: dict[str, str]
 ) -> dict[str, Any]:
@@ -215,7 +239,7 @@ def _meta(
         "tool": {"name": "visualjudge", "version": __version__},
         "seed": None,
         "options": {},
-        "prompts": {PROMPT: "v1"} if prompt == "ours" else {},
+        "prompts": {PROMPT: "v1"} if prompt == "ours" else dict(_own_assets(copy)),
         "benchmark": {
             "name": row.name,
             "title": row.title,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.records import Answer, Order, QuestionType, Span
+from visualjudge.records import IMAGE_MARK, Answer, Order, QuestionType, Span
 
 Use = Literal["any", "evaluation only"]
 ImageSource = Path | bytes
@@ -22,22 +22,42 @@ TEN: Scale = (0.0, 10.0)
 class Option:
     """One response: its text, the images in it, and the model that made it, as far as the copy has them.
 
-    ``id``: the benchmark's own name of the response, where several questions show it.
+    ``id``: the benchmark's own name of the response, where several questions show it. ``marked``: its text with a mark
+    where each of its images stands; None: they stand before the text.
     """
 
     text: str = ""
     images: tuple[ImageSource, ...] = ()
     source: str | None = None
     id: str | None = None
+    marked: str | None = None
+
+    @property
+    def content(self) -> str:
+        """What a prompt shows of it."""
+        if self.marked is not None:
+            return self.marked
+        return "\n".join(part for part in (*(IMAGE_MARK for _ in self.images), safe(self.text)) if part)
+
+
+def safe(text: str) -> str:
+    """A text of others that holds the mark of an image would ask for an image that is not there."""
+    return text.replace(IMAGE_MARK, "[image]")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnPrompt:
-    """The benchmark's own prompt of a question: its text with image marks, and where the options stand in it."""
+    """The benchmark's own prompt of a question: its text with image marks, and where the options stand in it.
+
+    ``asset`` is the id and version of the prompt, None where each question of the copy holds its own; ``ties`` are
+    those that its reply form has.
+    """
 
     text: str
     images: tuple[ImageSource, ...]
     options: tuple[Span, ...]
+    asset: tuple[str, str] | None = None
+    ties: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +155,7 @@ class Copy:
 class Benchmark:
     """One row of the table.
 
-    ``scores`` gives the benchmark's own scores for the parts (tasks) that the copy holds. ``in_our_marks`` writes
-    the marks of its own reply form as ours, in a published reply to a question of a type.
+    ``scores`` gives the benchmark's own scores for the parts (tasks) that the copy holds.
     """
 
     name: str
@@ -148,11 +167,12 @@ class Benchmark:
     scores: Callable[[tuple[str, ...]], tuple[Score, ...]]
     layout: str
     """What ``--from`` must hold."""
+    own: str = ""
+    """What it must hold too for the benchmark's own prompts, where these are no assets of this package."""
     hub: str | None = None
     """The dataset on the Hugging Face Hub that ``--hub`` reads."""
     hub_parts: tuple[str | None, ...] = (None,)
     """Its configurations, each a folder of the copy; None: it has one alone."""
-    in_our_marks: Callable[[str, QuestionType], str] = lambda text, kind: text
 
 
 def by_part(name: str, rule: str, *overall: Score, digits: int = 2) -> Callable[[tuple[str, ...]], tuple[Score, ...]]:

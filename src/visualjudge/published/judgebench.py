@@ -16,9 +16,9 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.asking import own_prompt
 from visualjudge.published.files import field, one_of, records
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
+from visualjudge.published.own import own_prompt, shipped
 from visualjudge.records import FAILED, Order
 
 LABELS = {"A>B": "A", "B>A": "B"}
@@ -67,7 +67,7 @@ def _item(key: str, row: dict[str, Any], answer: str) -> Item:
     options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
     cluster = str(row.get("original_id") or key)
     question = str(row.get("question") or "")
-    own = own_prompt("judgebench", {"question": question}, options)
+    own = own_prompt(shipped("judgebench"), {"question": question}, options, ties=("tie",))
     return Item(key, part, cluster, question, options, answer, ties=("tie",), own=own)
 
 

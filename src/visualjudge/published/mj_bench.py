@@ -3,20 +3,24 @@
 ``FOLDER/[data/]*.parquet`` (or .jsonl, or a .json of rows or of rows by perspective): ``caption, image0, image1,
 label`` (0 or 1: the better image; older files ``label_0``: 1, 0 or 0.5 for a tie), ``category``, ``model``. Replies:
 ``{MODEL}_{perspective}.json``, in the order of the rows, with ``vlm_pred``. Where a copy's label is always the same
-(the published rows have 0 throughout), the sides are dealt by the key of each pair.
+(the published rows have 0 throughout), the sides are dealt by the key of each pair. Its prompts for two images, which
+there are for alignment, quality and safety, are read from ``FOLDER/prompt_template``: no licence is stated.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
+from visualjudge.prompts.template import PromptTemplate
 from visualjudge.published.files import Images, Row, document, field, lines_of, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, Replies, dealt
+from visualjudge.published.own import file_of, of_copy, own_prompt
 from visualjudge.published.replies import kept_replies
 from visualjudge.records import FAILED
 
@@ -26,6 +30,8 @@ SPLITS = ("alignment", "safety", "quality", "bias", "composition", "visualizatio
 FEWEST = 20
 """Pairs from which one label throughout is the benchmark's form, not chance."""
 PREDICTIONS = {"0": "A", "1": "B", "1.0": "B", "0.0": "A", "tie": "tie", "image-1": "A", "image-2": "B"}
+PROMPTS = "prompt_template/prompts_multi_image"
+OWN = {"alignment": "alignment", "quality": "artifacts", "safety": "safety"}
 _REPLIES = re.compile(rf"(?P<model>.+)_(?P<part>{'|'.join(SPLITS)})\.json")
 
 
@@ -38,7 +44,8 @@ def read(folder: Path) -> Copy:
     images = Images(folder, *sorted({path.parent for path in files}))
     items = [_item(key, part, row, images, path, number) for key, part, row, path, number in rows]
     same = len({item.answer for item in items}) == 1 and len(items) >= FEWEST and items[0].answer in ("A", "B")
-    placed = [_dealt(item) if same else item for item in items]
+    assets = {part: _prompt(folder, name) for part, name in OWN.items()}
+    placed = [_asked(_dealt(item) if same else item, assets.get(item.task)) for item in items]
     return Copy(tuple(placed), images.missing > 0, {**kept_replies(folder), **_judges(folder, items, placed)})
 
 
@@ -47,11 +54,11 @@ def _rows(path: Path) -> Iterator[tuple[str, str, Row, Path, int]]:
     # A file of rows by perspective, or one perspective a file ("alignment-00000-of-00003.parquet").
     named = next((name for name in SPLITS if path.stem.startswith(name)), None)
     by_part = held.items() if isinstance(held, dict) else [(named, None)]
-    for part, found in by_part:
-        listed = enumerate(found, 1) if found is not None else lines_of(path)
-        for number, row in listed:
+    for part, listed in by_part:
+        rows = enumerate(listed, 1) if listed is not None else lines_of(path)
+        for number, row in rows:
             task = str(part or row.get("category") or "all")
-            yield f"{task}/{path.stem if found is None else part}/{number}", task, row, path, number
+            yield f"{task}/{path.stem if listed is None else part}/{number}", task, row, path, number
 
 
 def _item(key: str, part: str, row: Row, images: Images, path: Path, number: int) -> Item:
@@ -69,7 +76,21 @@ def _item(key: str, part: str, row: Row, images: Images, path: Path, number: int
 def _dealt(item: Item) -> Item:
     better, worse = item.options if item.answer == "A" else item.options[::-1]
     options, answer = dealt(item.key, better, worse)
-    return Item(item.key, item.task, item.cluster, item.request, options, answer)
+    return replace(item, options=options, answer=answer)
+
+
+def _prompt(folder: Path, name: str) -> PromptTemplate | None:
+    """Their prompt of a perspective; there both images follow the text."""
+    file = f"{PROMPTS}/{name}_multi_number_scale10.txt"
+    path = file_of(folder, file)
+    text = None if path is None else path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    return None if text is None else of_copy(f"mj-bench/{file}", text + "\n{{a}}\n{{b}}", {"{caption}": "{{caption}}"})
+
+
+def _asked(item: Item, asset: PromptTemplate | None) -> Item:
+    if asset is None:
+        return item
+    return replace(item, own=own_prompt(asset, {"caption": item.request}, item.options, ties=("tie",)))
 
 
 def _judges(folder: Path, stored: list[Item], placed: list[Item]) -> Replies:
@@ -106,5 +127,6 @@ ROW = Benchmark(
     read,
     _scores,
     "[data/]*.parquet with caption, image0, image1, label; {MODEL}_{perspective}.json for replies",
+    own=f"{PROMPTS}/*_multi_number_scale10.txt",
     hub="MJ-Bench/MJ-Bench",
 )

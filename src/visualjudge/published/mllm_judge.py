@@ -3,13 +3,15 @@
 ``FOLDER/[Dataset/]Benchmark/{score,pair,batch}.jsonl`` (or ``…_lite.jsonl``): ``instruction``, ``image_path``,
 ``original_dataset``; a score has ``score_id, name, answer, human`` (1 to 5), a pair ``pair_id, answer1, answer2,
 human_answer`` ("A", "B", "C" for a tie), a batch ``id, answers, human_answer`` ("CDAB", best first). Replies:
-``{mode}_{MODEL}.jsonl``, the same records with ``mllm_judge``.
+``{mode}_{MODEL}.jsonl``, the same records with ``mllm_judge``. Its prompts of pairs and batches are read from
+``FOLDER/scripts/prompt.py``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,13 +20,16 @@ from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.published.files import Images, Keys, Row, lines_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
-from visualjudge.records import LETTERS, QuestionType
+from visualjudge.published.own import file_of, own_prompt, python_literal, shipped
+from visualjudge.records import LETTERS
 
 IDS = {"score": "score_id", "pair": "pair_id", "batch": "id"}
 HOMES = ("", "Benchmark", "Dataset/Benchmark", "Datasets/Benchmark", "Dataset/Benchmark_Lite", "Benchmark_Lite")
 IMAGES = ("", "image", "Images", "Dataset", "Dataset/image", "Datasets/Images")
 CHOICES = {"A": "A", "B": "B", "C": "tie"}
 SCALE = (1.0, 5.0)
+PROMPTS = "scripts/prompt.py"
+Texts = Mapping[str, Mapping[str, str]]
 
 
 def read(folder: Path) -> Copy:
@@ -33,14 +38,14 @@ def read(folder: Path) -> Copy:
     if not tables:
         raise DataError(f"{folder}: must hold Dataset/Benchmark/score.jsonl, pair.jsonl or batch.jsonl, found none")
     images = Images(*(folder / name for name in IMAGES), *(path.parent.parent / "image" for path in tables.values()))
-    items, left_out = [], []
+    items, left_out, texts = [], [], _texts(folder)
     for mode, path in tables.items():
         for number, (key, row) in enumerate(_keyed(mode, path), 1):
             item = _MAKERS[mode](key, row, images)
             if item is None:
                 left_out.append(f"{path}: record {number}: has no label that can be used")
             else:
-                items.append(item)
+                items.append(_asked(item, texts))
     return Copy(tuple(items), images.missing > 0, _judges(folder, {item.key for item in items}), left_out)
 
 
@@ -96,9 +101,28 @@ def _batch(key: str, row: Row, images: Images) -> Item | None:
     return Item(key, _task("batch", row), options=options, answer=label, kind="ranking", **_about(row, images))
 
 
+def _texts(folder: Path) -> Texts:
+    """Their texts of pairs and batches, where the copy has their script."""
+    held = python_literal(file_of(folder, PROMPTS), "prompt")
+    try:
+        settings, tasks = held["setting"], held["tasks"]
+        common = {"start": held["start"], "setting": settings["No COT"], "notice": held["notice"]}
+        return {mode: {**common, "task": tasks[mode]} for mode in ("pair", "batch")}
+    except (TypeError, KeyError):
+        return {}
+
+
+def _asked(item: Item, texts: Texts) -> Item:
+    """With their prompt; that of a score asks for 1 to 5, a scale on which judges' replies are not read."""
+    mode = item.task.partition("/")[0]
+    if mode not in texts:
+        return item
+    values = {**texts[mode], "instruction": item.request}
+    about = Option(images=item.images)
+    return replace(item, own=own_prompt(shipped(f"mllm-judge-{mode}"), values, item.options, about, ties=item.ties))
+
+
 _MAKERS = {"score": _score, "pair": _pair, "batch": _batch}
-_MARK = re.compile(r"\[\[([A-E])\]\]")
-_LETTERS = re.compile(r"\[\[[A-E]\]\](?:[\s,>]*\[\[[A-E]\]\])+")
 _REPLIES = re.compile(r"(?P<mode>score|pair|batch)_(?P<model>.+)\.jsonl")
 
 
@@ -116,13 +140,6 @@ def _replies(files: list[tuple[str, Path]], known: set[str]) -> Iterator[Publish
         for key, row in _keyed(mode, path):
             if key in known:
                 yield PublishedReply(key, "AB", None, str(row.get("mllm_judge") or ""))
-
-
-def _in_our_marks(text: str, kind: QuestionType) -> str:
-    """``[[C]]`` is a tie of a pair; a batch is answered by a mark a letter: ``[[C]], [[A]], [[B]]``."""
-    if kind == "pairwise":
-        return text.replace("[[C]]", "[[tie]]")
-    return _LETTERS.sub(lambda found: f"[[{''.join(_MARK.findall(found[0]))}]]", text) if kind == "ranking" else text
 
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
@@ -150,5 +167,5 @@ ROW = Benchmark(
     read,
     _scores,
     "Dataset/Benchmark/{score,pair,batch}.jsonl and Dataset/image/; {mode}_MODEL.jsonl for replies",
-    in_our_marks=_in_our_marks,
+    own=PROMPTS,
 )

@@ -1,95 +1,156 @@
 """Multimodal RewardBench 2 (facebookresearch/MMRB2): pairs of generated images, edits, interleaved texts and answers.
 
-``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_response_only].json``: ``{"pairs": [{"id", "prompt_content",
-"response_a": {"model_name", "response_content": [["image", file] | ["text", text], …]}, "response_b", "chosen": "A" |
-"B"}]}`` (the documentation also names ``pair_id``, ``model``, ``human_preference``). Images are shown where the copy
-has all of them; where texts and images alternate, the images of a response stand before its text.
-Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json``: ``{id: {"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``,
-the reverse in the letters shown. CC BY-NC, for evaluation only.
+``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_full|_response_only].json`` (or .jsonl): ``{"pairs": [{"id",
+"prompt_content", "response_a": {"model_name", "response_content": [["image", file] | ["text", text], …]},
+"response_b", "chosen": "A" | "B"}]}`` (the documentation also names ``pair_id``, ``model``, ``human_preference``); or
+the Hub's rows, ``{part}/*.parquet`` or ``{part}.parquet``: ``pair_id, prompt_text, prompt_images, response_a_text``
+(``<image_1>`` where an image stands), ``response_a_images, response_a_model, …, chosen``. Images are shown where the
+copy has all of them. Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or ``task{1,2,3,4}_MODEL.json``: ``{id:
+{"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``, the reverse in the letters shown. CC BY-NC, for evaluation
+only; its prompts are read from ``FOLDER/evaluate``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import orjson
+
+from visualjudge import jsons
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Row, document, field, one_of
-from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
-from visualjudge.records import FAILED, Order
+from visualjudge.published.files import Images, Keys, Row, document, field, one_of, records, tables
+from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part, safe
+from visualjudge.published.own import file_of, own_prompt, python_literal, shipped
+from visualjudge.published.replies import kept_replies
+from visualjudge.records import FAILED, IMAGE_MARK, Order
 
 PARTS = ("t2i", "edit", "interleaved", "reasoning")
 CHOSEN = {"A": "A", "B": "B"}
 TURNED = {"A": "B", "B": "A"}
-_REPLIES = re.compile(r"(?P<model>.+)_task[1-4](?:_[a-z]+)?\.json")
+ORDERS: tuple[tuple[str, Order], ...] = (("forward", "AB"), ("reverse", "BA"))
+PROMPTS = "evaluate/generate_judgements/evaluator_apis/llm_judges/evaluation_prompts.py"
+RUBRICS = dict(zip(PARTS, ("image_gen", "image_edit", "interleaved", "reasoning"), strict=True))
+_REPLIES = re.compile(r"(?:(?P<model>.+)_)?task(?P<part>[1-4])(?:_(?P<rest>.+))?\.json")
+_PLACE = re.compile(r"<image_\d+>")
+Named = Mapping[tuple[str, str], Sequence[str]]
+"""The keys of the pairs of a part and id."""
 
 
 def read(folder: Path) -> Copy:
     """The pairs of every part that ``folder`` holds, with their images where the copy has all of them."""
     home = folder / "benchmark" if (folder / "benchmark").is_dir() else folder
-    tables = {part: path for part in PARTS if (path := _table(home, part)) is not None}
-    if not tables:
+    rows = [(part, *found) for part in PARTS for path in _tables(home, part) for found in _rows(path)]
+    if not rows:
         raise DataError(f"{folder}: must hold {'|'.join(PARTS)}_response_only.json, found none")
-    images = Images(home, home / "images")
-    items = tuple(item for part, path in tables.items() for item in _items(part, path, images))
-    files: dict[str, list[Path]] = {}
-    for path in sorted(folder.rglob("*_task*.json")):
-        if (match := _REPLIES.fullmatch(path.name)) is not None:
-            files.setdefault(match["model"], []).append(path)
-    complete = images.missing == 0 and all(item.request for item in items)
-    known = {item.key for item in items}
-    return Copy(items, not complete, {model: partial(_replies, paths, known) for model, paths in files.items()})
+    ids = [str(field(row, "id" if row.get("id") is not None else "pair_id", path, k)) for _, row, path, k in rows]
+    often, keys, named = Counter(ids), Keys(), defaultdict[tuple[str, str], list[str]](list)
+    images = Images(home, home / "images", home / "input_images")
+    rubrics = {part: python_literal(file_of(folder, PROMPTS), f"get_{name}_prompt") for part, name in RUBRICS.items()}
+    items = []
+    for name, (part, row, path, number) in zip(ids, rows, strict=True):
+        key = keys.of(name if often[name] == 1 else f"{part}/{name}")
+        named[part, name].append(key)
+        items.append(_item(key, part, row, images, path, number, rubrics[part]))
+    complete = images.missing == 0 and all(item.request or item.images for item in items)
+    judges = {model: partial(_replies, files, named) for model, files in _judges(folder).items()}
+    return Copy(tuple(items), not complete, {**kept_replies(folder), **judges})
 
 
-def _table(home: Path, part: str) -> Path | None:
-    paths = (home / f"{part}{suffix}.json" for suffix in ("", "_response_only"))
-    return next((path for path in paths if path.is_file()), None)
+def _tables(home: Path, part: str) -> list[Path]:
+    names = [f"{part}{form}.{kind}" for form in ("", "_full", "_response_only") for kind in ("json", "jsonl")]
+    return tables(home, (*names, f"{part}.parquet", f"{part}-*.parquet")) or tables(home / part)
 
 
-def _items(part: str, path: Path, images: Images) -> Iterator[Item]:
-    held = document(path)
-    if not isinstance(held, dict) or not isinstance(held.get("pairs"), list):
-        raise DataError(f"{path}: must hold an object with an array pairs")
-    for number, row in enumerate(held["pairs"], 1):
-        key = str(field(row, "id" if row.get("id") is not None else "pair_id", path, number))
-        about = row.get("prompt_metadata") or {}
-        cluster = f"{row.get('prompt_source')}/{about.get('id')}" if about.get("id") is not None else key
-        a, b = (_option(field(row, name, path, number), images) for name in ("response_a", "response_b"))
-        answer = one_of(row, "chosen" if row.get("chosen") else "human_preference", path, number, CHOSEN)
-        prompt = _option({"response_content": row.get("prompt_content") or row.get("prompt")}, images)
-        yield Item(key, part, cluster, prompt.text, (a, b), answer, images=prompt.images)
+def _rows(path: Path) -> Iterator[tuple[Row, Path, int]]:
+    held = document(path) if path.suffix == ".json" else records(path)
+    pairs = held.get("pairs") if isinstance(held, dict) else held
+    if not isinstance(pairs, list) or not all(isinstance(row, dict) for row in pairs):
+        raise DataError(f"{path}: must hold an object with an array pairs of objects")
+    yield from ((row, path, number) for number, row in enumerate(pairs, 1))
 
 
-def _option(held: Row, images: Images) -> Option:
-    """The texts and images of a list of ["text" | "image", value]; a text as it is."""
-    content = held.get("response_content") or ()
-    if isinstance(content, str):
-        content = [("text", content)]
-    texts = (str(value) for kind, value in content if kind == "text")
-    shown = images.all(*(value for kind, value in content if kind == "image"))
-    return Option("\n".join(texts), shown, held.get("model_name") or held.get("model"))
+def _item(key: str, part: str, row: Row, images: Images, path: Path, number: int, rubric: Any) -> Item:
+    about = _option(row, "prompt", images, path, number)
+    options = _option(row, "response_a", images, path, number), _option(row, "response_b", images, path, number)
+    chosen = str(row.get("chosen") or row.get("human_preference") or "").strip().upper()
+    answer = one_of({"chosen": chosen or None}, "chosen", path, number, CHOSEN)
+    asset = shipped("mmrb2")
+    own = own_prompt(asset, {"rubric": rubric}, options, about) if isinstance(rubric, str) else None
+    return Item(key, part, _cluster(row, key), about.text, options, answer, images=about.images, own=own)
 
 
-def _replies(paths: list[Path], known: set[str]) -> Iterator[PublishedReply]:
-    for path in paths:
+def _cluster(row: Row, key: str) -> str:
+    """The prompt's name in its source; the Hub's rows have it as JSON text."""
+    about = row.get("prompt_metadata") or {}
+    if isinstance(about, str):
+        try:
+            about = jsons.loads(about)
+        except orjson.JSONDecodeError:
+            about = {}
+    name = about.get("id") if isinstance(about, dict) else None
+    return key if name is None else f"{row.get('prompt_source')}/{name}"
+
+
+def _option(row: Row, name: str, images: Images, path: Path, number: int) -> Option:
+    """The prompt or a response: its texts and images in the order that they have."""
+    given = row.get(name)
+    held: Row = given if isinstance(given, dict) else {"response_content": row.get(f"{name}_content", given)}
+    content = held.get("response_content")
+    if content is None and f"{name}_text" in row:
+        content = _placed(row[f"{name}_text"] or "", row.get(f"{name}_images") or ())
+    elif content is None and name != "prompt":
+        field(row, name, path, number)
+    segments = [("text", content)] if isinstance(content, str) else list(content or ())
+    if not all(isinstance(one, list | tuple) and len(one) == 2 and one[0] in ("text", "image") for one in segments):
+        raise DataError(f'{path}: record {number}: {name}: must be a list of ["text" | "image", value]')
+    shown = images.all(*(value for kind, value in segments if kind == "image"))
+    text = "\n".join(str(value) for kind, value in segments if kind == "text")
+    marked = "\n".join(IMAGE_MARK if kind == "image" else safe(str(value)) for kind, value in segments)
+    source = held.get("model_name") or held.get("model") or row.get(f"{name}_model")
+    return Option(text, shown, source, marked=marked)
+
+
+def _placed(text: str, images: Sequence[Any]) -> list[tuple[str, Any]]:
+    """A text of the Hub's rows, its images where ``<image_1>`` stands; those that stand nowhere follow."""
+    left = list(images)
+    found: list[tuple[str, Any]] = []
+    for place, part in enumerate(_PLACE.split(text)):
+        found += [("image", left.pop(0))] if place and left else []
+        found += [("text", part.strip())] if part.strip() else []
+    return found + [("image", image) for image in left]
+
+
+def _judges(folder: Path) -> dict[str, list[tuple[str, Path]]]:
+    files = defaultdict[str, list[tuple[str, Path]]](list)
+    for path in sorted(folder.rglob("*task[1-4]*.json")):
+        if match := _REPLIES.fullmatch(path.name):
+            model = match["model"] or match["rest"] or path.parent.name
+            files[model].append((PARTS[int(match["part"]) - 1], path))
+    return files
+
+
+def _replies(files: list[tuple[str, Path]], named: Named) -> Iterator[PublishedReply]:
+    for part, path in files:
         held = document(path)
-        if not isinstance(held, dict):
+        if not isinstance(held, dict) or not all(isinstance(said, dict) for said in held.values()):
             raise DataError(f"{path}: must hold an object of pairs")
-        for key, said in held.items():
-            if key in known:
+        for name, said in held.items():
+            for key in named.get((part, name), ()):
                 yield from _both(key, said)
 
 
 def _both(key: str, said: Row) -> Iterator[PublishedReply]:
     """The first judgement of each direction that was asked; one that is neither letter counts as wrong."""
-    orders: tuple[tuple[str, Order], ...] = (("forward", "AB"), ("reverse", "BA"))
-    for direction, order in orders:
+    for direction, order in ORDERS:
         for row in (said.get(direction) or ())[:1]:
             found = row.get("judgement")
-            value = CHOSEN.get(found or "", FAILED)
+            value = CHOSEN.get(found, FAILED) if isinstance(found, str) else FAILED
             wrong = False if found and value == FAILED else None
             yield PublishedReply(key, order, TURNED.get(value, value) if order == "BA" else value, right=wrong)
 
@@ -103,4 +164,7 @@ ROW = Benchmark(
     read,
     by_part("mmrb2", "both_orders", Score("mmrb2", "both_orders")),
     "benchmark/{t2i,edit,interleaved,reasoning}_response_only.json, and MODEL_task1_image.json … for replies",
+    own=PROMPTS,
+    hub="rl-research/multimodal-rewardbench-2",
+    hub_parts=PARTS,
 )

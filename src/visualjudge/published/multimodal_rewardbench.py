@@ -3,7 +3,8 @@
 ``FOLDER/[data/]all_data.json``: ``ID, Category, Image, Text, Output1, Output2, Better`` ("Output1" or "Output2");
 images in the folder of that file, else the set is labels only. Replies: ``FOLDER/outputs/MODEL.jsonl`` with ``Meta``
 (the row), ``Label`` and ``output``. Its score looks for ``[[A]]``, then ``[[B]]``, and tosses a coin (Python's
-generator, seed 123) for a reply with neither; the same coins fall here, file by file.
+generator, seed 123) for a reply with neither; the same coins fall here, file by file. Its prompt (CC BY-NC) is read
+from ``FOLDER/scripts/1_run_model_as_judge_gpt4o.py``.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import numpy as np
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
+from visualjudge.prompts.template import PromptTemplate
 from visualjudge.published.files import Images, Row, field, one_of, records
 from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, PublishedReply, by_part
+from visualjudge.published.own import file_of, of_copy, own_prompt, python_literal
 
 BETTER = {"Output1": "A", "Output2": "B"}
 BETTER_OF = {letter: name for name, letter in BETTER.items()}
 LABELS = {"A": "A", "B": "B"}
+SCRIPT = "scripts/1_run_model_as_judge_gpt4o.py"
 SPLIT = {
     "safety": ("pairs", "safety/bias", "safety/toxicity"),
     "reasoning": ("math", "reasoning/math", "reasoning/coding"),
@@ -40,11 +44,11 @@ def read(folder: Path) -> Copy:
         rows = [_answered(row, path, number) for number, row in enumerate(records(path), 1)]
     else:
         raise DataError(f"{folder}: must hold data/all_data.json or outputs/MODEL.jsonl, found neither")
-    images = Images(home)
+    images, asset = Images(home), _prompt(folder)
     shown = [images.all(row.get("Image")) for row in rows]
     labels_only = images.missing > 0 or not all(row.get("Output1") for row in rows)
     items = tuple(
-        _item(row, found, path, number) for number, (row, found) in enumerate(zip(rows, shown, strict=True), 1)
+        _item(row, seen, path, number, asset) for number, (row, seen) in enumerate(zip(rows, shown, strict=True), 1)
     )
     return Copy(items, labels_only, {model: partial(_replies, place) for model, place in outputs.items()})
 
@@ -55,12 +59,21 @@ def _answered(row: Row, path: Path, number: int) -> Row:
     return {"Better": better, "ID": row.get("ID"), "Image": row.get("Image"), **field(row, "Meta", path, number)}
 
 
-def _item(row: Row, images: tuple[ImageSource, ...], path: Path, number: int) -> Item:
+def _prompt(folder: Path) -> PromptTemplate | None:
+    """Their prompt where the copy holds their script; there the image follows the text."""
+    text = python_literal(file_of(folder, SCRIPT), "judge_prompt")
+    slots = {"{question}": "{{question}}", "{answer_a}": "{{a}}", "{answer_b}": "{{b}}"}
+    return of_copy(f"multimodal-rewardbench/{SCRIPT}", text + "\n{{image}}", slots) if isinstance(text, str) else None
+
+
+def _item(row: Row, images: tuple[ImageSource, ...], path: Path, number: int, asset: PromptTemplate | None) -> Item:
     key = str(field(row, "ID", path, number))
     options = Option(str(row.get("Output1") or "")), Option(str(row.get("Output2") or ""))
     answer = one_of(row, "Better", path, number, BETTER)
     cluster = str(row.get("Image") or key)
-    return Item(key, _part(key, row), cluster, str(row.get("Text") or ""), options, answer, images=images)
+    request = str(row.get("Text") or "")
+    own = None if asset is None else own_prompt(asset, {"question": request}, options, Option(images=images))
+    return Item(key, _part(key, row), cluster, request, options, answer, images=images, own=own)
 
 
 def _part(key: str, row: Row) -> str:
@@ -93,4 +106,5 @@ ROW = Benchmark(
     read,
     by_part("multimodal-rewardbench", "exact", Score("multimodal-rewardbench", "exact", digits=1), digits=1),
     "data/all_data.json with its images, outputs/MODEL.jsonl for replies",
+    own=SCRIPT,
 )

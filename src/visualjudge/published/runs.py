@@ -20,7 +20,7 @@ from visualjudge.runs.folder import RunFolder
 
 
 def write_run(row: Benchmark, copy: Copy, questions: dict[str, Question], target: Path, model: str, out: Path) -> int:
-    verdicts = list(_verdicts(row, copy, questions, model))
+    verdicts = list(_verdicts(copy, questions, model))
     orders = {verdict.order for verdict in verdicts}
     with staged(out) as stage:
         folder = RunFolder(stage)
@@ -44,16 +44,16 @@ def write_run(row: Benchmark, copy: Copy, questions: dict[str, Question], target
     return len(verdicts)
 
 
-def _verdicts(row: Benchmark, copy: Copy, questions: dict[str, Question], model: str) -> Iterator[Verdict]:
+def _verdicts(copy: Copy, questions: dict[str, Question], model: str) -> Iterator[Verdict]:
     scales = {item.key: item.scale for item in copy.items}
     for reply in copy.replies[model]():
-        question = questions.get(reply.key)
-        if question is None:
+        if reply.key not in scales:
             raise DataError(f"replies of {model}: {reply.key!r} is no question of the benchmark")
-        yield _verdict(Ask(question, reply.order), reply, scales[reply.key], row)
+        if reply.key in questions:
+            yield _verdict(Ask(questions[reply.key], reply.order), reply, scales[reply.key])
 
 
-def _verdict(ask: Ask, reply: PublishedReply, scale: Scale, row: Benchmark) -> Verdict:
+def _verdict(ask: Ask, reply: PublishedReply, scale: Scale) -> Verdict:
     """What we read, with what the authors read beside it; where no text is published, theirs."""
     theirs = _on_ten(reply.value, scale)
     counted = theirs if reply.counted is None else _on_ten(reply.counted, scale)
@@ -65,7 +65,7 @@ def _verdict(ask: Ask, reply: PublishedReply, scale: Scale, row: Benchmark) -> V
         cause = "not read by its authors" if failed else None
         status: Status = "unparseable" if failed else "ok"
         return Verdict(ask.question.id, ask.order, value, status, None, cause=cause, extra=kept)
-    found = _read(row.in_our_marks(reply.text, ask.question.question_type), ask.question, scale)
+    found = _read(reply.text, ask.question, scale)
     shown = Verdict(
         ask.question.id,
         ask.order,

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.asking import own_prompt
 from visualjudge.published.files import Images, Keys, Row, field, lines_of, tables
 from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, by_part
+from visualjudge.published.own import own_prompt, shipped
 from visualjudge.published.replies import kept_replies
 
 SOURCES = {
@@ -64,7 +64,9 @@ def _item(key: str, row: Row, images: tuple[ImageSource, ...], path: Path, numbe
     cluster = name if isinstance(name, str) and name else key
     part = SOURCES.get(cluster.split("/")[1] if cluster.count("/") > 1 else "", part_of(key))
     query = str(row.get("query") or "")
-    own = own_prompt("vl-rewardbench", {"query": query.replace("<image>\n", "")}, (a, b), *images)
+    own = own_prompt(
+        shipped("vl-rewardbench"), {"query": query.replace("<image>\n", "")}, (a, b), Option(images=images)
+    )
     return Item(key, part, cluster, query, (a, b), "AB"[ranks.index(0)], images=images, own=own)
 
 
