@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
 from making import detection_folder
 from visualjudge.analysis.questions import find, read_questions
 from visualjudge.cli.main import run
-from visualjudge.dataset import convert as converting
-from visualjudge.dataset import folder
+from visualjudge.dataset import folder, parquet_form, shards
 from visualjudge.dataset.build import build
 from visualjudge.dataset.choosing import Choice
 from visualjudge.dataset.convert import convert
@@ -40,8 +39,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several shards and row groups out of a few questions."""
-    monkeypatch.setattr(converting, "ROWS_A_GROUP", 7)
-    monkeypatch.setattr(converting, "GROUPS_A_SHARD", 2)
+    monkeypatch.setattr(parquet_form, "ROWS_A_GROUP", 7)
+    monkeypatch.setattr(shards, "GROUPS_A_SHARD", 2)
 
 
 @pytest.fixture
@@ -70,6 +69,8 @@ def _indented(questions: list[dict[str, Any]]) -> bytes:
 def _more_fields(questions: list[dict[str, Any]]) -> bytes:
     questions[3]["note"] = {"by": "somebody", "\u00e9": [1, 2.50]}
     questions[5]["final_scores"] = [int(score) for score in questions[5]["final_scores"]]
+    questions[6]["features"][0]["count"] = 2.5
+    questions[7]["features"][0]["text_chars"] = 2**63
     return b" [" + b" ,\t".join(orjson.dumps(q) for q in questions) + b" ] \n\n"
 
 
@@ -180,11 +181,27 @@ def test_an_edited_parquet_dataset_is_refused(built: Path, tmp_path: Path, victi
 def test_a_shard_with_another_answer_is_refused(built: Path, tmp_path: Path) -> None:
     convert(built, tmp_path / "parquet", "parquet")
     path = tmp_path / "parquet/questions/part-00000.parquet"
-    rows = pq.read_table(path).to_pylist()
+    rows = pl.read_parquet(path).to_dicts()
     rows[0]["answer"] = {"A": "B", "B": "A"}.get(rows[0]["answer"], "1.25")
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema()), path)
+    pl.DataFrame(rows, schema=schema()).write_parquet(path)
     with pytest.raises(DataError, match=r"part-00000\.parquet: its SHA-256"):
         load_dataset(tmp_path / "parquet")
+
+
+def test_pyarrow_reads_the_shards_and_shards_that_it_wrote_are_read(built: Path, tmp_path: Path) -> None:
+    """Versions up to 0.1 wrote shards with pyarrow."""
+    convert(built, tmp_path / "parquet", "parquet")
+    dataset = load_dataset(tmp_path / "parquet")
+    path = tmp_path / "parquet/questions/part-00000.parquet"
+    table = pq.read_table(path)
+    assert table["id"].to_pylist() == [question.id for question in dataset]
+    assert table["final_scores"].to_pylist() == [list(question.final_scores) for question in dataset]
+    pq.write_table(table, path, compression="zstd", row_group_size=7)
+    index = json.loads((tmp_path / "parquet/questions/index.json").read_text())
+    index["shards"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "parquet/questions/index.json").write_text(json.dumps(index))
+    assert load_dataset(tmp_path / "parquet").questions == dataset.questions
+    assert validate(tmp_path / "parquet")[1] == []
 
 
 def test_a_stated_digest_that_is_not_of_the_rows_is_found(built: Path, tmp_path: Path) -> None:

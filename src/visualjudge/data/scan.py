@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 from visualjudge import jsons
+from visualjudge.columnar import parquet_parts
 from visualjudge.errors import DataError
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
@@ -161,18 +162,14 @@ def spool_parquet(path: Path) -> Path:
     A null is a field that is not there, at every depth: a parquet struct has the fields of all rows, so that a row
     cannot say the difference. A text in ``prediction`` or ``metadata`` is JSON.
     """
-    import pyarrow
-    import pyarrow.parquet as parquet
-
     with tempfile.NamedTemporaryFile("wb", prefix="visualjudge-", suffix=".jsonl", delete=False) as spool:
         try:
-            table = parquet.ParquetFile(path)
-            for batch in table.iter_batches(_PARQUET_BATCH):
-                for row in batch.to_pylist():
+            for part in parquet_parts(path, _PARQUET_BATCH):
+                for row in part.to_dicts():
                     spool.write(json.dumps(_row(row, path.name)).encode() + b"\n")
-        except (pyarrow.ArrowException, OSError) as error:
+        except DataError as error:
             Path(spool.name).unlink(missing_ok=True)
-            raise DataError(f"{path.name}: is not a parquet table: {' '.join(str(error).split())}") from None
+            raise DataError(str(error).replace(str(path), path.name)) from None
     return Path(spool.name)
 
 

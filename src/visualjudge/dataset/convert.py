@@ -5,28 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
-from itertools import islice
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import orjson
-
-from visualjudge.atomic import write_json
 from visualjudge.confine import confined_path
 from visualjudge.dataset.build import check_target
 from visualjudge.dataset.folder import META, QUESTIONS
-from visualjudge.dataset.json_form import BETWEEN, FIRST, JsonQuestions
-from visualjudge.dataset.parquet_form import FOLDER, INDEX, VERSION, ParquetQuestions, question_of, schema
-from visualjudge.dataset.question_wire import question_from_wire, question_to_wire
+from visualjudge.dataset.json_form import JsonQuestions
+from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
+from visualjudge.dataset.shards import write_index, write_shards
 from visualjudge.dataset.staging import staged
 from visualjudge.errors import DataError, UsageError
-from visualjudge.records import Question
 
-ROWS_A_GROUP, GROUPS_A_SHARD = 2048, 64
 Form = Literal["json", "parquet"]
 Tick = Callable[[int, int], None]
-Record = tuple[bytes, bytes]
 
 
 def convert(
@@ -99,91 +92,6 @@ def _to_json(root: Path, stage: Path, tick: Tick) -> int:
 
 def _to_parquet(root: Path, stage: Path, tick: Tick) -> int:
     source = JsonQuestions(root / QUESTIONS)
-    (stage / FOLDER).mkdir()
-    writer = _Writer(stage / FOLDER)
-    records = source.records()
-    while group := list(islice(records, ROWS_A_GROUP)):
-        writer.add(group)
-        tick(writer.count, len(source))
-    writer.close()
-    index = {
-        "version": VERSION,
-        "questions": writer.count,
-        "questions_sha256": source.digest,
-        "plain": writer.plain,
-        "after": source.ending().hex(),
-        "shards": writer.shards,
-    }
-    write_json(stage / INDEX, index)
-    return writer.count
-
-
-class _Writer:
-    """Shards of at most ``GROUPS_A_SHARD`` row groups, one after another."""
-
-    def __init__(self, folder: Path) -> None:
-        self.count = 0
-        self.plain = True
-        """Whether the columns alone give every question."""
-        self.shards: dict[str, str] = {}
-        self._folder = folder
-        self._groups = 0
-        self._open: Any = None
-
-    def add(self, records: Sequence[Record]) -> None:
-        """One more row group."""
-        import pyarrow.parquet as pq
-
-        if self._groups % GROUPS_A_SHARD == 0:
-            self.close()
-            self._path = self._folder / f"part-{self._groups // GROUPS_A_SHARD:05d}.parquet"
-            self._open = pq.ParquetWriter(self._path, schema(), compression="zstd")
-        rows = _table(self._rows(records)).to_pylist()
-        for row, (_, content) in zip(rows, records, strict=True):
-            self._keep_what_differs(row, content)
-        self._open.write_table(_table(rows), row_group_size=ROWS_A_GROUP)
-        self._groups += 1
-        self.count += len(records)
-
-    def _rows(self, records: Sequence[Record]) -> list[dict[str, Any]]:
-        rows = []
-        for number, (before, content) in enumerate(records, self.count):
-            usual = BETWEEN if number else FIRST
-            question = question_from_wire(orjson.loads(content), number)
-            rows.append({**_row(question), "json": None, "before": None if before == usual else before})
-        return rows
-
-    def _keep_what_differs(self, row: dict[str, Any], content: bytes) -> None:
-        """The bytes of a question stay with it where its columns do not give them back."""
-        try:
-            given = question_of(row)
-            same = orjson.dumps(question_to_wire(given)) == content
-            self.plain = self.plain and (same or given == question_from_wire(orjson.loads(content)))
-        except (DataError, ValueError, TypeError):
-            same = self.plain = False
-        if not same:
-            row["json"] = content
-
-    def close(self) -> None:
-        """Finish the shard that is being written."""
-        if self._open is not None:
-            self._open.close()
-            with self._path.open("rb") as file:
-                self.shards[self._path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-            self._open = None
-
-
-def _row(question: Question) -> dict[str, Any]:
-    wire = orjson.loads(orjson.dumps(question_to_wire(question)))
-    answer = question.answer if isinstance(question.answer, str) else orjson.dumps(question.answer).decode()
-    return {**wire, "answer": answer}
-
-
-def _table(rows: list[dict[str, Any]]) -> Any:
-    import pyarrow as pa
-
-    try:
-        return pa.Table.from_pylist(rows, schema=schema())
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        ids = f"{rows[0]['id']} to {rows[-1]['id']}"
-        raise DataError(f"{QUESTIONS}: questions {ids}: a column cannot hold a field: {error}") from None
+    written = write_shards(stage, source.records(), lambda count: tick(count, len(source)))
+    write_index(stage, written, source.digest, source.ending())
+    return written.count

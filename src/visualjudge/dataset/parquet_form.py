@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from visualjudge import jsons
+from visualjudge.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema
 from visualjudge.confine import confined_path
 from visualjudge.dataset.json_form import BETWEEN, FIRST
 from visualjudge.dataset.question_wire import TUPLES, question_from_wire, question_to_wire
@@ -20,44 +21,42 @@ from visualjudge.errors import DataError
 from visualjudge.records import OptionFeatures, Question
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import polars as pl
 
 FOLDER = "questions"
 INDEX = f"{FOLDER}/index.json"
 VERSION = 1
+ROWS_A_GROUP = 2048
 PIECE = 512
 """Rows that become Python objects at once."""
-_BATCH = 256
 _NULLABLE = ("class_of_interest", "ties")
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources", "images")
 
 
 @cache
-def schema() -> pa.Schema:
+def schema() -> pl.Schema:
     """The columns. ``answer`` is text: of a scoring question, its number.
 
     ``json`` holds a question's bytes in ``questions.json`` where its fields do not give them, ``before`` the bytes that
     stand before it where these are not a comma and a line break; both are null in what ``build`` writes.
     """
-    import pyarrow as pa
+    import polars as pl
 
-    text, real, whole = pa.string(), pa.float64(), pa.int64()
-    option = [("severity", real), ("text_chars", whole), ("png_bytes", whole), ("count", whole), ("area", real)]
-    span = pa.list_(whole)
-    spans = [("options", pa.list_(span)), ("original", span), ("final", span)]
-    return pa.schema(
-        [
-            *(pa.field(name, text) for name in _TEXTS),
-            *(pa.field(name, pa.list_(text)) for name in _TEXT_LISTS),
-            pa.field("final_scores", pa.list_(real)),
-            pa.field("features", pa.list_(pa.struct(option))),
-            pa.field("spans", pa.struct(spans)),
-            pa.field("ties", pa.list_(text)),
-            pa.field("json", pa.binary()),
-            pa.field("before", pa.binary()),
-        ]
+    text, real, whole = pl.String(), pl.Float64(), pl.Int64()
+    option = {"severity": real, "text_chars": whole, "png_bytes": whole, "count": whole, "area": real}
+    span = pl.List(whole)
+    return pl.Schema(
+        {
+            **dict.fromkeys(_TEXTS, text),
+            **dict.fromkeys(_TEXT_LISTS, pl.List(text)),
+            "final_scores": pl.List(real),
+            "features": pl.List(pl.Struct(option)),
+            "spans": pl.Struct({"options": pl.List(span), "original": span, "final": span}),
+            "ties": pl.List(text),
+            "json": pl.Binary(),
+            "before": pl.Binary(),
+        }
     )
 
 
@@ -79,26 +78,22 @@ class ParquetQuestions(Stored):
         self.after = bytes.fromhex(index["after"])
         self.shards = [_shard(root, name, stated) for name, stated in index["shards"].items()]
         self._plain: bool = index["plain"]
-        self._groups: list[tuple[Path, int]] = []
         self._first: list[int] = []
         self._count = 0
         for path in self.shards:
             self._note(path)
-        self._group: tuple[int, Any] = (-1, None)
+        self._group: tuple[int, Any] = (0, None)
         self._piece: tuple[int, list[dict[str, Any]]] = (-1, [])
 
     def __getstate__(self) -> dict[str, Any]:
         """In another process: nothing is read."""
-        return {**self.__dict__, "_group": (-1, None), "_piece": (-1, [])}
+        return {**self.__dict__, "_group": (0, None), "_piece": (-1, [])}
 
     def _note(self, path: Path) -> None:
-        file = _opened(path)
-        if file.schema_arrow != schema():
+        if parquet_schema(path) != schema():
             raise DataError(f"{path}: must have the columns of a dataset's questions; convert the dataset again")
-        for group in range(file.num_row_groups):
-            self._groups.append((path, group))
-            self._first.append(self._count)
-            self._count += file.metadata.row_group(group).num_rows
+        self._first.append(self._count)
+        self._count += parquet_height(path)
 
     def __len__(self) -> int:
         return self._count
@@ -113,13 +108,15 @@ class ParquetQuestions(Stored):
 
     def _read(self, position: int) -> tuple[int, list[dict[str, Any]]]:
         """Some rows, with that of ``position`` among them, and where they begin; a row group is kept as columns."""
-        group = bisect_right(self._first, position) - 1
-        if self._group[0] != group:
-            path, number = self._groups[group]
-            self._group = (group, _opened(path).read_row_group(number))
-        start = self._first[group]
-        first = (position - start) // PIECE * PIECE
-        return start + first, self._group[1].slice(first, PIECE).to_pylist()
+        first, group = self._group
+        if group is None or not first <= position < first + group.height:
+            shard = bisect_right(self._first, position) - 1
+            inside = (position - self._first[shard]) // ROWS_A_GROUP * ROWS_A_GROUP
+            group = parquet_rows(self.shards[shard], inside, ROWS_A_GROUP)
+            first = self._first[shard] + inside
+            self._group = first, group
+        start = (position - first) // PIECE * PIECE
+        return first + start, group.slice(start, PIECE).to_dicts()
 
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """The values of some fields, the other columns left unread."""
@@ -135,11 +132,11 @@ class ParquetQuestions(Stored):
             yield from super().batches(*names)
             return
         wanted = dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])])
-        stored = [name for name in wanted if name in schema().names]  # what has no column is in no plain row
+        stored = [name for name in wanted if name in schema()] or ["id"]  # what has no column is in no plain row
         for path in self.shards:
-            for batch in _opened(path).iter_batches(BATCH, columns=stored):
-                read = {name: batch.column(name).to_pylist() for name in stored}
-                yield tuple(_values(read, name, batch.num_rows) for name in names)
+            for part in parquet_parts(path, BATCH, stored):
+                read = {name: part[name].to_list() for name in stored}
+                yield tuple(_values(read, name, part.height) for name in names)
 
     def distinct(self, name: str) -> Iterator[Iterable[Any]]:
         """The items of a field that is an array, in parts; each part names an item once."""
@@ -147,15 +144,16 @@ class ParquetQuestions(Stored):
             yield from super().distinct(name)
             return
         for path in self.shards:
-            for batch in _opened(path).iter_batches(BATCH, columns=[name]):
-                yield batch.column(name).flatten().unique().to_pylist()
+            for part in parquet_parts(path, BATCH, [name]):
+                values = part[name]
+                yield values.filter(values.list.len() > 0).explode().unique().to_list()
 
     def json(self) -> Iterator[bytes]:
         """``questions.json``, in parts."""
         number = 0
         for path in self.shards:
-            for batch in _opened(path).iter_batches(_BATCH):
-                for row in batch.to_pylist():
+            for part in parquet_parts(path, PIECE):
+                for row in part.to_dicts():
                     yield (BETWEEN if number else FIRST) if row["before"] is None else row["before"]
                     yield _bytes(row, number)
                     number += 1
@@ -191,19 +189,9 @@ def _shard(root: Path, name: str, stated: object) -> Path:
     return path
 
 
-def _opened(path: Path) -> pq.ParquetFile:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: must be a Parquet file: {' '.join(str(error).split())}") from None
-
-
 def question_of(row: dict[str, Any], position: int = 0) -> Question:
     """The question of a row."""
-    if row["json"] is not None:
+    if row.get("json") is not None:
         return question_from_wire(jsons.loads(row["json"]), position)
     return question_from_wire({**row, "answer": _value(row, "answer")}, position)
 

@@ -2,21 +2,21 @@
 
 Columns are a question's fields. ``images`` is a list of images (bytes and name, as the library's Image feature stores
 them). ``answer`` is text for every type of question, ``answer_score`` the number of a scoring question.
-The library finds the types in the schema's metadata; "Sequence" is understood by its old and new versions alike.
+The library finds the types in the file's footer; "Sequence" is understood by its old and new versions alike.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import polars as pl
 
 from visualjudge.atomic import atomic_path, write_text
+from visualjudge.columnar import write_parquet
 from visualjudge.confine import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
@@ -30,20 +30,19 @@ SPLIT = "test"
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources")
 _OPTION = {"severity": "float64", "text_chars": "int64", "png_bytes": "int64", "count": "int64", "area": "float64"}
-_ARROW = {"float64": pa.float64(), "int64": pa.int64(), "string": pa.string()}
+_KINDS: dict[str, pl.DataType] = {"float64": pl.Float64(), "int64": pl.Int64(), "string": pl.String()}
 
 
 def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
     """Write ``out/data/test-0000k-of-0000n.parquet`` and ``out/README.md``; image bytes are those of the dataset."""
-    questions = dataset.questions
-    starts = range(0, max(1, len(questions)), ROWS_A_FILE)
+    starts = range(0, max(1, len(dataset)), ROWS_A_FILE)
+    footer = {"huggingface": json.dumps({"info": {"features": hf_features()}})}
     files = []
     for k, start in enumerate(starts):
         path = confined_target(out, "data") / f"{SPLIT}-{k:05d}-of-{len(starts):05d}.parquet"
-        with atomic_path(path) as scratch, pq.ParquetWriter(scratch, schema(), compression="zstd") as writer:
-            for rows in _chunks(questions[start : start + ROWS_A_FILE]):
-                writer.write_table(pa.Table.from_pylist([_row(dataset, q) for q in rows], schema=schema()))
-                tick(min(start + len(rows), len(questions)), len(questions))
+        with atomic_path(path) as scratch:
+            frames = _frames(dataset, start, tick)
+            write_parquet(scratch, frames, schema(), rows_a_group=ROWS, metadata=footer)
         files.append(path)
     for stale in set((out / "data").glob(f"{SPLIT}-?????-of-?????.parquet")) - set(files):
         stale.unlink()  # of an earlier export to this folder: the library would read it as a part of this one
@@ -51,20 +50,18 @@ def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]
     return [*files, out / "README.md"]
 
 
-def schema() -> pa.Schema:
-    """The table's schema with the ``datasets`` features in its metadata."""
-    image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    option = pa.struct([(name, _ARROW[kind]) for name, kind in _OPTION.items()])
-    fields = [pa.field(name, pa.string()) for name in _TEXTS]
-    fields += [pa.field(name, pa.list_(pa.string())) for name in _TEXT_LISTS]
-    fields += [
-        pa.field("final_scores", pa.list_(pa.float64())),
-        pa.field("answer_score", pa.float64()),
-        pa.field("features", pa.list_(option)),
-        pa.field("images", pa.list_(image)),
-    ]
-    info = {"info": {"features": hf_features()}}
-    return pa.schema(fields, metadata={"huggingface": json.dumps(info)})
+def schema() -> pl.Schema:
+    """The table's columns."""
+    return pl.Schema(
+        {
+            **dict.fromkeys(_TEXTS, pl.String()),
+            **dict.fromkeys(_TEXT_LISTS, pl.List(pl.String())),
+            "final_scores": pl.List(pl.Float64()),
+            "answer_score": pl.Float64(),
+            "features": pl.List(pl.Struct({name: _KINDS[kind] for name, kind in _OPTION.items()})),
+            "images": pl.List(pl.Struct({"bytes": pl.Binary(), "path": pl.String()})),
+        }
+    )
 
 
 def hf_features() -> dict[str, Any]:
@@ -89,9 +86,14 @@ def _row(dataset: Dataset, question: Question) -> dict[str, Any]:
     return row
 
 
-def _chunks(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
-    for start in range(0, len(questions), ROWS):
-        yield questions[start : start + ROWS]
+def _frames(dataset: Dataset, first: int, tick: Callable[[int, int], None]) -> Iterator[pl.DataFrame]:
+    """A file's questions from ``first`` on."""
+    count = len(dataset.questions)
+    for start in range(first, min(first + ROWS_A_FILE, count), ROWS):
+        stop = min(start + ROWS, first + ROWS_A_FILE, count)
+        rows = [_row(dataset, question) for question in dataset.questions[start:stop]]
+        yield pl.DataFrame([pl.Series(name, [row[name] for row in rows], kind) for name, kind in schema().items()])
+        tick(stop, count)
 
 
 def _card(dataset: Dataset) -> str:

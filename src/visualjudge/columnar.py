@@ -1,0 +1,133 @@
+"""Parquet files of any size, some rows at a time: read in parts, and written as their rows come; by polars alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.errors import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_LONGEST_REASON = 200
+
+
+def parquet_schema(path: Path) -> pl.Schema:
+    """The columns of a Parquet file and their types.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file.
+    """
+    with _readable(path):
+        return _scan(path).collect_schema()
+
+
+def parquet_height(path: Path) -> int:
+    """How many rows a Parquet file has, by its footer.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file.
+    """
+    import polars as pl
+
+    with _readable(path):
+        return int(_scan(path).select(pl.len()).collect().item())
+
+
+def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
+    """``count`` rows from ``start`` (0 or more) on; no more row groups are read than hold them.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file.
+    """
+    with _readable(path):
+        return _scan(path).slice(start, count).collect()
+
+
+def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """The rows in their order, at most ``rows`` at a time; a row group or two are in memory.
+
+    Parameters
+    ----------
+    columns
+        Those to read; None: all.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file, or a column is not in it.
+    """
+    with _readable(path):
+        wanted = _scan(path) if columns is None else _scan(path).select(columns)
+        for part in wanted.collect_batches(chunk_size=rows, maintain_order=True):
+            yield from part.iter_slices(rows)
+
+
+def write_parquet(
+    path: Path,
+    frames: Iterable[pl.DataFrame],
+    schema: Mapping[str, Any],
+    *,
+    rows_a_group: int,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write ``frames`` to ``path`` as they come, compressed with zstd; some row groups are in memory.
+
+    What ``frames`` raises is raised. The bytes depend on the rows alone, not on how the frames cut them. Other readers
+    see the types of Parquet itself: a list, not polars' list of 64-bit offsets, another type to ``datasets``.
+
+    Parameters
+    ----------
+    schema
+        Types by column, as each frame has them.
+    metadata
+        Texts of the file's footer, such as ``"huggingface"``.
+    """
+    from polars.io.plugins import register_io_source
+
+    def source(*_: object) -> Iterator[pl.DataFrame]:
+        yield from frames
+
+    register_io_source(source, schema=dict(schema)).sink_parquet(
+        path, compression="zstd", row_group_size=rows_a_group, metadata=None if metadata is None else dict(metadata)
+    )
+    _hide_arrow_schema(path)
+
+
+def _hide_arrow_schema(path: Path) -> None:
+    """Rename the footer's entry that states polars' types, by one of the same length."""
+    with path.open("r+b") as file:
+        file.seek(-8, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+        start = file.seek(-8 - length, os.SEEK_END)
+        footer = file.read(length)
+        file.seek(start)
+        file.write(footer.replace(b"ARROW:schema", b"polars.types", 1))
+
+
+def _scan(path: Path) -> pl.LazyFrame:
+    """The file of this very name: no pattern, no column out of a folder's name."""
+    import polars as pl
+
+    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        yield
+    except (PolarsError, PanicException, OSError) as error:
+        reason = " ".join(str(error).split("\n", 1)[0].split())
+        raise DataError(f"{path}: must be a Parquet file: {reason[:_LONGEST_REASON]}") from None

@@ -1,0 +1,127 @@
+"""Questions into Parquet shards as they come, with what else gives ``questions.json`` back unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from visualjudge.atomic import write_json
+from visualjudge.columnar import write_parquet
+from visualjudge.dataset import parquet_form
+from visualjudge.dataset.json_form import BETWEEN, FIRST
+from visualjudge.dataset.parquet_form import FOLDER, INDEX, VERSION, question_of, schema
+from visualjudge.dataset.question_wire import QUESTIONS, question_from_wire, question_to_wire
+from visualjudge.errors import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+GROUPS_A_SHARD = 64
+Record = tuple[bytes, bytes]
+"""The bytes of a question in ``questions.json``, after the bytes that stand before it."""
+
+
+@dataclass
+class Shards:
+    """What was written so far."""
+
+    count: int = 0
+    plain: bool = True
+    """Whether the columns alone give every question."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """SHA-256 by name of the file."""
+
+
+def write_shards(root: Path, records: Iterable[Record], tick: Callable[[int], None] = lambda count: None) -> Shards:
+    """Write ``records`` to ``root/questions/part-*.parquet``; a row group or two are in memory.
+
+    Parameters
+    ----------
+    tick
+        Called with the number of questions that are written.
+
+    Raises
+    ------
+    DataError
+        If a question cannot be read or a column cannot hold a field.
+    """
+    done = Shards()
+    (root / FOLDER).mkdir()
+    groups = _groups(iter(records), done, tick)
+    while (first := next(groups, None)) is not None:
+        path = root / FOLDER / f"part-{len(done.digests):05d}.parquet"
+        frames = chain([first], islice(groups, GROUPS_A_SHARD - 1))
+        write_parquet(path, frames, schema(), rows_a_group=parquet_form.ROWS_A_GROUP)
+        with path.open("rb") as file:
+            done.digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return done
+
+
+def write_index(root: Path, shards: Shards, digest: str, after: bytes) -> None:
+    """Write ``questions/index.json``.
+
+    Parameters
+    ----------
+    digest
+        SHA-256 of the ``questions.json`` that the shards stand for.
+    after
+        The bytes after its last question.
+    """
+    index = {
+        "version": VERSION,
+        "questions": shards.count,
+        "questions_sha256": digest,
+        "plain": shards.plain,
+        "after": after.hex(),
+        "shards": shards.digests,
+    }
+    write_json(root / INDEX, index)
+
+
+def _groups(records: Iterator[Record], done: Shards, tick: Callable[[int], None]) -> Iterator[pl.DataFrame]:
+    import polars as pl
+
+    while group := list(islice(records, parquet_form.ROWS_A_GROUP)):
+        frame = _frame([_typed(number, content) for number, (_, content) in enumerate(group, done.count)])
+        kept = [_what_differs(row, record[1], done) for row, record in zip(frame.to_dicts(), group, strict=True)]
+        before = [None if text == (BETWEEN if k else FIRST) else text for k, (text, _) in enumerate(group, done.count)]
+        done.count += len(group)
+        yield frame.with_columns(pl.Series("json", kept, pl.Binary()), pl.Series("before", before, pl.Binary()))
+        tick(done.count)
+
+
+def _typed(number: int, content: bytes) -> str:
+    """A question as JSON of the columns' types: its answer is text."""
+    raw = orjson.loads(content)
+    answer = question_from_wire(raw, number).answer
+    return orjson.dumps(raw if isinstance(answer, str) else {**raw, "answer": orjson.dumps(answer).decode()}).decode()
+
+
+def _what_differs(row: dict[str, Any], content: bytes, done: Shards) -> bytes | None:
+    """The bytes of a question where its columns do not give them back."""
+    try:
+        given = question_of(row)
+        if orjson.dumps(question_to_wire(given)) == content:
+            return None
+        done.plain &= given == question_from_wire(orjson.loads(content))
+    except (DataError, ValueError, TypeError):
+        done.plain = False
+    return content
+
+
+def _frame(rows: list[str]) -> pl.DataFrame:
+    """Objects of JSON as columns of the shards' types; a field that has no column is left out."""
+    import polars as pl
+
+    kinds = {name: kind for name, kind in schema().items() if kind != pl.Binary()}
+    try:
+        return pl.Series(rows, dtype=pl.String()).str.json_decode(pl.Struct(kinds)).struct.unnest()
+    except pl.exceptions.PolarsError as error:
+        ids = " to ".join(str(orjson.loads(row)["id"]) for row in (rows[0], rows[-1]))
+        raise DataError(f"{QUESTIONS}: questions {ids}: a column cannot hold a field: {error}") from None
