@@ -21,12 +21,13 @@ from visualjudge.prompts.template import PromptTemplate
 from visualjudge.published.files import Images, Row, document, field, lines_of, one_of, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, dealt
 from visualjudge.published.own import file_of, of_copy, own_prompt
+from visualjudge.published.places import name_of, table_of
 from visualjudge.published.replies import kept_replies
 from visualjudge.records import IMAGE_MARK
 
 HOME = "data/z_reward_bench"
 WINNERS = {"Image A": "A", "Image B": "B"}
-QUALITY = "editreward_bench_visual_quality.jsonl"
+QUALITY = "editreward_bench_visual_quality"
 SHUFFLED = "shuffled_editscore_bench_"
 PROMPTS = "src/prompts/assets"
 CRITERIA = {"consistency": "visual_consistency", "prompt_following": "instruction_following"}
@@ -39,9 +40,9 @@ def _home(folder: Path) -> Path:
 def read_editreward(folder: Path) -> Copy:
     """The pairs judged for visual quality."""
     home = _home(folder)
-    path = home / QUALITY
-    if not path.is_file():
-        raise DataError(f"{folder}: must hold {QUALITY}, found none")
+    path = table_of((home,), QUALITY)
+    if path is None:
+        raise DataError(f"{folder}: must hold {QUALITY}.jsonl, found none")
     images = Images(home, home / "editreward_bench_images")
     items = (_quality(row, images, path, number) for number, row in lines_of(path))
     asset = _prompt(folder, "visual_quality")
@@ -74,7 +75,7 @@ def _quality(row: Row, images: Images, path: Path, number: int) -> Item:
     if len(options) != 2:
         raise DataError(f"{path}: record {number}: edited_image_paths: must name two images, got {len(options)}")
     source = images.all(_local(row.get("source_image_path")))
-    cluster = str(row.get("source_image_path") or key)
+    cluster = name_of(row.get("source_image_path"), key)
     answer = one_of(row, "winner", path, number, WINNERS)
     return Item(key, "visual_quality", cluster, str(row.get("instruction") or ""), options, answer, images=source)
 
@@ -88,8 +89,8 @@ def read_editscore(folder: Path) -> Copy:
     """The pairs of every dimension whose map or rows the copy holds."""
     home = _home(folder)
     maps = {path.stem.removeprefix(SHUFFLED): document(path) for path in sorted(home.glob(f"{SHUFFLED}*.json"))}
-    files = tables(home / "EditReward-Bench", ("*.arrow", "*.parquet", "*.jsonl"))
-    files = files or tables(folder, ("*.arrow", "*.parquet"))
+    files = tables(home / "EditReward-Bench", ("*.arrow", "*.parquet", "*.jsonl", "*.json"))
+    files = files or tables(folder, ("*.arrow", "*.parquet", "*.jsonl"))
     if not files and not maps:
         raise DataError(f"{folder}: must hold EditReward-Bench/*.arrow or {SHUFFLED}*.json, found neither")
     if not files:
@@ -139,7 +140,7 @@ EDITREWARD = Benchmark(
     "https://github.com/ZhangqiJiang07/GEditBench_v2",
     read_editreward,
     lambda parts: (Score("editreward-bench/visual_quality", "read", scale=1.0, digits=4),),
-    f"{QUALITY} and editreward_bench_images/; replies/MODEL.jsonl for replies",
+    f"{QUALITY}.jsonl and editreward_bench_images/; replies/MODEL.jsonl for replies",
     own=f"{PROMPTS}/vlm/assessment/visual_quality/pairwise/v1.yaml",
 )
 EDITSCORE = Benchmark(

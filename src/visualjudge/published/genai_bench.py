@@ -39,7 +39,7 @@ FILES = ("pairwise.json", "pairwise.jsonl")
 def read(folder: Path) -> Copy:
     """The votes of every part that ``folder`` holds, and the replies of every model."""
     folder = folder / "results" if (folder / "results").is_dir() else folder
-    files, images = _files(folder), Images(folder)
+    files, images = _files(folder), Images(folder, *(folder / part for part in PARTS[:2]))
     items = {item.key: item for part in PARTS[:2] for item in _shown(part, folder / part, images)}
     if not files and not items:
         raise DataError(f"{folder}: must hold {'|'.join(PARTS)}/MODEL/pairwise.json, found none")
@@ -71,7 +71,7 @@ def _files(folder: Path) -> dict[str, dict[str, Path]]:
 def _shown(part: str, home: Path, images: Images) -> Iterator[Item]:
     """The pairs of the Hub's tables, with their images."""
     splits: dict[str, list[Path]] = {}
-    for path in tables(home, ("*.parquet",)):
+    for path in tables(home):
         splits.setdefault(path.stem.partition("-")[0], []).append(path)
     chosen = splits.get("test_v1") or next(iter(splits.values()), [])
     first: dict[str, str] = {}

@@ -1,9 +1,9 @@
 """JudgeBench (Tan et al. 2024, ScalerLab/JudgeBench): pairs of answers to hard questions, one of them wrong. Text only.
 
-``FOLDER/**/*.jsonl``: rows ``pair_id, source, question, response_A, response_B, label`` ("A>B" or "B>A"), and in the
-authors' outputs ``judgments: [{"judgment", "decision"}, …]``: the decision in the order as stored, then with the
-responses exchanged and not turned back. Files with ``decisions: ["A>B", "B>A"]`` and no texts are read too; the set is
-then labels only. A file's judge is its ``judge_model=…``, else its name up to ``_decisions``.
+``FOLDER/**/*.jsonl`` (or .json, .parquet): rows ``pair_id, source, question, response_A, response_B, label`` ("A>B" or
+"B>A"), and in the authors' outputs ``judgments: [{"judgment", "decision"}, …]``: the decision in the order as stored,
+then with the responses exchanged and not turned back. Files with ``decisions: ["A>B", "B>A"]`` and no texts are read
+too; the set is then labels only. A file's judge is its ``judge_model=…``, else its name up to ``_decisions``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import field, one_of, records
+from visualjudge.published.files import document, field, one_of, records
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
 from visualjudge.published.own import own_prompt, shipped
 from visualjudge.records import FAILED, Order
@@ -31,6 +31,7 @@ PARTS = {
     "livebench-math": "math",
     "livecodebench": "coding",
 }
+KINDS = ("jsonl", "json", "parquet")
 _JUDGE = re.compile(r"judge_model=([^,]+)")
 
 
@@ -38,8 +39,8 @@ def read(folder: Path) -> Copy:
     """The pairs of all files of ``folder``, and the decisions of each judge."""
     items: dict[str, Item] = {}
     outputs: dict[str, list[Path]] = {}
-    for path in sorted(folder.rglob("*.jsonl")):
-        rows = records(path)
+    for path in sorted(path for kind in KINDS for path in folder.rglob(f"*.{kind}")):
+        rows = _rows(path)
         if rows and "pair_id" in rows[0]:
             _add(items, rows, path)
             if _judged(rows[0]):
@@ -48,6 +49,11 @@ def read(folder: Path) -> Copy:
         raise DataError(f"{folder}: must hold *.jsonl with pair_id and label, found none")
     labels_only = any(not item.request for item in items.values())
     return Copy(tuple(items.values()), labels_only, {name: partial(_replies, files) for name, files in outputs.items()})
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file; none of a JSON file that is no table, such as a configuration."""
+    return [] if path.suffix == ".json" and not isinstance(document(path), list) else records(path)
 
 
 def _add(items: dict[str, Item], rows: list[dict[str, Any]], path: Path) -> None:
@@ -116,4 +122,5 @@ ROW = Benchmark(
     read,
     by_part("judgebench", "net", Score("judgebench", "net", digits=3), digits=3),
     "*.jsonl of its data or outputs folder",
+    hub="ScalerLab/JudgeBench",
 )

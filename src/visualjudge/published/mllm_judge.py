@@ -1,8 +1,8 @@
 """MLLM-as-a-Judge (Chen et al. 2024, Dongping-Chen/MLLM-Judge): answers about images, as scores, pairs and batches.
 
-``FOLDER/[Dataset/]Benchmark/{score,pair,batch}.jsonl`` (or ``…_lite.jsonl``): ``instruction``, ``image_path``,
-``original_dataset``; a score has ``score_id, name, answer, human`` (1 to 5), a pair ``pair_id, answer1, answer2,
-human_answer`` ("A", "B", "C" for a tie), a batch ``id, answers, human_answer`` ("CDAB", best first). Replies:
+``FOLDER/[Dataset/]Benchmark/{score,pair,batch}.jsonl`` (or ``…_lite.jsonl``, .json, .parquet): ``instruction``,
+``image_path``, ``original_dataset``; a score has ``score_id, name, answer, human`` (1 to 5), a pair ``pair_id, answer1,
+answer2, human_answer`` ("A", "B", "C" for a tie), a batch ``id, answers, human_answer`` ("CDAB", best first). Replies:
 ``{mode}_{MODEL}.jsonl``, the same records with ``mllm_judge``. Its prompts of pairs and batches are read from
 ``FOLDER/scripts/prompt.py``.
 """
@@ -21,6 +21,7 @@ from visualjudge.errors import DataError
 from visualjudge.published.files import Images, Keys, Row, lines_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
 from visualjudge.published.own import file_of, own_prompt, python_literal, shipped
+from visualjudge.published.places import name_of, table_of
 from visualjudge.records import LETTERS
 
 IDS = {"score": "score_id", "pair": "pair_id", "batch": "id"}
@@ -50,9 +51,7 @@ def read(folder: Path) -> Copy:
 
 
 def _table(folder: Path, mode: str) -> Path | None:
-    names = (f"{mode}.jsonl", f"{mode}_lite.jsonl", f"{mode.capitalize()}.jsonl")
-    paths = (folder / home / name for home in HOMES for name in names)
-    return next((path for path in paths if path.is_file()), None)
+    return table_of((folder / home for home in HOMES), mode, f"{mode}_lite", mode.capitalize())
 
 
 def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
@@ -62,9 +61,9 @@ def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
         yield keys.of(f"{mode}/{name}"), row
 
 
-def _about(row: Row, images: Images) -> dict[str, Any]:
-    name = str(row.get("image_path") or "")
-    return {"cluster": name, "request": str(row.get("instruction") or ""), "images": images.all(name)}
+def _about(key: str, row: Row, images: Images) -> dict[str, Any]:
+    image, request = row.get("image_path") or row.get("image"), str(row.get("instruction") or "")
+    return {"cluster": name_of(image, key), "request": request, "images": images.all(image)}
 
 
 def _task(mode: str, row: Row) -> str:
@@ -77,11 +76,11 @@ def _option(answer: Any) -> Option:
 
 
 def _score(key: str, row: Row, images: Images) -> Item | None:
-    label = row.get("human", row.get("human_score"))
-    if str(label) not in ("1", "2", "3", "4", "5"):
+    label = str(row.get("human", row.get("human_score"))).removesuffix(".0")  # a column with gaps holds floats
+    if label not in ("1", "2", "3", "4", "5"):
         return None
-    about = _about(row, images)
-    answer = on_ten(float(str(label)), SCALE)
+    about = _about(key, row, images)
+    answer = on_ten(float(label), SCALE)
     return Item(key, _task("score", row), options=(_option(row),), answer=answer, kind="scoring", scale=SCALE, **about)
 
 
@@ -90,7 +89,7 @@ def _pair(key: str, row: Row, images: Images) -> Item | None:
     if label is None:
         return None
     options = _option(row.get("answer1")), _option(row.get("answer2"))
-    return Item(key, _task("pair", row), options=options, answer=label, ties=("tie",), **_about(row, images))
+    return Item(key, _task("pair", row), options=options, answer=label, ties=("tie",), **_about(key, row, images))
 
 
 def _batch(key: str, row: Row, images: Images) -> Item | None:
@@ -98,7 +97,7 @@ def _batch(key: str, row: Row, images: Images) -> Item | None:
     label = str(row.get("human_answer", row.get("human")))
     if len(options) < 3 or sorted(label) != list(LETTERS[: len(options)]):
         return None
-    return Item(key, _task("batch", row), options=options, answer=label, kind="ranking", **_about(row, images))
+    return Item(key, _task("batch", row), options=options, answer=label, kind="ranking", **_about(key, row, images))
 
 
 def _texts(folder: Path) -> Texts:

@@ -21,6 +21,7 @@ from visualjudge.prompts.template import PromptTemplate
 from visualjudge.published.files import Images, Row, field, one_of, records
 from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, PublishedReply, by_part
 from visualjudge.published.own import file_of, of_copy, own_prompt, python_literal
+from visualjudge.published.places import name_of, table_of
 
 BETTER = {"Output1": "A", "Output2": "B"}
 BETTER_OF = {letter: name for name, letter in BETTER.items()}
@@ -35,9 +36,9 @@ SPLIT = {
 def read(folder: Path) -> Copy:
     """The pairs of ``all_data.json``, or of the replies where that is all the copy holds."""
     outputs = {path.stem: path for path in sorted((folder / "outputs").glob("*.jsonl"))}
-    home = folder / "data" if (folder / "data" / "all_data.json").is_file() else folder
-    path = home / "all_data.json"
-    if path.is_file():
+    path = table_of((folder / "data", folder), "all_data")
+    home = folder if path is None else path.parent
+    if path is not None:
         rows = records(path)
     elif outputs:
         path = next(iter(outputs.values()))
@@ -70,7 +71,7 @@ def _item(row: Row, images: tuple[ImageSource, ...], path: Path, number: int, as
     key = str(field(row, "ID", path, number))
     options = Option(str(row.get("Output1") or "")), Option(str(row.get("Output2") or ""))
     answer = one_of(row, "Better", path, number, BETTER)
-    cluster = str(row.get("Image") or key)
+    cluster = name_of(row.get("Image"), key)
     request = str(row.get("Text") or "")
     own = None if asset is None else own_prompt(asset, {"question": request}, options, Option(images=images))
     return Item(key, _part(key, row), cluster, request, options, answer, images=images, own=own)

@@ -16,10 +16,11 @@ from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.published.files import Images, Row, field, lines_of, one_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, OwnPrompt
+from visualjudge.published.places import table_of
 from visualjudge.published.replies import kept_replies
 from visualjudge.records import IMAGE_MARK, Span
 
-FILES = ("instance_seg_pairwise_encoded.json", "pairwise_metadata.json")
+FILES = ("instance_seg_pairwise_encoded", "pairwise_metadata")
 LETTERS = {"A": "A", "B": "B"}
 MEDIA = ("", "final_images", "final_format", "final_format/final_images")
 _OPTIONS = re.compile(r"^A\.\s?(?P<A>.*?)\n+B\.\s?(?P<B>.*?)\s*(?=\nPlease answer|\Z)", re.DOTALL | re.MULTILINE)
@@ -27,10 +28,9 @@ _OPTIONS = re.compile(r"^A\.\s?(?P<A>.*?)\n+B\.\s?(?P<B>.*?)\s*(?=\nPlease answe
 
 def read(folder: Path) -> Copy:
     """The pairs, with their images where the copy has all of them."""
-    homes = (folder, folder / "final_format")
-    path = next((home / name for home in homes for name in FILES if (home / name).is_file()), None)
+    path = table_of((folder, folder / "final_format"), *FILES)
     if path is None:
-        raise DataError(f"{folder}: must hold {FILES[0]} or {FILES[1]}, found neither")
+        raise DataError(f"{folder}: must hold {FILES[0]}.json or {FILES[1]}.json, found neither")
     images = Images(*(folder / name for name in MEDIA))
     items = tuple(_item(row, images, path, number) for number, row in lines_of(path))
     return Copy(items, images.missing > 0, kept_replies(folder))
