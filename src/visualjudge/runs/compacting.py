@@ -35,8 +35,8 @@ def schema() -> pa.Schema:
     """The columns, a row a line of the journal.
 
     ``value`` is text, also where it is a number, which ``number`` then is. ``tokens_in`` and ``tokens_out`` are read
-    from ``usage``. ``more`` holds the other fields of a line as JSON, such as ``rule``, and ``json`` the line itself where
-    the columns do not give it, which is null in what the tool writes.
+    from ``usage``. ``more`` holds the other fields of a line as JSON, such as ``rule``; ``json`` holds the line itself
+    where the columns do not give it, and is null in what the tool writes.
     """
     import pyarrow as pa
 
