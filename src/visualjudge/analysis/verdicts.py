@@ -142,7 +142,7 @@ def _compacted(path: Path, notes: _Notes) -> pl.DataFrame:
     """A Parquet file of verdicts, whose rows stand for offsets."""
     stored = CompactedFile(path)
     rows = pl.int_range(pl.len(), dtype=pl.Int64)
-    raw = pl.read_parquet(path, columns=[*_STORED, "value", "number", "cause", "more"])
+    raw = stored.table(*_STORED, "value", "number", "cause", "more")
     if raw["more"].str.contains('"published_', literal=True).any():
         found = _careful(Block(b"".join(line.raw for line in stored.lines()), 0, 1), notes)
         return found.with_columns(offset=rows)

@@ -62,7 +62,8 @@ def answered(path: Path, *, without: str | None = None) -> Answered:
 
 
 def _compacted(path: Path) -> Iterator[list[list[Any]]]:
-    for *columns, more, repeats in CompactedFile(path).columns("id", "order", "status", "cause", "more", "repeat"):
+    for part in CompactedFile(path).parts("id", "order", "status", "cause", "more", "repeat"):
+        *columns, more, repeats = (column.to_list() for column in part)
         errors = [orjson.loads(text).get("error") if text and '"error":' in text else None for text in more]
         yield [*columns, [error if isinstance(error, str) else None for error in errors], repeats]
 

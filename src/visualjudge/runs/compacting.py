@@ -14,6 +14,7 @@ import orjson
 
 from visualjudge import jsons
 from visualjudge.atomic import atomic_path
+from visualjudge.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema, write_parquet
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import verdict_line, verdict_of
 from visualjudge.records import Verdict
@@ -21,39 +22,39 @@ from visualjudge.runs.journal import Line, read_lines
 from visualjudge.runs.tokens import token_counts
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import polars as pl
 
 GROUP = 4096
 """Rows of a row group, which is read whole where one row of it is."""
-_DIGEST = b"journal_sha256"
+PART = 100_000
+_DIGEST = "journal_sha256"
 _LARGEST = 2**63 - 1
 
 
 @cache
-def schema() -> pa.Schema:
+def schema() -> pl.Schema:
     """The columns, a row a line of the journal.
 
     ``value`` is text, also where it is a number, which ``number`` then is. ``tokens_in`` and ``tokens_out`` are read
     from ``usage``. ``more`` holds the other fields of a line as JSON, such as ``rule``; ``json`` holds the line itself
     where the columns do not give it, and is null in what the tool writes.
     """
-    import pyarrow as pa
+    import polars as pl
 
-    text, real, whole = pa.string(), pa.float64(), pa.int64()
-    columns: list[tuple[str, pa.DataType]] = [
-        *((name, text) for name in ("id", "order", "value")),
-        ("number", real),
-        *((name, text) for name in ("status", "cause", "raw_response")),
-        ("usage", pa.map_(text, whole)),
-        ("tokens_in", whole),
-        ("tokens_out", whole),
-        *((name, real) for name in ("latency_s", "probability_a", "expected_score")),
-        ("repeat", pa.int32()),
-        ("more", text),
-        ("json", pa.binary()),
-    ]
-    return pa.schema([pa.field(*column) for column in columns])
+    text, real, whole = pl.String(), pl.Float64(), pl.Int64()
+    return pl.Schema(
+        {
+            **dict.fromkeys(("id", "order", "value"), text),
+            "number": real,
+            **dict.fromkeys(("status", "cause", "raw_response"), text),
+            "usage": pl.List(pl.Struct({"name": text, "count": whole})),
+            **dict.fromkeys(("tokens_in", "tokens_out"), whole),
+            **dict.fromkeys(("latency_s", "probability_a", "expected_score"), real),
+            "repeat": pl.Int32(),
+            "more": text,
+            "json": pl.Binary(),
+        }
+    )
 
 
 # ---------------------------------------------------------------- writing
@@ -69,16 +70,10 @@ def compact(journal: Path, target: Path) -> None:
     RunError
         If the file cannot be written.
     """
-    import pyarrow.parquet as pq
-
     with journal.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     with atomic_path(target) as scratch:
-        with pq.ParquetWriter(scratch, schema(), compression="zstd") as parquet:
-            lines = read_lines(journal)
-            while some := list(islice(lines, GROUP)):
-                parquet.write_table(_table(journal, some))
-            parquet.add_key_value_metadata({_DIGEST: digest})
+        write_parquet(scratch, _frames(journal), schema(), rows_a_group=GROUP, metadata={_DIGEST: digest})
         _sync(scratch)
         if _digest(read_compacted(scratch)) != digest:
             raise DataError(f"{journal}: must hold one verdict a line, and end with a line break")
@@ -118,14 +113,16 @@ def _digest(lines: Iterable[Line], write: Any = None) -> str:
     return digest.hexdigest()
 
 
-def _table(journal: Path, lines: list[Line]) -> pa.Table:
-    import pyarrow as pa
+def _frames(journal: Path) -> Iterator[pl.DataFrame]:
+    import polars as pl
 
-    try:
-        return pa.Table.from_pylist([_row(journal, line) for line in lines], schema=schema())
-    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
-        numbers = f"{lines[0].number} to {lines[-1].number}"
-        raise DataError(f"{journal}: lines {numbers}: a column cannot hold a field: {error}") from None
+    lines = read_lines(journal)
+    while some := list(islice(lines, GROUP)):
+        try:
+            yield pl.DataFrame([_row(journal, line) for line in some], schema())
+        except (pl.exceptions.PolarsError, OverflowError, UnicodeEncodeError) as error:
+            numbers = f"{some[0].number} to {some[-1].number}"
+            raise DataError(f"{journal}: lines {numbers}: a column cannot hold a field: {error}") from None
 
 
 def _row(journal: Path, line: Line) -> dict[str, Any]:
@@ -161,11 +158,11 @@ def _real(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _counts(usage: Any) -> list[tuple[str, int]] | None:
-    """The counts as a map holds them; None where it cannot."""
+def _counts(usage: Any) -> list[dict[str, Any]] | None:
+    """The counts as a column holds them; None where it cannot."""
     if usage is None or not all(type(count) is int and abs(count) <= _LARGEST for count in usage.values()):
         return None
-    return list(usage.items())
+    return [{"name": name, "count": count} for name, count in usage.items()]
 
 
 # ---------------------------------------------------------------- reading
@@ -181,48 +178,40 @@ class CompactedFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = _opened(path)
-        self.count: int = self._file.metadata.num_rows
+        if parquet_schema(path) != schema():
+            raise DataError(f"{path}: must have the columns of a run's verdicts")
+        self._path = path
+        self.count = parquet_height(path)
 
     @property
     def digest(self) -> str | None:
         """SHA-256 of the journal that it was made from."""
-        found: bytes | None = (self._file.metadata.metadata or {}).get(_DIGEST)
-        return None if found is None else found.decode()
+        import polars as pl
+
+        return pl.read_parquet_metadata(self._path).get(_DIGEST)
 
     def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         """Some rows as lines of a journal, of which each starts at its row."""
-        first = 0
-        for group in range(self._file.num_row_groups):
-            rows = self._file.metadata.row_group(group).num_rows
-            low, high = max(start, first), min(self.count if stop is None else stop, first + rows)
-            if low < high:
-                some = self._file.read_row_group(group).slice(low - first, high - low).to_pylist()
-                yield from (_line(row, number) for number, row in enumerate(some, low))
-            first += rows
+        end = self.count if stop is None else min(stop, self.count)
+        for first in range(start, end, GROUP):
+            rows = parquet_rows(self._path, first, min(GROUP, end - first))
+            yield from (_line(row, number) for number, row in enumerate(rows.to_dicts(), first))
 
-    def columns(self, *names: str) -> Iterator[list[list[Any]]]:
+    def parts(self, *names: str) -> Iterator[pl.DataFrame]:
         """Some columns, many rows at a time."""
-        for batch in self._file.iter_batches(GROUP, columns=list(names)):
-            yield [batch.column(name).to_pylist() for name in names]
+        return parquet_parts(self._path, PART, names)
+
+    def table(self, *names: str) -> pl.DataFrame:
+        """Some columns of all rows."""
+        import polars as pl
+
+        empty = pl.DataFrame(schema={name: schema()[name] for name in names})
+        return pl.concat([empty, *self.parts(*names)], rechunk=True)
 
 
 def read_compacted(path: Path) -> Iterator[Line]:
     """All verdicts of a Parquet file, as lines of a journal."""
     return CompactedFile(path).lines()
-
-
-def _opened(path: Path) -> pq.ParquetFile:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: must be a Parquet file: {' '.join(str(error).split())}") from None
-    if not file.schema_arrow.equals(schema()):
-        raise DataError(f"{path}: must have the columns of a run's verdicts")
-    return file
 
 
 def _line(row: dict[str, Any], number: int) -> Line:
@@ -243,7 +232,7 @@ def _record(row: dict[str, Any]) -> dict[str, Any]:
         Verdict(
             **{name: row[name] for name in names},
             value=row["value"] if row["number"] is None else orjson.loads(row["value"]),
-            usage=None if row["usage"] is None else dict(row["usage"]),
+            usage=None if row["usage"] is None else {item["name"]: item["count"] for item in row["usage"]},
             extra=orjson.loads(row["more"]) if row["more"] is not None else {},
         )
     )
