@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from visualjudge.cli.listing import following
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -67,6 +69,7 @@ def agreement(
     _show(result)
     if published is not None:
         typer.echo(published[0])
+    following(f"card {run[0]}" if run else "card RUN")
     for problem in problems:
         typer.echo(f"visualjudge: {problem}", err=True)
     if problems:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -37,5 +39,6 @@ def audit(
     if out is not None:
         write_text(out, found.html() if out.suffix.lower() == ".html" else found.markdown())
     typer.echo(str(found))
+    following(f"studio {dataset}" if found.findings else f"judge {dataset} --swap --out RUN")
     if found.findings:
         raise typer.Exit(1)

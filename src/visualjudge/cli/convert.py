@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.errors import UsageError
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -61,6 +62,7 @@ def _convert_dataset(dataset: Path, to: FormName, out: Path, force: bool) -> Non
             dataset, out, to.value, force=force, tick=lambda done, total: progress("converting", done, total)
         )
     print(f"{out}: {count} questions in the {to.value} form")
+    following(f"validate {out}")
 
 
 def _convert_run(run: Path, to: FormName, out: Path | None) -> None:
@@ -74,3 +76,4 @@ def _convert_run(run: Path, to: FormName, out: Path | None) -> None:
     else:
         folder.expand()
     print(folder.existing_verdicts_path())
+    following(f"report {run}")

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -41,6 +43,7 @@ def correct(
     if json is not None:
         write_json(json, leaderboard_json(board))
     typer.echo(str(board))
+    following(f"label {' '.join(map(str, runs))} --labels {labels} --out next.csv")
     for problem in board.problems:
         typer.echo(f"visualjudge: {problem}", err=True)
     if board.problems:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def describe(
     _show(found)
     for problem in problems:
         print(" ".join(str(problem).split()), file=sys.stderr)
+    following(f"build {data} --out DATASET")
     if problems:
         raise typer.Exit(1)
 

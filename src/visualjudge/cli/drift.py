@@ -57,6 +57,7 @@ def check(
     said = "drift" if found.state == "drift" else "no drift shown"
     share = f"{words.points(found.change.value)} points ({words.percents(found.change.interval)})"
     print(f"{said}: evidence {found.e_value:.3g}, alarm from {1 / LEVEL:.0f}; last run: {share} right")
+    following(f"judge {'DATASET' if found.state == 'drift' else 'CANARY'} --swap --no-cache --out RUN")
     if found.state == "drift":
         raise typer.Exit(1)
     print(f"With these questions and replies, {found.power}")

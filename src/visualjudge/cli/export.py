@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.registry import added
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -76,3 +77,4 @@ def export(
         files = export_dataset(read, form, out, tick, embed=embed, force=force)
     for file in files:
         print(file)
+    following(f"judge {dataset} --model MODEL --out RUN")

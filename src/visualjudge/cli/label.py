@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import AsJson, following, print_json
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -28,6 +30,7 @@ def label(
     labels: Annotated[Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw the items to label next, preferably those on which the judge is unsure, with their probabilities.
 
@@ -42,7 +45,10 @@ def label(
         raise UsageError(f"--out {out}: holds the labels that --labels names; choose another name")
     queue = draw(runs, n, kind=None if kind is None else kind.value, labels=labels, dataset=dataset, seed=seed)
     write_text(out, harmless(queue.table()).write_csv())
+    if as_json:
+        print_json(queue.table().iter_rows(named=True))
+        return
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
-    typer.echo(
-        f"{out}: {n} of {queue.pool} items; fill in the column {column}, then visualjudge correct --labels {out}"
-    )
+    typer.echo(f"{out}: {n} of {queue.pool} items; fill in the column {column}")
+    typer.echo(f"or ask people: visualjudge studio {dataset or 'DATASET'} --people PEOPLE --items {out}")
+    following(f"correct {' '.join(map(str, runs))} --labels {out}")

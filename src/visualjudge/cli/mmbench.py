@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     MODEL,
@@ -114,6 +115,7 @@ def infer(
     asked = open_asked(config, cache, run.concurrency)
     places = Places(out)
     _finish(_ask(table, rows, asked, asset, places, run, budget.budget), places)
+    following(f"mmbench eval {out} --data {data}")
 
 
 @app.command("eval", epilog=EXAMPLES.split("\n\n")[2])
@@ -146,6 +148,7 @@ def evaluate(
     if json is not None:
         write_json(json, numbers)
     _summary(numbers)
+    following(f"mmbench report {predictions} --data {data} --out report.html")
 
 
 @app.command(epilog=EXAMPLES.split("\n\n")[3])
@@ -170,6 +173,7 @@ def circular(
 
         count = write_rotations(table, out, progress=tick)
     print(f"{out}: {count} rows of {len(table.rows)} questions")
+    following(f"mmbench infer {out} --model MODEL --out pred.xlsx")
 
 
 @app.command(epilog=EXAMPLES.split("\n\n")[4])
@@ -203,6 +207,7 @@ def report(
     if out is not None:
         write_page(out, table, models, compared, most=wrong)
     print(as_text(models, compared))
+    following(f"mmbench infer {data} --model ANOTHER --out another.xlsx")
 
 
 # ---------------------------------------------------------------- steps

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.listing import following
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions
 from visualjudge.errors import RunError, UsageError
@@ -76,7 +77,7 @@ def pipeline(
             _say(f"{name}: replies are read by the rules of {pipe.rules}")
     good, problems = read_rows(rows)
     report = _judge(pipes, good[: run.limit], out, run, budget.budget, allow_private_urls)
-    _finish(report, problems, out)
+    _finish(report, problems, out, f"pipeline {config} --input {rows} --out {out} --resume")
 
 
 def _judge(
@@ -111,7 +112,7 @@ def _judge(
         raise RunError(f"cancelled; the results so far are in {out}; continue with --resume") from None
 
 
-def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
+def _finish(report: PipelineReport, problems: list[Problem], out: Path, resume: str) -> None:
     """Say how it ended; exit status 1 where a row has no result."""
     from visualjudge.runs.progress import counted, spent
 
@@ -125,6 +126,7 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
         _say(f"and {len(lines) - _MOST_LINES} more rows without a result")
     if report.missing:
         _say(f"{report.progress.stopped or 'stopped'}; {report.missing} rows are missing; continue with --resume")
+    following(resume if report.missing or report.errors else "agreement RATINGS --judge JUDGE")
     if lines or report.missing:
         raise typer.Exit(1)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import AsJson, following, print_json
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions
 
@@ -33,6 +33,7 @@ def probe(
         typer.Option("--only", help="Only this probe; may be repeated [default: all]"),
     ] = None,
     n: Annotated[int, typer.Option("--n", help="Maximum number of questions per probe")] = 200,
+    as_json: AsJson = False,
 ) -> None:
     """Build a dataset that tests whether irrelevant changes influence a judge.
 
@@ -41,15 +42,19 @@ def probe(
     """
     from visualjudge.errors import summarized
     from visualjudge.probes.build import build_probes
+    from visualjudge.tables import Table
 
     made = build_probes(data, out, building.options, only=only, number=n, **building.work, force=building.force)
     for line in summarized(made.problems):
         print(line, file=sys.stderr)
-    for name, count in made.asked.items():
-        if count:
-            print(f"{name:20} {count:6} questions")
+    asked = {name: count for name, count in made.asked.items() if count}
+    if not as_json:
+        print(Table(("Probe", "Questions"), tuple((name, str(count)) for name, count in asked.items())).text())
     for name in made.empty:
         if name != "control":
             print(f"{name}: no record of {data} fits; the probe is left out", file=sys.stderr)
+    if as_json:
+        print_json({"probe": name, "questions": count} for name, count in asked.items())
+        return
     print(f"{made.questions} questions in {out}")
     following(f"judge {out} --out RUN")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.judge import ModeName
+from visualjudge.cli.listing import AsJson, following, print_json
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked
 
@@ -39,6 +40,7 @@ def tune(
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = 16,
     seed: Annotated[int, typer.Option(help="Seed of the split of the images.")] = 42,
+    as_json: AsJson = False,
 ) -> None:
     """Find the best encoding, prompt version and mode for a judge: chosen on half of the images, tested on the rest."""
     from visualjudge.atomic import write_json
@@ -70,8 +72,13 @@ def tune(
             typer.echo(f"visualjudge: {error}", err=True)
             failed += 1
             continue
-        typer.echo(done.answer)
         found.append(done.json())
+        if not as_json:
+            typer.echo(done.answer)
+            asked = "" if done.arm.mode == "text" else f" --mode {done.arm.mode}"
+            following(f"judge {dataset} --task {name} --encoding {done.arm.encoding}{asked} --out RUN")
     write_json(out / "tuned.json", {"tasks": found})
+    if as_json:
+        print_json(found)
     if failed:
         raise typer.Exit(1)
