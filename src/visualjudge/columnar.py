@@ -28,6 +28,20 @@ def parquet_schema(path: Path) -> pl.Schema:
         return _scan(path).collect_schema()
 
 
+def parquet_metadata(path: Path) -> dict[str, str]:
+    """The texts of a Parquet file's footer.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file.
+    """
+    import polars as pl
+
+    with _readable(path):
+        return pl.read_parquet_metadata(path)
+
+
 def parquet_height(path: Path) -> int:
     """How many rows a Parquet file has, by its footer.
 

@@ -146,12 +146,12 @@ def test_a_data_set_that_names_files_elsewhere_says_what_to_do(photos: list[str]
     ("make", "message"),
     [
         (lambda root: None, "is not a Hugging Face data set: state.json and"),
-        (lambda root: (root / "a.parquet").write_bytes(b"PAR1 no"), "a.parquet: cannot be read"),
+        (lambda root: (root / "a.parquet").write_bytes(b"PAR1 no"), "a.parquet: must be a Parquet file"),
         (lambda root: dump(root / "state.json", {"_data_files": [{"filename": "../x.arrow"}]}), "x.arrow"),
         (
             lambda root: (dump(root / "state.json", {"_data_files": [{"filename": "x.arrow"}]}),
                           (root / "x.arrow").write_bytes(b"no arrow")),
-            "x.arrow: cannot be read",
+            "x.arrow: must be an Arrow stream or file",
         ),
     ],
 )  # fmt: skip

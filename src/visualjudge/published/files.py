@@ -8,18 +8,22 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from visualjudge import jsons
+from visualjudge.arrow import table_parts
 from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.published.items import ImageSource
 
 LARGEST = 1 << 30
 """Bytes of one file."""
+ROWS = 1000
+"""Rows of a table that are read at a time."""
 TABLES = ("*.parquet", "*.arrow", "*.jsonl", "*.json")
 Row = dict[str, Any]
 
@@ -79,24 +83,27 @@ def _separated(path: Path) -> list[Any]:
 
 
 def _columns(path: Path) -> list[Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    content = pa.BufferReader(_bytes(path))
-    try:
-        # save_to_disk of the datasets library writes Arrow streams.
-        table = pq.read_table(content) if path.suffix == ".parquet" else pa.ipc.open_stream(content).read_all()
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
-    rows: list[Any] = table.to_pylist()
-    return rows
+    _check_size(path)
+    return [row for part in table_parts(path, ROWS) for row in part.iter_rows(named=True)]
 
 
 def _bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > LARGEST:
-            raise DataError(f"{path}: must have at most {LARGEST} bytes, got {path.stat().st_size}")
+    _check_size(path)
+    with _readable(path):
         return path.read_bytes()
+
+
+def _check_size(path: Path) -> None:
+    with _readable(path):
+        size = path.stat().st_size
+    if size > LARGEST:
+        raise DataError(f"{path}: must have at most {LARGEST} bytes, got {size}")
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
 

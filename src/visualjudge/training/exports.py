@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from visualjudge.atomic import atomic_path, write_bytes, write_json
+from visualjudge.columnar import write_parquet
 from visualjudge.dataset.exports import Format, Tick
 from visualjudge.dataset.exports.jsonl import OTHER, parts_of
 from visualjudge.dataset.exports.media import answer_text, image_bytes
@@ -21,6 +24,8 @@ from visualjudge.records import Question
 from visualjudge.training.splits import split_by_image
 from visualjudge.training.trainers import truth_text
 
+ROWS = 200
+"""Rows of a row group: each holds its images."""
 Row = dict[str, Any]
 MakeRow = Callable[[Dataset, Question], Row | None]
 
@@ -150,8 +155,7 @@ def write_llama_factory(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
 
 def write_verl(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
     """``train.parquet`` and ``test.parquet`` with the columns that verl's ``RLHFDataset`` reads."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import polars as pl
 
     def row(read: Dataset, question: Question) -> Row:
         return {
@@ -163,36 +167,27 @@ def write_verl(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
             "extra_info": {"id": question.id, "encoding": question.encoding},
         }
 
-    text = pa.string()
-    schema = pa.schema(
-        [
-            ("data_source", text),
-            ("prompt", pa.list_(pa.struct([("role", text), ("content", text)]))),
-            ("images", pa.list_(pa.struct([("bytes", pa.binary()), ("path", text)]))),
-            ("ability", text),
-            ("reward_model", pa.struct([("style", text), ("ground_truth", text)])),
-            ("extra_info", pa.struct([("id", text), ("encoding", text)])),
-        ]
-    )
+    text = pl.String()
+    schema = {
+        "data_source": text,
+        "prompt": pl.List(pl.Struct({"role": text, "content": text})),
+        "images": pl.List(pl.Struct({"bytes": pl.Binary(), "path": text})),
+        "ability": text,
+        "reward_model": pl.Struct({"style": text, "ground_truth": text}),
+        "extra_info": pl.Struct({"id": text, "encoding": text}),
+    }
     files = []
     for name, rows in _split_rows(dataset, row, tick):
         path = out / f"{name}.parquet"
-        with atomic_path(path) as scratch, pq.ParquetWriter(scratch, schema) as writer:
-            for chunk in _chunks(rows):
-                writer.write_table(pa.Table.from_pylist(chunk, schema=schema))
+        with atomic_path(path) as scratch:
+            frames = (pl.DataFrame(chunk, schema) for chunk in iter(partial(_next, rows), []))
+            write_parquet(scratch, frames, schema, rows_a_group=ROWS)
         files.append(path)
     return files
 
 
-def _chunks(rows: Iterator[Row], size: int = 200) -> Iterator[list[Row]]:
-    chunk: list[Row] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+def _next(rows: Iterator[Row]) -> list[Row]:
+    return list(islice(rows, ROWS))
 
 
 TRL_GRPO = Format(Lines(_trl_grpo), is_folder=True, training=True)

@@ -1,4 +1,4 @@
-"""Hugging Face data sets on disk: a folder of ``save_to_disk``, or Parquet files; read with pyarrow alone.
+"""Hugging Face data sets on disk: a folder of ``save_to_disk``, or Parquet files; read with polars alone.
 
 An image is a struct of ``bytes`` and ``path``, the names of classes stand in the schema's metadata; see
 https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into a folder, and the files
@@ -11,8 +11,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from visualjudge.arrow import table_metadata, table_parts
 from visualjudge.atomic import write_bytes, write_json
 from visualjudge.confine import confined_path
 from visualjudge.data.importers.coco import coco
@@ -20,9 +21,6 @@ from visualjudge.data.importers.label_maps import label_maps
 from visualjudge.data.importers.sample import Found, check_type, read_json
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.raster.images import image_size
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
 SUFFIXES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"RIFF": ".webp", b"GIF8": ".gif", b"II*\0": ".tif"}
@@ -55,7 +53,7 @@ def read_data_set(path: Path, scratch: Path) -> Table:
         If a file cannot be read.
     """
     files = _files(path)
-    features = _features(_schema(files[0]))
+    features = _features(files[0])
     names = {column: tuple(found) for column, node in features.items() for found in [_class_names(node)] if found}
     return Table(names, _rows(files, scratch))
 
@@ -231,40 +229,11 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _schema(file: Path) -> pa.Schema:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        if file.suffix == ".parquet":
-            return pq.read_schema(file)
-        with pa.memory_map(str(file)) as source:
-            return pa.ipc.open_stream(source).schema
-    except (OSError, pa.ArrowException) as error:
-        raise DataError(f"{file}: cannot be read: {error}") from None
-
-
-def _batches(file: Path) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        if file.suffix == ".parquet":
-            with pq.ParquetFile(file) as parquet:
-                yield from parquet.iter_batches(ROWS)
-            return
-        with pa.memory_map(str(file)) as source:
-            for batch in pa.ipc.open_stream(source):
-                yield from (batch.slice(start, ROWS) for start in range(0, batch.num_rows, ROWS))
-    except (OSError, pa.ArrowException) as error:
-        raise DataError(f"{file}: cannot be read: {error}") from None
-
-
 def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
     number = 0
     for file in files:
-        for batch in _batches(file):
-            for row in batch.to_pylist():
+        for part in table_parts(file, ROWS):
+            for row in part.iter_rows(named=True):
                 yield _unpacked(row, number, file, scratch)
                 number += 1
 
@@ -306,9 +275,10 @@ def _beside(file: Path, stated: Any, column: str) -> Path:
         raise DataError(f"{file}: {column}: {error}; save_to_disk embeds images") from None
 
 
-def _features(schema: pa.Schema) -> dict[str, Any]:
+def _features(file: Path) -> dict[str, Any]:
+    stated = table_metadata(file)
     try:
-        features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))["info"]["features"]
+        features = json.loads(stated.get("huggingface", "{}"))["info"]["features"]
     except (ValueError, KeyError, TypeError):
         return {}
     return features if isinstance(features, dict) else {}
