@@ -55,6 +55,42 @@ def test_a_record_that_a_full_disk_took_in_part_is_removed_at_once(
     assert path.read_bytes() == b'{"id":1}\n{"id":3}\n'
 
 
+def test_a_record_may_wait_for_the_next_or_for_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with Journal.create(path) as journal:
+        journal.write({"id": 1}, at_once=False)
+        assert path.read_bytes() == b""
+        journal.write({"id": 2})
+        assert path.read_bytes() == b'{"id":1}\n{"id":2}\n'
+        journal.write({"id": 3}, at_once=False)
+        asyncio.run(journal.synced())
+        assert path.read_bytes() == b'{"id":1}\n{"id":2}\n{"id":3}\n'
+        journal.write({"id": 4}, at_once=False)
+    assert path.read_bytes() == b'{"id":1}\n{"id":2}\n{"id":3}\n{"id":4}\n'
+
+
+def test_records_that_wait_are_never_many(tmp_path: Path) -> None:
+    with Journal.create(tmp_path / "j") as journal:
+        for number in range(40):
+            journal.write({"id": number, "text": "x" * 3000}, at_once=False)
+        assert (tmp_path / "j").stat().st_size > 40_000
+
+
+def test_what_waits_for_a_full_disk_is_not_told_to_be_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real = tmp_path / "j", os.write
+    with Journal.create(path) as journal:
+        journal.write({"id": 1}, at_once=False)
+        monkeypatch.setattr(os, "write", lambda handle, data: real(handle, data[:5]))
+        with pytest.raises(RunError, match="No space left"):
+            journal.write({"id": 2})
+        with pytest.raises(RunError, match="No space left"):
+            asyncio.run(journal.synced())
+        assert path.read_bytes() == b""
+        monkeypatch.undo()
+        journal.write({"id": 3})
+    assert path.read_bytes() == b'{"id":1}\n{"id":3}\n'
+
+
 def test_create_locks_before_it_looks(tmp_path: Path) -> None:
     """A second writer is told of the first one, not of the records that the first one has written by then."""
     with Journal.create(tmp_path / "j") as journal:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,10 @@ def test_jobs_are_drawn_when_a_worker_is_free(tmp_path: Path) -> None:
     assert max(ahead) <= 4
 
 
-def test_a_verdict_is_on_the_disk_before_it_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_verdict_is_on_the_disk_before_it_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
     path, synced = tmp_path / "j", {"lines": 0}
     real = os.fdatasync
 
@@ -94,10 +98,22 @@ def test_a_verdict_is_on_the_disk_before_it_is_reported(tmp_path: Path, monkeypa
 
     async def ask(number: int) -> Outcome:
         await asyncio.sleep(0.001)
-        return outcome(number)
+        return replace(outcome(number), calls=calls)
 
     runs(path, range(40), ask, concurrency=5, on_event=on_event)
     assert seen == list(range(1, 41))
+
+
+def test_what_was_paid_for_is_written_at_once(tmp_path: Path) -> None:
+    path, seen = tmp_path / "j", list[int]()
+
+    async def ask(number: int) -> Outcome:
+        seen.append(path.read_bytes().count(b"\n"))
+        return replace(outcome(number), calls=int(number == 2))
+
+    runs(path, range(4), ask, concurrency=1)
+    assert seen[2:] == [seen[2], 3]
+    assert len(list(read_records(path))) == 4
 
 
 def test_a_budget_stops_between_calls_and_says_so(tmp_path: Path) -> None:

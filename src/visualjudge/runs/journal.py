@@ -24,6 +24,8 @@ from visualjudge.locks import FileLock
 from visualjudge.runs.blocks import SMALL, Block, blocks
 
 Record = Mapping[str, Any]
+_MOST_GATHERED = 1 << 16
+"""Bytes of records that wait to be written together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Journal:
         self._file: int | None = None
         self._lock: FileLock | None = None
         self._end = 0
+        self._gathered = bytearray()
         self._written = 0
         self._synced = 0
         self._sync: asyncio.Task[None] | None = None
@@ -213,22 +216,40 @@ class Journal:
             self._rewrite(kept)
         return dropped
 
-    def write(self, record: Record) -> None:
+    def write(self, record: Record, *, at_once: bool = True) -> None:
         """Append one record: from now a killed process does not lose it; after :meth:`synced`, neither a dead machine.
+
+        Parameters
+        ----------
+        at_once
+            False: the record waits for the next one, or for :meth:`synced`, and a killed process may lose it.
 
         Raises
         ------
         RunError
             If the disk takes it no more; what it took of the record is removed again.
         """
-        assert self._file is not None, "the journal is closed"
-        try:
-            self._append(_line(record))
-        except OSError as error:
-            raise RunError(f"{self.path}: cannot be written: {error.strerror}; continue with --resume") from None
+        waiting = len(self._gathered)
+        self._gathered += _line(record)
+        if at_once or waiting > _MOST_GATHERED:
+            try:
+                self._flush()
+            except RunError:
+                del self._gathered[waiting:]
+                raise
         self._written += 1
 
-    def _append(self, content: bytes) -> None:
+    def _flush(self) -> None:
+        """Write what has gathered; it stays where the disk does not take it, so that it is not reported."""
+        assert self._file is not None, "the journal is closed"
+        try:
+            if self._gathered:
+                self._append(self._gathered)
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be written: {error.strerror}; continue with --resume") from None
+        self._gathered.clear()
+
+    def _append(self, content: bytes | bytearray) -> None:
         assert self._file is not None
         done = 0
         try:
@@ -252,6 +273,7 @@ class Journal:
     async def _sync_once(self) -> None:
         upto = self._written
         if self._file is not None:
+            self._flush()
             try:
                 await asyncio.to_thread(_sync_file, self._file)
             except OSError as error:
@@ -260,6 +282,9 @@ class Journal:
 
     def close(self) -> None:
         """Sync and release the lock. Closing twice is allowed."""
+        with suppress(RunError):  # what waits costs nothing to ask again
+            if self._file is not None:
+                self._flush()
         file, self._file = self._file, None
         lock, self._lock = self._lock, None
         try:

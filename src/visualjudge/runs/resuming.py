@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -60,18 +61,24 @@ def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
     except ValueError:
         since = 0.0
     stated = _stated(dataset)
-    edited = [name for name, digest in stated.items() if _edited(dataset, name, digest, since)]
+    edited = [name for name in _written(dataset, stated, since) if _edited(dataset, name, stated[name])]
     if not edited:
         return []
     return [Change("images", f"as {META} states", f"{len(edited)} of {len(stated)} differ, the first {edited[0]}")]
 
 
-def _edited(dataset: Dataset, name: str, digest: object, since: float) -> bool:
+def _written(dataset: Dataset, names: Iterable[str], since: float) -> Iterator[str]:
+    for name in names:
+        with suppress(OSError, ValueError):  # no question shows it: those that are shown were looked for before
+            if (dataset.root / name).stat().st_ctime >= since:
+                yield name
+
+
+def _edited(dataset: Dataset, name: str, digest: object) -> bool:
     try:
-        path = dataset.image_path(name)
-        return path.stat().st_ctime >= since and hashlib.sha256(path.read_bytes()).hexdigest() != digest
+        return hashlib.sha256(dataset.image_path(name).read_bytes()).hexdigest() != digest
     except (DataError, OSError):
-        return False  # no question shows it: those that are shown were looked for before
+        return False
 
 
 def check_changes(folder: Path, found: list[Change], *, accept: bool) -> None:

@@ -196,7 +196,7 @@ class _Crew:
             budget.abandon()
             return
         budget.settle(outcome.usage, calls=outcome.calls)
-        self.journal.write(outcome.record)
+        self.journal.write(outcome.record, at_once=outcome.calls > 0)
         self.unreported.append(outcome)
         hopeless = self.streak.after(outcome)
         if hopeless:
