@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from runs.made_dataset import make_dataset
+from training.test_endless import made
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import load_dataset
 
@@ -30,6 +31,23 @@ def test_a_taskset_yields_every_question_with_its_images_and_our_reward(tmp_path
     pair = tasks["pairwise0"]
     said = {"Answer: A": 1.0, "Answer: B": 0.0, "I cannot tell.": -1.0}
     assert {text: asyncio.run(pair.right(SimpleNamespace(last_reply=text))) for text in said} == said
+
+
+def test_an_endless_taskset_draws_on_and_gives_the_same_tasks_for_a_seed(tmp_path: Path) -> None:
+    pytest.importorskip("verifiers.v1", reason="verifiers is not installed: pip install verifiers")
+    from visualjudge.connectors.verifiers_endless import EndlessConfig, EndlessTaskset
+
+    data = made(tmp_path / "truth")
+    taskset = EndlessTaskset(EndlessConfig(data=str(data), seed=3))
+    assert not taskset.bounded
+    tasks = list(taskset.take(150))
+    assert [task.data.idx for task in tasks] == list(range(150))
+    assert len({task.data.id.partition("-")[0] for task in tasks}) > 1 and len({task.data.id for task in tasks}) == 150
+    again = EndlessTaskset(EndlessConfig(data=str(data), seed=3)).take(150)
+    assert [task.data.model_dump() for task in again] == [task.data.model_dump() for task in tasks]
+    pair = next(task for task in tasks if task.data.truth["question_type"] == "pairwise")
+    said = SimpleNamespace(last_reply="Answer: " + pair.data.truth["answer"])
+    assert asyncio.run(pair.right(said)) == 1.0
 
 
 def test_llama_factory_converts_every_row(tmp_path: Path) -> None:

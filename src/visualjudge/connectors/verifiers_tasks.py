@@ -1,7 +1,7 @@
 """verifiers v1: a dataset as a taskset whose reward is ours (``pip install verifiers``).
 
 ``JudgeTaskset(JudgeConfig(dataset="DATASET"))`` yields a task a question, images as data URIs. Benchmarks that may be
-used for evaluation only are refused.
+used for evaluation only are refused. :mod:`visualjudge.connectors.verifiers_endless` draws questions without end.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from visualjudge.prompts.spans import interleaved
 from visualjudge.records import Question
 from visualjudge.training.exports import truth_row
 from visualjudge.training.reward import reward
+
+__all__ = ["JudgeTaskset"]
 
 
 class JudgeConfig(vf.TasksetConfig):  # type: ignore[misc]
@@ -56,10 +58,12 @@ class JudgeTaskset(vf.Taskset[JudgeTask, JudgeConfig]):  # type: ignore[misc]
         if read.labels_only or read.benchmark.get("use") == "evaluation only":
             raise UsageError(f"{read.root}: must be a dataset that may be trained on and has its images")
         for question in read:
-            data = JudgeData(
-                id=question.id, name=question.task, prompt=_prompt(read, question), truth=truth_row(question)
-            )
-            yield JudgeTask(data, self.config.task)
+            yield JudgeTask(data_of(read, question), self.config.task)
+
+
+def data_of(read: Dataset, question: Question) -> JudgeData:
+    """A question with its images as data URIs."""
+    return JudgeData(id=question.id, name=question.task, prompt=_prompt(read, question), truth=truth_row(question))
 
 
 def _prompt(read: Dataset, question: Question) -> list[Any]:

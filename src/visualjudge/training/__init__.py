@@ -6,5 +6,6 @@
     trainers   the same with the signature that each trainer calls
     splits     train and test by image
     hard       pairs at a judge's own threshold
+    endless    questions about errors that are drawn anew, without end
     exports    rows of TRL, verl, EasyR1, ms-swift, LLaMA-Factory, verifiers
 """
