@@ -4,6 +4,7 @@
 
     images   every image once: readable, its pixels' digest, a thumbnail
     labels     contradictory metrics, answers against scores, imbalance
+    overlap    images that another dataset has too
     looks      identical options, near-duplicates, unreadable images
     run        all of them over one dataset: findings, page
 """

@@ -33,9 +33,12 @@ class ImageLook:
     problem: str | None = None
 
 
-def images(dataset: Dataset, tick: Callable[[int, int], None] = lambda done, total: None) -> dict[str, ImageLook]:
-    """Every image that a question names, by its path."""
-    names = list(dict.fromkeys(name for question in dataset for name in question.images))
+def images(
+    dataset: Dataset, tick: Callable[[int, int], None] = lambda done, total: None, only: Iterable[str] | None = None
+) -> dict[str, ImageLook]:
+    """Every image that a question names, by its path; ``only`` these where they are given."""
+    asked = (name for question in dataset for name in question.images) if only is None else only
+    names = list(dict.fromkeys(asked))
     found = {}
     for done, name in enumerate(names, 1):
         found[name] = _image(dataset, name)

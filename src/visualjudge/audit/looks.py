@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from visualjudge.audit.findings import Finding, finding
 from visualjudge.audit.images import ImageLook, near
+from visualjudge.audit.overlap import original, overlap, thumbnails
 from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError
 from visualjudge.prompts.spans import spans_of
-from visualjudge.records import IMAGE_MARK, FloatArray, Question
+from visualjudge.records import IMAGE_MARK, Question
 
 COMPARED = ("pairwise", "ranking")
 
@@ -57,11 +58,15 @@ def near_duplicates(dataset: Dataset, seen: Mapping[str, ImageLook], others: Seq
     """Images of one task under two names, and images that another dataset holds too.
 
     A split by image puts the two names of one image on both sides.
+
+    Raises
+    ------
+    UsageError
+        If one of ``others`` holds labels only.
     """
     own = originals(dataset)
     faults = [line for task, files in own.items() for line in _pairs(task, files, seen)]
-    for other in others:
-        faults += _shared(own, seen, other)
+    faults += overlap(dataset, others, seen).images.values()
     return finding("near_duplicates", faults, sum(len(files) for files in own.values()))
 
 
@@ -69,43 +74,14 @@ def originals(dataset: Dataset) -> dict[str, dict[str, str]]:
     """The file of the original of each image: task → image_id → path. Questions without an original have none."""
     found: dict[str, dict[str, str]] = {}
     for question in dataset:
-        name = _original(question)
+        name = original(question)
         if name is not None:
             found.setdefault(question.task, {}).setdefault(question.image_id, name)
     return found
 
 
-def _original(question: Question) -> str | None:
-    try:
-        spans = spans_of(question)
-    except DataError:
-        return None
-    first = question.prompt.find(IMAGE_MARK)
-    inside = any(start <= first < end for start, end in spans.options)
-    return question.images[0] if first >= 0 and not inside and question.images else None
-
-
-def _thumbnails(files: Mapping[str, str], seen: Mapping[str, ImageLook]) -> tuple[list[str], list[FloatArray]]:
-    shown = {name: seen[path].thumbnail for name, path in files.items() if path in seen}
-    known = {name: image for name, image in shown.items() if image is not None}
-    return list(known), list(known.values())
-
-
 def _pairs(task: str, files: Mapping[str, str], seen: Mapping[str, ImageLook]) -> Iterator[str]:
-    names, images = _thumbnails(files, seen)
-    for i, j in near(images, images):
+    names, looks = thumbnails({name: seen[path] for name, path in files.items() if path in seen})
+    for i, j in near(looks, looks):
         if i < j:
             yield f"{task}: images {names[i]} and {names[j]} are nearly the same"
-
-
-def _shared(own: Mapping[str, Mapping[str, str]], seen: Mapping[str, ImageLook], other: Dataset) -> Iterator[str]:
-    from visualjudge.audit.images import images
-
-    theirs = _thumbnails(_merged(originals(other)), images(other))
-    names, own_looks = _thumbnails(_merged(own), seen)
-    for i, j in near(own_looks, theirs[1]):
-        yield f"image {names[i]} is nearly the same as {theirs[0][j]} of {other.root}"
-
-
-def _merged(files: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    return {name: path for by_image in files.values() for name, path in by_image.items()}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from visualjudge.cli.listing import following
 from visualjudge.registry import added
+
+if TYPE_CHECKING:
+    from visualjudge.dataset.folder import Dataset
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -20,7 +23,8 @@ EPILOG = (
     "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 --out LMUData\n\n"
     "visualjudge export dataset --format trl --out preferences.jsonl\n\n"
     "visualjudge export dataset --format trl-grpo --out grpo\n\n"
-    "visualjudge export dataset --format trl-dpo --margin-at run --out hard"
+    "visualjudge export dataset --format trl-dpo --margin-at run --out hard\n\n"
+    "visualjudge export dataset --format verl --not-in genai --not-in vl-rewardbench --out clean"
 )
 NAMES = (
     "parquet, vlmevalkit, lmms-eval, sharegpt, trl, trl-grpo, trl-dpo, verl, easyr1, ms-swift, llama-factory, verifiers"
@@ -42,6 +46,12 @@ def export(
         bool, typer.Option("--embed", help="vlmevalkit: store images in the tables as base64, once per use.")
     ] = False,
     task: Annotated[list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")] = None,
+    not_in: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Leave out images that this dataset, such as an imported benchmark, contains too; may be repeated."
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
     margin_at: Annotated[
         Path | None,
@@ -65,6 +75,7 @@ def export(
         from visualjudge.training.hard import at_threshold
 
         read = at_threshold(read, margin_at)
+    read = _without(read, not_in) if not_in else read
     read = read if limit is None else read[:limit]
     size = embedded_bytes(read, form, embed=embed)
     if size > LARGE:
@@ -78,3 +89,22 @@ def export(
     for file in files:
         print(file)
     following(f"judge {dataset} --model MODEL --out RUN")
+
+
+def _without(read: Dataset, others: list[Path]) -> Dataset:
+    """The questions about images that ``others`` do not have; says how many are left out."""
+    from visualjudge.audit.overlap import overlap
+    from visualjudge.cli.progress import stages
+    from visualjudge.dataset.folder import load_dataset
+
+    with stages() as progress:
+        shared = overlap(
+            read,
+            [load_dataset(other) for other in others],
+            tick=lambda done, total: progress("comparing images", done, total),
+        )
+    kept = shared.left_out(read)
+    named = ", ".join(str(other) for other in others)
+    left = f"{len(shared.images)} images ({len(read) - len(kept)} of {len(read)} questions)"
+    print(f"visualjudge: left out {left} that are in {named}", file=sys.stderr)
+    return kept

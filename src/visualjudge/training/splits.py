@@ -15,17 +15,26 @@ def split_by_image(
 ) -> dict[str, list[Question]]:
     """``{"train": […], "test": […]}``; about ``share`` of the images are in test, at least one where there are two.
 
-    An image's place depends on its id and the seed alone, so that it is the same in each export of a dataset. Images
-    are known by their ``image_id`` and, since one file may have two names, by the original that is shown.
+    An image's place depends on its id and the seed alone, whatever other images there are, so that it is the same in
+    each export of a dataset (but for the one that stands in where none falls into test). Images are known by their
+    ``image_id`` and, since one file may have two names, by the original that is shown.
     """
     groups = _groups(questions)
-    ranked = sorted(set(groups.values()), key=lambda name: hashlib.sha256(f"{seed}\0{name}".encode()).digest())
-    count = max(1, round(share * len(ranked))) if len(ranked) > 1 else 0
-    test = set(ranked[:count])
+    places = {name: _place(name, seed) for name in set(groups.values())}
+    test = {name for name, place in places.items() if place < share}
+    if len(places) > 1 and not 0 < len(test) < len(places):
+        test = {min(places, key=places.__getitem__)}
+    elif len(places) == 1:
+        test = set()
     out: dict[str, list[Question]] = {"train": [], "test": []}
     for question in questions:
         out["test" if groups[question.image_id] in test else "train"].append(question)
     return out
+
+
+def _place(name: str, seed: int) -> float:
+    """A number from 0 to 1 that is drawn by a name."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "big") / 2**64
 
 
 def _groups(questions: Sequence[Question]) -> dict[str, str]:
