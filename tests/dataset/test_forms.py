@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from making import detection_folder
+from visualjudge import media
 from visualjudge.analysis.questions import find, read_questions
 from visualjudge.cli.main import run
 from visualjudge.dataset import folder, parquet_form, shards
 from visualjudge.dataset.build import build
 from visualjudge.dataset.choosing import Choice
 from visualjudge.dataset.convert import convert
+from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import load_dataset, selected
 from visualjudge.dataset.parquet_form import schema
 from visualjudge.dataset.stored import Stored
@@ -297,3 +299,70 @@ def test_judging_either_form_gives_the_same_run(built: Path, tmp_path: Path, mon
     words = ("--backend", "baseline", "--model", "oracle:0.8", "--swap", "--out", out, "--resume")
     assert _status(monkeypatch, "judge", parquet, *words) == 0  # a run goes on from the other form
     assert len((out / "verdicts.jsonl").read_text().splitlines()) == len(verdicts[0])
+
+
+def _folder(tmp_path: Path) -> Path:
+    return detection_folder(tmp_path / "data", [1.0, 2.0, 3.0, 4.5])
+
+
+def test_build_writes_each_form_and_any_number_of_workers_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    data = _folder(tmp_path)
+    build(data, tmp_path / "one", form="parquet", media="shards")
+    build(data, tmp_path / "two", form="parquet", media="shards", workers=2)
+    assert _tree(tmp_path / "one") == _tree(tmp_path / "two")
+    assert validate(tmp_path / "one")[1] == []
+    assert sorted(p.suffix for p in (tmp_path / "one/media").iterdir()) == [".npy", ".tar"]
+    convert(tmp_path / "one", tmp_path / "back", "json", media="files")
+    assert _tree(tmp_path / "back") == _tree(built)
+    convert(built, tmp_path / "parquet", "parquet")
+    assert _tree(tmp_path / "parquet/questions") == _tree(tmp_path / "one/questions")
+
+
+def test_images_go_into_shards_and_back(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    assert convert(built, tmp_path / "packed", media="shards") == len(load_dataset(built))
+    assert len(list((tmp_path / "packed/media").glob("*.tar"))) > 1
+    assert not list((tmp_path / "packed/media").glob("*.png"))
+    assert validate(tmp_path / "packed")[1] == []
+    convert(tmp_path / "packed", tmp_path / "back", media="files")
+    assert _tree(tmp_path / "back") == _tree(built)
+    with pytest.raises(UsageError, match="as shards already"):
+        convert(tmp_path / "packed", tmp_path / "x", media="shards")
+    with pytest.raises(UsageError, match="--to or --media must be given"):
+        convert(tmp_path / "packed", tmp_path / "x")
+
+
+def test_a_byte_changed_inside_a_shard_is_found(built: Path, tmp_path: Path) -> None:
+    convert(built, tmp_path / "packed", media="shards")
+    dataset = load_dataset(tmp_path / "packed")
+    part = dataset.image(dataset[0].images[0])
+    assert isinstance(part, media.Part)
+    with part.shard.open("r+b") as file:
+        file.seek(part.start + part.size // 2)
+        file.write(b"!!!!")
+    assert part.relative in {p.record for p in validate(tmp_path / "packed")[1]}
+
+
+def test_exports_with_images_inside_read_shards_and_those_with_paths_say_what_to_do(
+    built: Path, tmp_path: Path
+) -> None:
+    convert(built, tmp_path / "packed", media="shards")
+    packed, loose = load_dataset(tmp_path / "packed"), load_dataset(built)
+    for name, dataset in (("packed", packed), ("loose", loose)):
+        export(dataset, "parquet", tmp_path / f"export-{name}")
+    assert _tree(tmp_path / "export-packed") == _tree(tmp_path / "export-loose")
+    with pytest.raises(DataError, match=r"lies in shard-00000\.tar; use visualjudge convert --media files"):
+        export(packed, "sharegpt", tmp_path / "a.jsonl")
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_commands_take_the_forms(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tmp_path / "packed"
+    words = ("--out", packed, "--media", "shards", "--format", "parquet", "--workers", 1)
+    assert _status(monkeypatch, "build", _folder(tmp_path), *words) == 0
+    words = ("--backend", "local", "--model", "default")
+    assert _status(monkeypatch, "judge", packed, *words, "--out", tmp_path / "run") == 0
+    assert _status(monkeypatch, "report", tmp_path / "run", "--dataset", packed, "--out", tmp_path / "r.html") == 0
+    assert "data:image/jpeg;base64," in (tmp_path / "r.html").read_text()
+    assert _status(monkeypatch, "convert", packed, "--media", "files", "--to", "json", "--out", tmp_path / "back") == 0
+    assert _tree(tmp_path / "back") == _tree(built)

@@ -48,7 +48,7 @@ def images(
 
 def _image(dataset: Dataset, name: str) -> ImageLook:
     try:
-        pixels = read_rgb(dataset.image_path(name))
+        pixels = read_rgb(dataset.image(name))
     except DataError as error:
         return ImageLook(None, None, str(error).replace(f"{dataset.root}/", ""))
     height, width = pixels.shape[:2]

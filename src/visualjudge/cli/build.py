@@ -12,7 +12,7 @@ import typer
 
 from visualjudge.cli.listing import following
 from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import BuildingOptions
+from visualjudge.cli.options import BuildingOptions, FormName, MediaName
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import Built
@@ -47,6 +47,10 @@ def build(
     ranking_groups: Annotated[int, typer.Option(help="judge_analysis: maximum groups per task for ranking")] = 20,
     per_group: Annotated[int, typer.Option(help="Annotations of a group to score or rank; at most 5")] = 5,
     min_margin: Annotated[float, typer.Option(help="Ask a pair only if its scores differ by at least this")] = 0.0,
+    form: Annotated[
+        FormName, typer.Option("--format", help="Write questions.json, or Parquet shards for large datasets")
+    ] = FormName.json,
+    media: Annotated[MediaName, typer.Option(help="Write a file per image, or tar shards of many")] = MediaName.files,
 ) -> None:
     """Build a judge dataset from a data folder.
 
@@ -70,7 +74,16 @@ def build(
     )
     options = replace(building.options, subsets=tuple(subset or SUBSETS), caps=caps)
     with stages() as progress:
-        built = build_dataset(data, out, options, **building.work, force=building.force, progress=progress)
+        built = build_dataset(
+            data,
+            out,
+            options,
+            **building.work,
+            force=building.force,
+            form=form.value,
+            media=media.value,
+            progress=progress,
+        )
     for line in summarized(built.problems):
         print(line, file=sys.stderr)
     for line in _left_out(built):

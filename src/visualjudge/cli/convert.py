@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from visualjudge.cli.listing import following
+from visualjudge.cli.options import FormName, MediaName
 from visualjudge.errors import UsageError
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -19,25 +19,25 @@ visualjudge convert dataset --to parquet --out dataset-parquet
 
 visualjudge convert dataset-parquet --to json --out dataset
 
+visualjudge convert dataset --media shards --out dataset-packed
+
 visualjudge convert runs/vlm --to parquet
 """
-
-
-class FormName(StrEnum):
-    """How a dataset keeps its questions, or a run its verdicts."""
-
-    parquet = "parquet"
-    json = "json"
 
 
 @app.command(epilog=EPILOG)
 def convert(
     dataset: Annotated[Path, typer.Argument(help="Dataset or run to convert.", show_default=False)],
-    to: Annotated[FormName, typer.Option(help="Form to write.", show_default=False)],
+    to: Annotated[FormName | None, typer.Option(help="Form of questions or verdicts.", show_default=False)] = None,
+    media: Annotated[
+        MediaName | None,
+        typer.Option(help="Form of a dataset's images: a file each, or tar shards.", show_default=False),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the new dataset.", show_default=False)] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")] = False,
 ) -> None:
-    """Convert a dataset or a run between JSON and Parquet; converting back restores its file byte for byte.
+    """Convert a dataset or a run between JSON and Parquet, or images between files and tar shards; converting back
+    restores every byte.
 
     A dataset is written to --out: its images are hard links to those of DATASET if the file system supports them, else
     copies. A run is converted where it is: verdicts.jsonl is removed once verdicts.parquet holds all verdicts.
@@ -46,28 +46,37 @@ def convert(
     from visualjudge.runs.folder import RUN
 
     if (dataset / RUN).is_file() and not (dataset / META).is_file():
-        _convert_run(dataset, to, out)
+        _convert_run(dataset, to, media, out)
     elif out is None:
         raise UsageError("--out must be given to convert a dataset")
     else:
-        _convert_dataset(dataset, to, out, force)
+        _convert_dataset(dataset, to, media, out, force)
 
 
-def _convert_dataset(dataset: Path, to: FormName, out: Path, force: bool) -> None:
+def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None, out: Path, force: bool) -> None:
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.convert import convert as convert_dataset
 
     with stages() as progress:
         count = convert_dataset(
-            dataset, out, to.value, force=force, tick=lambda done, total: progress("converting", done, total)
+            dataset,
+            out,
+            to.value if to else None,
+            media=media.value if media else None,
+            force=force,
+            tick=lambda done, total: progress("converting", done, total),
         )
-    print(f"{out}: {count} questions in the {to.value} form")
+    forms = [f"in the {to.value} form"] if to else []
+    forms += [f"with images as {media.value}"] if media else []
+    print(f"{out}: {count} questions {', '.join(forms)}")
     following(f"validate {out}")
 
 
-def _convert_run(run: Path, to: FormName, out: Path | None) -> None:
+def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: Path | None) -> None:
     from visualjudge.runs.folder import RunFolder
 
+    if to is None or media is not None:
+        raise UsageError(f"--to must be given to convert a run, and --media must not: {run} is a run")
     if out is not None:
         raise UsageError(f"--out must not be given to convert a run, got {out}: {run} is converted where it is")
     folder = RunFolder(run)

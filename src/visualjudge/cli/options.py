@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -293,6 +294,20 @@ class Work(TypedDict):
 
     workers: int
     engine: EngineName
+
+
+class FormName(StrEnum):
+    """How a dataset keeps its questions, or a run its verdicts."""
+
+    parquet = "parquet"
+    json = "json"
+
+
+class MediaName(StrEnum):
+    """How a dataset keeps its images."""
+
+    files = "files"
+    shards = "shards"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,8 @@ from PIL import Image
 from visualjudge.clients.base import ImagePart
 from visualjudge.clients.limits import LARGEST_IMAGE_FILE
 from visualjudge.clients.sync import run_sync
-from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
+from visualjudge.media import Place, image_at
 from visualjudge.raster.images import opened, png_bytes, rgb_of, rgb_of_array
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -68,18 +68,19 @@ def _of_place(place: str | bytes) -> ImagePart:
         from visualjudge.clients.download import fetch_image
 
         return image_of_bytes(run_sync(fetch_image(text, allow_private=True)), text)
-    return _of_file(unquote(urlsplit(text).path) if scheme == "file" else text)
+    return _of_file(Path(unquote(urlsplit(text).path) if scheme == "file" else text))
 
 
-def _of_file(path: str) -> ImagePart:
-    """The image in a regular file; a device or a pipe would never end."""
+def _of_file(place: Place) -> ImagePart:
+    """The image in a regular file, or a part of one; a device or a pipe would never end."""
+    path = str(place)
     try:
-        found = Path(path).stat()
-        if not stat.S_ISREG(found.st_mode):
+        found = place.stat()
+        if isinstance(found, os.stat_result) and not stat.S_ISREG(found.st_mode):
             raise DataError(f"{path}: must be a regular file")
         if found.st_size > LARGEST_IMAGE_FILE:
             raise DataError(f"{path}: must not be larger than {LARGEST_IMAGE_FILE >> 20} MiB")
-        return image_of_bytes(Path(path).read_bytes(), path)
+        return image_of_bytes(place.read_bytes(), path)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:
@@ -165,10 +166,9 @@ class ImageStore:
         if not self._recheck and name in self._parts:
             self._parts.move_to_end(name)
             return self._parts[name][1]
-        if root is not None:
-            confined_path(root, os.fspath(path))
+        place = Path(name) if root is None else image_at(root, os.fspath(path))
         try:
-            found = Path(name).stat()
+            found = place.stat()
         except (OSError, ValueError):
             raise DataError(f"{name}: no such file") from None
         stamp = found.st_mtime_ns, found.st_size
@@ -176,7 +176,7 @@ class ImageStore:
         if known is not None and known[0] == stamp:
             self._parts.move_to_end(name)
             return known[1]
-        return self._keep(name, stamp, _of_file(name))
+        return self._keep(name, stamp, _of_file(place))
 
     def _keep(self, name: str, stamp: tuple[int, int], part: ImagePart) -> ImagePart:
         old = self._parts.pop(name, None)

@@ -19,12 +19,16 @@ from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.decidable import counted, unseen_errors
 from visualjudge.dataset.engines import Engine, EngineName, open_engine
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION
+from visualjudge.dataset.json_form import BETWEEN, FIRST
 from visualjudge.dataset.plan import CHUNK, TaskRecords, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
+from visualjudge.dataset.shards import QuestionForm, Record, write_questions
 from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.dataset.staging import staged as staged
 from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.media import Form as MediaForm
+from visualjudge.media import ShardWriter
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.registry import in_use
 from visualjudge.tasks import TASKS, task_named
@@ -76,6 +80,8 @@ def build(
     workers: int = 1,
     engine: EngineName = "local",
     force: bool = False,
+    form: QuestionForm = "json",
+    media: MediaForm = "files",
     progress: Progress = lambda stage, done, total: None,
 ) -> Built:
     """Build the dataset of the data folder ``data`` at ``out``.
@@ -88,6 +94,10 @@ def build(
         Seed, subsets, tasks, caps.
     workers, engine
         How the work is done; without effect on the bytes.
+    form
+        Questions as ``questions.json`` or as Parquet shards.
+    media
+        A file for each image, or tar shards.
     progress
         Told of each step.
 
@@ -104,11 +114,11 @@ def build(
     with DataFolder(data) as folder:
         tasks = asked_tasks(folder, chosen)
         with staged(target) as stage, open_crew(folder, tasks, engine, workers) as running:
-            return _fill(stage, folder, tasks, chosen, running, progress)
+            return _fill(_Target(stage, form, media), folder, tasks, chosen, running, progress)
 
 
 def _fill(
-    stage: Path, folder: DataFolder, names: Sequence[str], options: BuildOptions, engine: Engine, progress: Progress
+    target: _Target, folder: DataFolder, names: Sequence[str], options: BuildOptions, engine: Engine, progress: Progress
 ) -> Built:
     total, done = _records(folder, names), 0
 
@@ -121,15 +131,18 @@ def _fill(
     items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
     if not items:
         raise DataError(f"{folder.root}: no question can be asked{_why_none(folder)}")
-    (stage / MEDIA).mkdir()
-    units = list(units_of(items, tasks))
-    jobs = (Job(str(folder.root), str(stage), unit, options.prompts, options.max_side) for unit in units)
+    stage = target.root
+    jobs = (
+        Job(str(folder.root), str(stage), unit, options.prompts, options.max_side, target.pack(k))
+        for k, unit in enumerate(units_of(items, tasks))
+    )
     spool = _Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
     shown = _Lines(stage / PREDICTIONS)
-    for piece in engine.map(render, jobs):
+    for k, piece in enumerate(engine.map(render, jobs)):
         spool.add(piece)
+        target.unpack(k, piece)
         shown.add(piece.predictions)
         files.update(piece.files)
         left_out.update(piece.undecidable)
@@ -138,8 +151,11 @@ def _fill(
     asked = [items[k] for k in kept]
     if not asked:
         raise DataError(f"{folder.root}: no question can be asked: the options of each look the same")
+    target.close()
     files[PREDICTIONS] = shown.finish()
-    files[QUESTIONS] = spool.finish(stage / QUESTIONS, zip(kept, deal(asked, options.seed), strict=True))
+    order = zip(kept, deal(asked, options.seed), strict=True)
+    files[QUESTIONS] = write_questions(stage, spool.records(order), target.form)
+    spool.close()
     undecidable, unseen = counted(items, left_out), unseen_errors(items, left_out, _error_types(tasks))
     write_json(
         stage / META,
@@ -156,6 +172,34 @@ def _error_types(tasks: Sequence[TaskRecords]) -> dict[tuple[str, str], str | No
     """The error type of each annotation by (task, annotation_id)."""
     notes = (member.entry.annotation for task in tasks for member in task.members)
     return {(note.task, note.annotation_id): note.error_type for note in notes}
+
+
+class _Target:
+    """Where a dataset is written, and in which form."""
+
+    def __init__(self, root: Path, form: QuestionForm, media: MediaForm) -> None:
+        self.root = root
+        self.form: QuestionForm = form
+        (root / MEDIA).mkdir()
+        self._shards = ShardWriter(root) if media == "shards" else None
+
+    def pack(self, number: int) -> str | None:
+        """The file that a worker writes its images to; None: a file each."""
+        return None if self._shards is None else f".pack-{number}"
+
+    def unpack(self, number: int, piece: Piece) -> None:
+        """Put a worker's images into the shards."""
+        if self._shards is not None:
+            path = self.root / f".pack-{number}"
+            with path.open("rb") as file:
+                for name, size in piece.sizes.items():
+                    self._shards.add(name, file.read(size))
+            path.unlink()
+
+    def close(self) -> None:
+        """All images are written."""
+        if self._shards is not None:
+            self._shards.close()
 
 
 class _Lines:
@@ -197,27 +241,20 @@ class _Spool:
                     self._file.write(content)
             self.count += 1
 
-    def finish(self, path: Path, order: Iterable[tuple[int, bool]]) -> str:
-        """Write the array of questions to ``path``, one a line; its SHA-256.
+    def records(self, order: Iterable[tuple[int, bool]]) -> Iterator[Record]:
+        """The questions as ``questions.json`` has them.
 
         ``order`` names the places in the order of the file, each with whether its options are reversed.
         """
-        digest = hashlib.sha256()
-        with path.open("wb") as out:
-            for chunk in self._lines(order):
-                out.write(chunk)
-                digest.update(chunk)
-        self._file.close()
-        self._path.unlink()
-        return digest.hexdigest()
-
-    def _lines(self, order: Iterable[tuple[int, bool]]) -> Iterator[bytes]:
         self._file.flush()
         for k, (place, turned) in enumerate(order):
             slot = 2 * place + turned
             self._file.seek(self._starts[slot])
-            yield (b",\n" if k else b"[\n") + self._file.read(self._lengths[slot])
-        yield b"\n]\n"
+            yield (BETWEEN if k else FIRST), self._file.read(self._lengths[slot])
+
+    def close(self) -> None:
+        self._file.close()
+        self._path.unlink()
 
 
 def counts(items: Iterable[Any]) -> dict[str, Any]:

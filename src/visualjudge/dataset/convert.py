@@ -5,35 +5,43 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
 
-from visualjudge.confine import confined_path
+from visualjudge.confine import confined_path, confined_target
 from visualjudge.dataset.build import check_target
-from visualjudge.dataset.folder import META, QUESTIONS
+from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, load_dataset
 from visualjudge.dataset.json_form import JsonQuestions
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
-from visualjudge.dataset.shards import write_index, write_shards
+from visualjudge.dataset.shards import QuestionForm, write_index, write_shards
 from visualjudge.dataset.staging import staged
 from visualjudge.errors import DataError, UsageError
+from visualjudge.media import Form as MediaForm
+from visualjudge.media import ShardWriter, media_form, packed_images, shard_files
 
-Form = Literal["json", "parquet"]
 Tick = Callable[[int, int], None]
 
 
 def convert(
-    dataset: str | Path, out: str | Path, to: Form, *, force: bool = False, tick: Tick = lambda done, total: None
+    dataset: str | Path,
+    out: str | Path,
+    to: QuestionForm | None = None,
+    *,
+    media: MediaForm | None = None,
+    force: bool = False,
+    tick: Tick = lambda done, total: None,
 ) -> int:
-    """Write the dataset in the other form at ``out``; the number of its questions.
+    """Write the dataset in another form at ``out``; the number of its questions.
 
-    ``questions.json`` comes back from the Parquet form byte for byte, however it was laid out. All other files are the
-    same ones (hard links where the file system has them, else copies).
+    ``questions.json`` comes back from the Parquet form byte for byte, however it was laid out, and so do images from
+    tar shards. All other files are the same ones (hard links where the file system has them, else copies).
 
     Parameters
     ----------
     dataset, out
         Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
+    to, media
+        How questions and images are kept; None: as they are.
     tick
         Called with the number of questions written and of all.
 
@@ -42,31 +50,61 @@ def convert(
     UsageError
         If there is no dataset, it has the form already, or ``out`` is taken.
     DataError
-        If a question cannot be read or a Parquet column cannot hold a field.
+        If a question or an image cannot be read or a Parquet column cannot hold a field.
     """
     root, target = Path(dataset), Path(out)
     check_target(target, force)
-    _check_source(root, to)
+    _check_source(root, to, media)
     with staged(target) as stage:
-        _link_others(root, stage)
+        _link_others(root, stage, questions=to is not None, media=media is not None)
+        if media is not None:
+            _convert_media(root, stage, media)
+        if to is None:
+            return len(load_dataset(root))
         return _to_parquet(root, stage, tick) if to == "parquet" else _to_json(root, stage, tick)
 
 
-def _check_source(root: Path, to: Form) -> None:
-    forms: dict[Form, bool] = {"json": (root / QUESTIONS).is_file(), "parquet": (root / INDEX).is_file()}
+def _check_source(root: Path, to: QuestionForm | None, media: MediaForm | None) -> None:
+    forms: dict[QuestionForm, bool] = {"json": (root / QUESTIONS).is_file(), "parquet": (root / INDEX).is_file()}
     if not (root / META).is_file() or not any(forms.values()):
         raise UsageError(f"{root} is not a dataset: {QUESTIONS} or {INDEX}, and {META}, must be there")
-    if forms[to]:
+    if to is not None and forms[to]:
         raise UsageError(f"{root}: has the {to} form already")
+    if media is not None and media_form(root) == media:
+        raise UsageError(f"{root}: has its images as {media} already")
+    if to is None and media is None:
+        raise UsageError("--to or --media must be given")
 
 
-def _link_others(root: Path, stage: Path) -> None:
+def _link_others(root: Path, stage: Path, *, questions: bool, media: bool) -> None:
+    """Link what is not converted."""
+    for relative in _files(root):
+        top = relative.split("/", 1)[0]
+        converted = (questions and (relative == QUESTIONS or top == FOLDER)) or (media and top == MEDIA)
+        if not converted:
+            _link(confined_path(root, relative), stage / relative)
+
+
+def _files(root: Path) -> Iterator[str]:
     for folder, _, names in os.walk(root):
-        here = Path(folder).relative_to(root)
-        for name in names:
-            relative = (here / name).as_posix()
-            if relative != QUESTIONS and here.as_posix() != FOLDER:
-                _link(confined_path(root, relative), stage / relative)
+        yield from ((Path(folder) / name).relative_to(root).as_posix() for name in names)
+
+
+def _convert_media(root: Path, stage: Path, media: MediaForm) -> None:
+    """Images from files into shards in the order of their names, or back."""
+    packed = set(shard_files(root))
+    loose = sorted(name for name in _files(root) if name.startswith(f"{MEDIA}/") and name not in packed)
+    (stage / MEDIA).mkdir()
+    if media == "shards":
+        writer = ShardWriter(stage)
+        for name in loose:
+            writer.add(name, confined_path(root, name).read_bytes())
+        writer.close()
+        return
+    for part in packed_images(root):
+        confined_target(stage, part.relative).write_bytes(part.read_bytes())
+    for name in loose:
+        _link(confined_path(root, name), stage / name)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 import orjson
 
 from visualjudge import jsons
-from visualjudge.confine import confined_path
 from visualjudge.dataset.choosing import Choice, Condition, chosen, condition, has_value, sample_positions
 from visualjudge.dataset.json_form import JsonQuestions
 from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
@@ -22,6 +21,7 @@ from visualjudge.dataset.question_wire import question_from_wire as question_fro
 from visualjudge.dataset.question_wire import question_to_wire as question_to_wire
 from visualjudge.dataset.stored import Positions, View
 from visualjudge.errors import DataError, UsageError
+from visualjudge.media import Part, Place, image_at
 from visualjudge.records import Question, QuestionType
 from visualjudge.showing import as_pandas, html_table
 from visualjudge.tasks import task_named
@@ -183,15 +183,31 @@ class Dataset:
         """Whether the set holds answers without the content that they are about: no judge can be asked."""
         return self.benchmark.get("labels_only") is True
 
-    def image_path(self, relative: str) -> Path:
-        """Where an image of ``Question.images`` lies.
+    def image(self, relative: str) -> Place:
+        """Where an image of ``Question.images`` lies: a file, or a part of one.
 
         Raises
         ------
         DataError
-            If the path leads out of the dataset, also over a link, or there is no such file.
+            If the path leads out of the dataset, also over a link, or there is no such image.
         """
-        return confined_path(self.root, relative)
+        return image_at(self.root, relative)
+
+    def image_path(self, relative: str) -> Path:
+        """The file of an image of ``Question.images``.
+
+        Raises
+        ------
+        DataError
+            As for :meth:`image`, and if the image has no file of its own.
+        """
+        found = self.image(relative)
+        if isinstance(found, Part):
+            raise DataError(
+                f"{self.root}: {relative} has no file of its own, since it lies in {found.shard.name}; "
+                "use visualjudge convert --media files"
+            )
+        return found
 
 
 def load_dataset(path: str | Path) -> Dataset:

@@ -11,6 +11,7 @@ from visualjudge.atomic import write_bytes, write_text
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError
+from visualjudge.media import Place
 from visualjudge.raster.images import read_rgb
 from visualjudge.records import IMAGE_MARK, Question
 from visualjudge.tasks import TASKS
@@ -39,7 +40,7 @@ def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], No
     for done, task in enumerate(dict.fromkeys(question.task for question in chosen), start=1):
         mine = [question for question in chosen if question.task == task]
         for path in dict.fromkeys(path for question in mine for path in question.images):
-            _thumbnail(dataset.image_path(path), home / _thumb(path))
+            _thumbnail(dataset.image(path), home / _thumb(path))
         write_text(home / f"{task}.md", _page(task, mine))
         pages.append(home / f"{task}.md")
         tick(done, len(TASKS))
@@ -106,7 +107,7 @@ def _thumb(path: str) -> str:
     return f"media/{Path(path).stem}.jpg"
 
 
-def _thumbnail(source: Path, target: Path) -> None:
+def _thumbnail(source: Place, target: Path) -> None:
     pixels = read_rgb(source)
     scale = min(1.0, LONGEST_SIDE / max(pixels.shape[:2]))
     small = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)

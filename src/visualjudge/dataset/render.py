@@ -44,6 +44,8 @@ class Job:
     prompts: PromptSet = V1
     max_side: int | None = None
     """Longer side of images, at most; larger ones are shown smaller, their predictions with them."""
+    pack: str | None = None
+    """A file for all images, one after another, in the order of their names; None: a file each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Piece:
     undecidable: tuple[int, ...]
     files: Mapping[str, str]
     predictions: tuple[bytes, ...]
+    sizes: Mapping[str, int]
+    """Bytes of each image, in the order of ``Job.pack``; empty where each has a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,18 @@ class _Context:
 
 
 class MediaWriter:
-    """Writes images into a dataset's folder and remembers their checksums; each path is written once."""
+    """Writes images into a dataset's folder and remembers their checksums; each path is written once.
 
-    def __init__(self, out: Path) -> None:
+    Parameters
+    ----------
+    pack
+        A file for all of them, written at the end; None: a file each.
+    """
+
+    def __init__(self, out: Path, pack: str | None = None) -> None:
         self._out = out
+        self._pack = pack
+        self._held: dict[str, bytes] = {}
         self.files: dict[str, str] = {}
         self._last: tuple[Pixels, bytes, str] | None = None
 
@@ -115,15 +127,24 @@ class MediaWriter:
             self._last = pixels, content, hashlib.sha256(content).hexdigest()
         _, content, digest = self._last
         if relative not in self.files:
-            (self._out / relative).write_bytes(content)
             self.files[relative] = digest
+            if self._pack is None:
+                (self._out / relative).write_bytes(content)
+            else:
+                self._held[relative] = content
         return relative, len(content)
 
-    def keep(self, used: set[str]) -> None:
-        """Remove the images that no question shows."""
+    def keep(self, used: set[str]) -> dict[str, int]:
+        """Remove the images that no question shows; the sizes of the others where one file holds them."""
         for relative in sorted(self.files.keys() - used):
-            (self._out / relative).unlink()
+            if self._held.pop(relative, None) is None:
+                (self._out / relative).unlink()
             del self.files[relative]
+        if self._pack is None:
+            return {}
+        names = sorted(self._held)
+        (self._out / self._pack).write_bytes(b"".join(self._held[name] for name in names))
+        return {name: len(self._held[name]) for name in names}
 
 
 def render(job: Job) -> Piece:
@@ -134,7 +155,7 @@ def render(job: Job) -> Piece:
     DataError
         If a file that was checked before cannot be read any more.
     """
-    media = MediaWriter(Path(job.out))
+    media = MediaWriter(Path(job.out), job.pack)
     root = Path(job.root)
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
     for _, item in job.unit.questions:
@@ -165,8 +186,8 @@ def render(job: Job) -> Piece:
         if item.question_type == "pairwise":
             reversed_ = _written(_reversed(question, item, job, contexts[item.task], options))
         asked.append((place, _written(question), reversed_))
-    media.keep(used)
-    return Piece(tuple(asked), tuple(undecidable), media.files, tuple(predictions))
+    sizes = media.keep(used)
+    return Piece(tuple(asked), tuple(undecidable), media.files, tuple(predictions), sizes)
 
 
 def _decidable(item: Item, options: Mapping[tuple[str, str, str], _Option]) -> bool:

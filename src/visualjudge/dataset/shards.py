@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
 from visualjudge.atomic import write_json
 from visualjudge.columnar import write_parquet
 from visualjudge.dataset import parquet_form
-from visualjudge.dataset.json_form import BETWEEN, FIRST
+from visualjudge.dataset.json_form import BETWEEN, FIRST, LAST
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, VERSION, question_of, schema
 from visualjudge.dataset.question_wire import QUESTIONS, question_from_wire, question_to_wire
 from visualjudge.errors import DataError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 GROUPS_A_SHARD = 64
+QuestionForm = Literal["json", "parquet"]
 Record = tuple[bytes, bytes]
 """The bytes of a question in ``questions.json``, after the bytes that stand before it."""
 
@@ -61,6 +62,33 @@ def write_shards(root: Path, records: Iterable[Record], tick: Callable[[int], No
         with path.open("rb") as file:
             done.digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
     return done
+
+
+def write_questions(root: Path, records: Iterable[Record], form: QuestionForm) -> str:
+    """Write ``records`` as ``questions.json`` or as shards; the SHA-256 of the first.
+
+    Raises
+    ------
+    DataError
+        As :func:`write_shards`.
+    """
+    digest = hashlib.sha256()
+
+    def told() -> Iterator[Record]:
+        for before, content in records:
+            digest.update(before + content)
+            yield before, content
+
+    if form == "parquet":
+        written = write_shards(root, told())
+        digest.update(LAST)
+        write_index(root, written, digest.hexdigest(), LAST)
+    else:
+        with (root / QUESTIONS).open("wb") as file:
+            file.writelines(chain.from_iterable(told()))
+            file.write(LAST)
+        digest.update(LAST)
+    return digest.hexdigest()
 
 
 def write_index(root: Path, shards: Shards, digest: str, after: bytes) -> None:

@@ -22,6 +22,7 @@ from visualjudge.dataset.stored import at, columns
 from visualjudge.encoding import encodings
 from visualjudge.encoding.catalogue import Kind
 from visualjudge.errors import DataError, Problem
+from visualjudge.media import Place, packed_images, shard_files
 from visualjudge.raster.images import image_size
 from visualjudge.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.seeding import rng_for
@@ -78,6 +79,7 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None) -> Iterator[Pr
         yield Problem(META, "files", "files", "is missing: there is nothing to check the files against")
         return
     found = {p.relative_to(dataset.root).as_posix() for p in dataset.root.rglob("*") if p.is_file()} - {META}
+    found = (found | {part.relative for part in packed_images(dataset.root)}) - set(shard_files(dataset.root))
     stored = None if QUESTIONS in found else ParquetQuestions(dataset.root)
     if stored is not None:  # its index has the shards' checksums, which reading it has checked
         found -= {INDEX, *(f"{FOLDER}/{shard.name}" for shard in stored.shards)}
@@ -101,7 +103,7 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None) -> Iterator[Pr
 
 def _changed(dataset: Dataset, name: str, digest: object) -> str | None:
     try:
-        same = _digest(dataset.image_path(name)) == digest
+        same = _digest(dataset.image(name)) == digest
     except DataError as error:
         return str(error)
     return None if same else "the file's SHA-256 is another; it was changed after the build"
@@ -233,7 +235,7 @@ def _media(dataset: Dataset, question: Question, seen: set[int]) -> Iterator[Pro
             yield _problem(question, "images", f"{path!r} is not in {MEDIA}/")
             continue
         try:
-            image_size(dataset.image_path(path))
+            image_size(dataset.image(path))
         except DataError as error:
             yield _problem(question, "images", str(error).replace(f"{dataset.root}/", ""))
 
@@ -283,7 +285,7 @@ def _problem(question: Question, field: str, reason: str) -> Problem:
     return Problem(QUESTIONS, question.id, field, reason)
 
 
-def _digest(path: Path) -> str:
+def _digest(path: Place) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):

@@ -17,9 +17,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.media import image_at
 from visualjudge.raster.images import read_rgb
 from visualjudge.records import LETTERS, Pixels, Question, Verdict
 from visualjudge.replies import read_reply
@@ -62,7 +62,7 @@ class SharpnessJudge:
     _quality: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._quality = lru_cache(maxsize=4096)(lambda name: quality(read_rgb(confined_path(self.root, name))))
+        self._quality = lru_cache(maxsize=4096)(lambda name: quality(read_rgb(image_at(self.root, name))))
 
     async def __call__(self, ask: Ask) -> Judged:
         """Its verdict, with the measured qualities as the raw response."""

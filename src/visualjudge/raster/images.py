@@ -18,6 +18,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from visualjudge.atomic import write_bytes
 from visualjudge.errors import DataError
+from visualjudge.media import Part, Place
 from visualjudge.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.raster.limits import LONGEST_NETPBM_HEADER, MOST_CHUNKS, MOST_SCANS, SLOWER, SLOWEST, check_pixels
 from visualjudge.records import FloatArray, Pixels, Size
@@ -41,7 +42,7 @@ _SCAN = b"\xff\xda"
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
-def read_rgb(path: str | Path) -> Pixels:
+def read_rgb(path: str | Place) -> Pixels:
     """An image as H×W×3 uint8 RGB: EXIF orientation applied, alpha laid over white, 16 bits scaled to 8.
 
     Raises
@@ -133,11 +134,12 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def image_size(path: str | Path) -> Size:
+def image_size(path: str | Place) -> Size:
     """(height, width) as shown, EXIF orientation applied; reads the header only."""
-    with opened(path) as image:
+    source = path.open() if isinstance(path, Part) else path
+    with opened(source, str(path)) as image:
         width, height = image.size
-        plain = image.format == "PNG" and not _png_chunks(path) & _MAY_TELL_ORIENTATION
+        plain = image.format == "PNG" and not _png_chunks(source) & _MAY_TELL_ORIENTATION
         turned = not plain and image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
     return (width, height) if turned and _ORIENTED.get() else (height, width)
 
@@ -250,10 +252,10 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
     write_bytes(path, png_bytes(pixels))
 
 
-def _png_chunks(path: str | Path) -> set[bytes]:
+def _png_chunks(path: str | Path | BinaryIO) -> set[bytes]:
     """Types of a PNG's chunks, found by seeking: Pillow decodes the whole image to see those behind the pixels."""
     found: set[bytes] = set()
-    with Path(path).open("rb") as file:
+    with Path(path).open("rb") if isinstance(path, str | Path) else nullcontext(path) as file:
         file.seek(8)
         for _ in range(MOST_CHUNKS):
             header = file.read(8)
@@ -265,7 +267,7 @@ def _png_chunks(path: str | Path) -> set[bytes]:
 
 
 @contextmanager
-def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
+def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
     """An image file whose header was read and whose size is within bounds; pixels are decoded when asked for.
 
     The seam to image decoders: whatever they raise, in here or in the block, is a DataError that names the file, or
@@ -276,8 +278,9 @@ def opened(path: str | Path | BinaryIO, name: str | None = None) -> Iterator[Ima
     DataError
         If it is missing, of a format that is not read, too large, cut short or damaged.
     """
-    name = name or (str(path) if isinstance(path, str | Path) else "the bytes")
+    name = name or (str(path) if isinstance(path, str | Path | Part) else "the bytes")
     try:
+        path = path.open() if isinstance(path, Part) else path
         _check_netpbm(path)
         with Image.open(path, formats=FORMATS) as image:
             check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))

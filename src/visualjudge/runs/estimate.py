@@ -46,7 +46,7 @@ def estimate(dataset: Dataset, asks: Iterable[Ask], prices: Prices) -> Estimate:
         images += len(ask.question.images)
         for name in ask.question.images:
             if name not in sizes:
-                height, width = image_size(dataset.image_path(name))
+                height, width = image_size(dataset.image(name))
                 sizes[name] = image_tokens(width, height)
             tokens += sizes[name]
         tokens += round(len(ask.question.prompt) / CHARS_PER_TOKEN)

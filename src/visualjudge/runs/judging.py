@@ -126,7 +126,7 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
 
 def _unusable(dataset: Dataset, name: str) -> str | None:
     try:
-        dataset.image_path(name)
+        dataset.image(name)
     except DataError as error:
         return str(error)
     return None

@@ -14,6 +14,7 @@ import orjson
 
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 from visualjudge.errors import DataError, UsageError
+from visualjudge.media import media_form
 
 _NAMED = ("backend", "model", "base_url")
 _LONGEST = 80
@@ -68,15 +69,19 @@ def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
 
 
 def _written(dataset: Dataset, names: Iterable[str], since: float) -> Iterator[str]:
+    packed = media_form(dataset.root) == "shards"
     for name in names:
-        with suppress(OSError, ValueError):  # no question shows it: those that are shown were looked for before
-            if (dataset.root / name).stat().st_ctime >= since:
+        with suppress(
+            OSError, ValueError, DataError
+        ):  # no question shows it: those that are shown were looked for before
+            place = dataset.image(name) if packed else dataset.root / name
+            if place.stat().st_ctime >= since:
                 yield name
 
 
 def _edited(dataset: Dataset, name: str, digest: object) -> bool:
     try:
-        return hashlib.sha256(dataset.image_path(name).read_bytes()).hexdigest() != digest
+        return hashlib.sha256(dataset.image(name).read_bytes()).hexdigest() != digest
     except (DataError, OSError):
         return False
 

@@ -22,7 +22,7 @@ from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.shown import option_images, original_images
 from visualjudge.studio.site import Site, outcome_counts
-from visualjudge.studio.thumbnails import TYPES, WIDTHS, confined
+from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -295,14 +295,8 @@ class Pages:
 
     def image(self, request: Request) -> Response:
         """An image as it is in the dataset."""
-        from starlette.responses import FileResponse
-
-        path = self._image_path(request)
-        if path is None:
-            return _missing("image")
-        return FileResponse(
-            path, media_type=TYPES[path.suffix.lower()], headers={"cache-control": "private, max-age=600"}
-        )
+        place = self._image_path(request)
+        return _missing("image") if place is None else image_response(place)
 
     def thumb(self, request: Request) -> Response:
         """An image at the size shown."""

@@ -8,15 +8,19 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from visualjudge.atomic import write_bytes
-from visualjudge.confine import confined_path
 from visualjudge.errors import DataError
+from visualjudge.media import Part, Place, image_at
 from visualjudge.raster.images import opened, rgb_of
 from visualjudge.records import Pixels
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 WIDTHS = (96, 160, 240, 320, 480, 640)
 """Thumbnails are made in these widths only, so that nobody can fill the disk by asking for others."""
@@ -32,14 +36,24 @@ _LARGE = 4 * 10**6
 _LARGE_ONE = threading.Lock()
 
 
-def confined(root: Path, name: str) -> Path | None:
+def confined(root: Path, name: str) -> Place | None:
     """The file ``name`` of the dataset at ``root``; None where it leaves the folder, is absent or is not an image."""
     if Path(name).suffix.lower() not in TYPES:
         return None
     try:
-        return confined_path(root, name)
+        return image_at(root, name)
     except DataError:
         return None
+
+
+def image_response(place: Place) -> Response:
+    """The image as it is in the dataset."""
+    from starlette.responses import FileResponse, Response
+
+    kind, headers = TYPES[place.suffix.lower()], {"cache-control": "private, max-age=600"}
+    if isinstance(place, Part):
+        return Response(place.read_bytes(), media_type=kind, headers=headers)
+    return FileResponse(place, media_type=kind, headers=headers)
 
 
 class Thumbnails:
@@ -53,7 +67,7 @@ class Thumbnails:
         self._tidying = False
         self._lock = threading.Lock()
 
-    def get(self, image: Path, width: int) -> bytes:
+    def get(self, image: Place, width: int) -> bytes:
         """The thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's own width where that is less).
 
         Raises
@@ -109,7 +123,7 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _shrunk(image: Path, width: int) -> bytes:
+def _shrunk(image: Place, width: int) -> bytes:
     with opened(image) as file:
         file.draft("RGB", (2 * width, 2 * width))  # a large JPEG is decoded at a half to an eighth
         with _LARGE_ONE if file.width * file.height > _LARGE else nullcontext():

@@ -16,9 +16,9 @@ from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.join import Study, unchanged
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.scores import rank_taus
-from visualjudge.confine import confined_path
 from visualjudge.encoding.titles import encoding_title
 from visualjudge.errors import DataError
+from visualjudge.media import image_at
 from visualjudge.raster.images import read_rgb
 from visualjudge.records import Question
 
@@ -179,7 +179,7 @@ def _scores(kind: str, scores: Sequence[float], sources: Sequence[str | None]) -
 def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
     """An image of the dataset, at most ``side`` px, as a data URI."""
     try:
-        small = Image.fromarray(read_rgb(confined_path(root or Path(), name)))
+        small = Image.fromarray(read_rgb(image_at(root or Path(), name)))
     except DataError:
         return Thumbnail(name, None)
     small.thumbnail((side, side))

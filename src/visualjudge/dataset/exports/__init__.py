@@ -97,7 +97,7 @@ def embedded_bytes(dataset: Dataset, name: str, *, embed: bool = False) -> int:
     if not form.blow_up:
         return 0
     names = {path for question in dataset.questions for path in question.images}
-    sizes = {path: dataset.image_path(path).stat().st_size for path in names}
+    sizes = {path: dataset.image(path).stat().st_size for path in names}
     uses = sum(sizes.get(path, 0) for question in dataset.questions for path in question.images)
     return round(form.blow_up * uses)
 

@@ -17,7 +17,7 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
         If it is not there, or leads out of the dataset.
     """
     try:
-        return dataset.image_path(relative).read_bytes()
+        return dataset.image(relative).read_bytes()
     except DataError as error:
         raise DataError(f"{dataset.root}: {error}") from None
     except OSError as error:

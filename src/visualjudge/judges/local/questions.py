@@ -8,7 +8,6 @@ from threading import Lock
 
 import numpy as np
 
-from visualjudge.confine import confined_path
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.shown import ShownPredictions
 from visualjudge.encoding.colormaps import colormap
@@ -16,6 +15,7 @@ from visualjudge.errors import DataError
 from visualjudge.judges.local.depth import depth_features
 from visualjudge.judges.local.features import NOTHING, Features, Given, features_of, given_of
 from visualjudge.judges.local.view import strided
+from visualjudge.media import image_at
 from visualjudge.predictions import WholeImage, type_of
 from visualjudge.raster.images import read_rgb
 from visualjudge.records import FloatArray, Pixels, Question
@@ -83,7 +83,7 @@ class QuestionFeatures:
         return given_of(task, image, control, self._shown.hole(task, image_id) if images else None)
 
     def _pixels(self, name: str) -> Pixels:
-        return read_rgb(confined_path(self._root, name))
+        return read_rgb(image_at(self._root, name))
 
 
 def changed(question: Question) -> bool:

@@ -23,7 +23,7 @@ from visualjudge.studio.people.desk import Desk, Rater, Stale
 from visualjudge.studio.people.plan import Slot
 from visualjudge.studio.people.tokens import ADMIN, Tokens
 from visualjudge.studio.people.view import View, view
-from visualjudge.studio.thumbnails import TYPES, confined
+from visualjudge.studio.thumbnails import confined, image_response
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -96,14 +96,11 @@ class PeoplePages:
 
     def image(self, request: Request) -> Response:
         """An image under a name that tells nothing."""
-        from starlette.responses import FileResponse
-
         name = self._images.get(request.path_params["key"])
         path = confined(self.index.root, name) if name else None
         if path is None:
             return _plain("no such image", 404)
-        kind = TYPES[path.suffix.lower()]
-        return FileResponse(path, media_type=kind, headers={"cache-control": "private, max-age=600"})
+        return image_response(path)
 
     # ---------------------------------------------------------------- questions and answers
 
