@@ -37,7 +37,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     return path, _written(path, 100)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(cut=st.integers(1, 100), rows=st.integers(1, 120), start=st.integers(0, 99))
 def test_cuts_change_neither_the_bytes_nor_what_is_read(
     whole: tuple[Path, bytes], cut: int, rows: int, start: int

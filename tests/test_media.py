@@ -28,7 +28,7 @@ def _packed(root: Path, images: dict[str, bytes]) -> Path:
     return root
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(images=st.dictionaries(NAMES.filter(lambda n: n not in (".", "..")), st.binary(max_size=3000), max_size=12))
 def test_every_image_is_where_the_index_says(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, images: dict[str, bytes]
