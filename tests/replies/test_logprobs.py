@@ -97,3 +97,8 @@ def test_nothing_is_said_without_log_probabilities_or_about_something_else() -> 
     assert probability_of_a(Reply("A")) is None
     assert probability_of_a(reply(token("Hello", 0.99, A=0.005, B=0.005))) is None
     assert expected_score(reply(token("7", 1.0), token(".", 1.0), token("5", 1.0))) is None
+
+
+def test_the_answer_is_followed_from_the_key_that_is_read() -> None:
+    tokens = (token('{"preferred": "', 1.0), token("B", 0.9, A=0.1), token('", "why": "A', 1.0))
+    assert probability_of_a(reply(*tokens)) == pytest.approx(0.1)

@@ -145,6 +145,26 @@ def _misspelt() -> dict[str, str]:
     return {slip: code for slip, code in slips.items() if slip not in _lexicon()[0]}
 
 
+_INFLECTED = "gvlρJ"
+_ENDING = re.compile(r"(?:es|e|s|ed)$")
+
+
+@cache
+def _stems() -> dict[str, str]:
+    """What is left of each verb without its ending."""
+    verbs = ((word, code) for word, code in _lexicon()[0].items() if code in _INFLECTED and word.isascii())
+    return {stem: code for word, code in verbs if len(stem := _ENDING.sub("", word)) > 3}
+
+
+def _derived(word: str) -> str:
+    """The code of a form that is not listed, of a verb or a plural. Manner ("happily") is nothing; a quality stays."""
+    if word.endswith("ly") and not word.endswith("ally"):
+        stem = _lexicon()[0].get(word[:-2], "") if len(word) > 6 else "w"
+        return stem if stem in "+W5w" else ""
+    found = _lexicon()[0].get(word + "s", _lexicon()[0].get(word.removesuffix("s"), "w"))
+    return found if found in "In" else _stems().get(_ENDING.sub("", word), "w")
+
+
 def _of_kind(code: str, kind: int) -> str:
     return _BY_KIND[code][kind] if code in _BY_KIND else code
 
@@ -193,7 +213,7 @@ class _Codes(dict[str, str]):
         found = _ELISION.fullmatch(folded)
         if found:
             return _lexicon()[0].get(found[1], "w")
-        return _misspelt().get(folded, "w") if len(folded) > 3 else "w"
+        return _misspelt().get(folded) or _derived(folded) if len(folded) > 3 else "w"
 
 
 _CODES = {kind: _Codes(number) for number, kind in enumerate(KINDS)}
@@ -277,6 +297,15 @@ class Scan:
     def token(self, at: int) -> str:
         """The word or mark of the code at ``at``."""
         return self._tokens[self._places[at]]
+
+    def article(self, start: int, end: int) -> bool:
+        """Whether an article stands between the words of two codes, no more than a few words on."""
+        first, last = self.places(start, end)
+        return last - first < 9 and not {"the", "a", "an"}.isdisjoint(map(str.lower, self._tokens[first + 1 : last]))
+
+    def places(self, *codes: int) -> tuple[int, ...]:
+        """Which word or mark of the reply each code at ``codes`` is."""
+        return tuple(self._places[at] for at in codes)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text the codes from ``start`` to ``end`` (exclusive) stand, as characters."""

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.clients.base import Reply, Token
+from visualjudge.replies.jsons import ANSWER_KEYS
 
 LEAST_SEEN = 0.1
 """With less of the probability than this on any answer, the model was about to say something else."""
@@ -27,7 +28,8 @@ PAIR: OptionWords = {"A": ("a", "image a", "image_a", "option a"), "B": ("b", "i
 WINNER: OptionWords = {"Image A": ("image a", "image_a", "a"), "Image B": ("image b", "image_b", "b"), "Tie": ("tie",)}
 SCORES: OptionWords = {str(score): (str(score),) for score in range(11)}
 
-_FIELD = re.compile(r'"(?:answer|winner|score)"\s*:\s*"?')
+_FIELD_NAMES = tuple(dict.fromkeys(" ".join(ANSWER_KEYS.values()).split()))
+_FIELD = re.compile(rf'"({"|".join(_FIELD_NAMES)})"\s*:\s*"?')
 _BEFORE_ANSWER = " \t\n\r*_(\"'`"
 
 
@@ -50,8 +52,8 @@ def distribution(tokens: Sequence[Token], options: OptionWords) -> Distribution 
     Parameters
     ----------
     tokens
-        Of the whole reply, with alternatives. In a JSON reply the answer begins after the last ``"answer":``,
-        ``"winner":`` or ``"score":``; in any other where the reply begins.
+        Of the whole reply, with alternatives. In a JSON reply the answer begins after the key that would be read, the
+        last one of that name (``ANSWER_KEYS``); in any other where the reply begins.
     options
         The answers and the ways to write each.
 
@@ -109,8 +111,8 @@ def _from_answer(tokens: Sequence[Token]) -> Iterator[tuple[str, float, list[tup
     The first token may hold the end of what stands before the answer (``' "A'``); alternatives that begin otherwise
     are left out there.
     """
-    fields = list(_FIELD.finditer("".join(token.token for token in tokens)))
-    start = fields[-1].end() if fields else 0
+    fields = {field[1]: field.end() for field in _FIELD.finditer("".join(token.token for token in tokens))}
+    start = next((fields[name] for name in _FIELD_NAMES if name in fields), 0)
     begin = 0
     for token in tokens:
         end = begin + len(token.token)

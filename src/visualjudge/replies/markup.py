@@ -20,7 +20,8 @@ _THOUGHT = re.compile(
 """Marks of a model's thinking, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral; gpt-oss; MedGemma."""
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
 _ANSWER = re.compile(
-    r"<(answer|final_answer|final|verdict|choice|output|solution|score|rating|ranking|winner|response|result)>"
+    r"<(answer|final_answer|final|verdict|choice|output|solution|score|rating|ranking|winner|response|result|conclusion"
+    r"|decision|judg(?:e?ment)|preference|selection|pick|vote)>"
 )
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>")
 _DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]")
@@ -32,6 +33,8 @@ _TICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[[xX✓✔]\]|[☑☒✅])[ \t]*(.+
 _UNTICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[ \]|☐).*$", re.M)
 _ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
+_ROLE = re.compile(r"\A\W*(?:assistant|model|bot|ai|gpt|judge)\s*:(?=\s*\S)", re.I)
+"""Who speaks, where a model writes the chat template as well."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _ECHOES = (
     "respond with the ranking as a single string of letters only",
@@ -126,6 +129,7 @@ def plain(text: str) -> str:
         text = _TAG.sub(_blank, _BREAK.sub(lambda match: "\n".ljust(len(match[0])), text))
     if "~~" in text:
         text = _STRUCK.sub(_blank, text)
+    text = _ROLE.sub(_blank, text)
     return _FENCE.sub(_blank, text) if "```" in text or "~~~" in text else text
 
 

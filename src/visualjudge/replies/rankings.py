@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise, permutations
+from itertools import permutations
 
-from visualjudge.replies import choices
-from visualjudge.replies.choices import CONCLUDING, DECLARED, FINAL, ORDINALS, Claim
+from visualjudge.replies import options
+from visualjudge.replies.choices import CONCLUDING, DECLARED, FINAL, Claim
 from visualjudge.replies.lexer import GONE, Scan, steps
+from visualjudge.replies.options import ORDINALS
 
 COMPARED = 1.0
 
@@ -19,7 +20,7 @@ _CHAIN = re.compile(
 )
 _LEAD = re.compile(r"[^.\n?]{0,60}\Z")
 _UPWARD = re.compile(r"u[na,>\-tO]{0,3}[b+]")
-_DOWNWARD = re.compile(r"[b+][na,>\-tOw]{0,3}u|bo?,uo?")
+_DOWNWARD = re.compile(r"[b+M][na,>\-tOw]{0,3}u|bo?,uo?")
 _BARRED = frozenset("zhfpqcWeTρ")
 _HEADED = re.compile(r"[kRmsb][^:]{0,12}:[nj]?\Z|[,)]:\Z")
 _TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?|c[^>?]*:")
@@ -30,14 +31,14 @@ _TAIL = re.compile(
 )
 _ENDED = re.compile(r"\Z|[\n.\-)(R]|,?(?:i[jmb]{0,2}[kR]|Ow?[RS])|[tn]?b[na>\-t,Oo]{0,3}u")
 _LISTED = re.compile(
-    rf"(?:(?<=\n)|^|(?<=[,.;:(|A-H]))[nRj]{{0,3}}(?:(#)[.):|\-=]{{0,2}}|(o)[n:,i.\-]{{0,2}}|R(#):?)({_O})(?![A-H])"
+    rf"(?:(?<=\n)|^|(?<=[,.;:(|A-H]))[nRj]{{0,3}}(?:(#)[.):|\-=]{{0,2}}R?:?|(o)[n:,i.\-]{{0,2}}|R(#):?)({_O})(?![A-H])"
 )
-_HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}-))({_O})(?=[\-:(,])")
+_HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}[\-:]))({_O})(?=[\-:(,])")
 _LAST_COLUMN = re.compile(rf"(?<=\n)\|?({_O})\|[^\n#]*\|(#)(?=\|?(?:\n|$))")
 _PLACED = re.compile(rf"({_O})[,:i(O\-R]{{0,3}}(o)(?!n?[:i]?{_O})")
 _RANKED = re.compile(rf"({_O})[|:i\-(]{{1,3}}R?:?(#)(?!\|[^\n]|[/N])")
 _BEST_WORST = re.compile(
-    rf"({_O})[:,iI(OR=\-Vr|]{{0,3}}\+?([buogKkl])(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:iw]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
+    rf"({_O})[:,iIg(OR=\-Vr|]{{0,3}}\+?([buoKkl]|g(?!n?o))(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:iw]{{0,2}}{_O})|([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:r]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
 )
 
 
@@ -59,31 +60,43 @@ _SPELT = re.compile(r"[A-H](?:\.[A-H])+\.?\n*|x(?:[,>\-]?x)+[.\n]*")
 _SINGLE = steps(("x", "x", lambda scan, match: scan.token(match.start()).upper()), (".", r"(?<=[A-H])\.(?=[A-H])", ","))
 
 
+def _last(scan: Scan, match: re.Match[str]) -> str:
+    """The last of all options, after the others: as one more link of their chain."""
+    named = set(re.findall(_O, scan.codes[: match.start()]))
+    chained = match[0][-1] != "u" or scan.codes[match.start() - 1] in "ABCDEFGHd"
+    if not chained or len(named | {match[1]}) < scan.n_options or match[1] in named or len(match[0]) < 3:
+        return match[0]
+    link = ">" if scan.codes[match.start() - 2] == ">" else ",d"
+    return (link + match[1]).ljust(len(match[0]), GONE)[: len(match[0])]
+
+
 def _above(scan: Scan, match: re.Match[str]) -> str:
-    return {"above": ">", "below": "<"}.get(scan.token(match.start()).lower(), "K")
+    return {"above": ">", "over": ">", "below": "<"}.get(scan.token(match.start()).lower(), match[0])
+
+
+def _following(scan: Scan, match: re.Match[str]) -> str:
+    return "d" if scan.token(match.start()).lower() == "follows" else "I"
 
 
 _BEFORE = steps(
     ("Q", r"(?:^|(?<=[:i(\n.=>kR]))Q(?=$|[\n.,)])", _string),  # lower case counts where it can be nothing else
     ("", "[-=]{1,2}>|~", ">"),
     ("Z", "zZ,?y?(?=Z)|(?<=Z),?t{1,2}Z", ""),  # not ABC but BAC, BAC rather than ABC
+    ("I", r"(?<=[A-H])I(?=[.,\n&]|$)", _following),
+    ("t", "(?<=[A-H])t(?=[A-H])", _above),  # B over C over A
+    ("bo", ",bo,?(?=[i:])", ""),  # the order, best first, is
 )
 _NOTED = steps(("(", rf"(?<={_O})\([^()A-Hbuo#\n]{{0,30}}\)(?=[,.\n]|$)", ""))
 _ALL_NOTED = re.compile(rf"[^A-H(]{{0,20}}{_O}\([^()A-Hbuo#\n]{{0,30}}\),{_O}\(")
 _AFTER = steps(
     ("", r"[ML](?=[,.\n&]|$)", lambda scan, match: "b" if match[0] == "M" else "u"),  # A the most, C the least
-    (
-        "l",
-        r",?[&r]{0,2}([A-H])[iI]?l(?=[.\n]|$)",
-        lambda scan, match: (
-            f",d{match[1]}".ljust(len(match[0]), GONE)[: len(match[0])] if len(match[0]) > 2 else match[0]
-        ),
-    ),
     ("+", rf"(?<=d)\+(?={_O})", ""),  # followed closely by
     ("o", "ob", "o"),  # second best
     ("", rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})", ">"),  # A is better than B
-    ("u", rf"(?<={_O}),?[wir]{{0,3}}u[ta](?={_O})", "<"),
+    ("", rf"(?<={_O})(?:,?[wir]{{0,3}}u[ta]|[iIV]J[wrO]?|[iI]?la)(?={_O})", "<"),
     ("K", rf"(?<={_O})K(?={_O})", _above),
+    ("e", "(?<=>[A-H]),?&?e(?:[bg]t?|>)(?=[A-H])", ">"),  # and both beat C
+    ("", r",?[&rY]{0,2}([A-H])(?:[iI]?l|u)(?=[.\n]|$)", _last),  # …, and A trails
     ("b", rf"(?<=R{_O})b(?=,?d{_O})", ""),  # I rank C highest, then B
     ("", r"([A-H])[,&]{1,2}(?=\1[<>])", ""),  # A > B, B > C
 )
@@ -94,7 +107,7 @@ def prepare(scan: Scan) -> None:
     scan.rewrite(_BEFORE)
     if _SPELT.fullmatch(scan.codes):
         scan.rewrite(_SINGLE)
-    choices.prepare(scan)
+    options.prepare(scan)
     if _DOWNWARD.search(scan.codes) or _ALL_NOTED.match(scan.codes):
         scan.rewrite(_NOTED)
     scan.rewrite(_AFTER)
@@ -108,7 +121,6 @@ def claims(scan: Scan) -> Iterator[Claim]:
         _lists(scan, scan.n_options),
         _places(scan, scan.n_options),
         _scored(scan),
-        _duels(scan),
     ):
         for claim in found:
             if sorted(str(claim.value)) == letters:
@@ -177,7 +189,8 @@ def _level(lead: str, said: str, *, whole: bool) -> float | None:
     clause = re.split(r"[,;]", lead)[-1] if not directed else lead
     if "q" in lead or "f" in lead:
         return None
-    if (_BARRED.intersection(clause) and not _TAKEN_BACK.fullmatch(lead)) or ("u" in clause and not directed):
+    barred = _BARRED - {"T"} if directed else _BARRED | {"u"}
+    if not barred.isdisjoint(clause) and not _TAKEN_BACK.fullmatch(lead):
         return None
     weight = CONCLUDING if "s" in lead or "y" in lead or ">" in lead[-1:] else 0.0
     weight += FINAL - DECLARED if "m" in lead else 0.0
@@ -207,18 +220,6 @@ def _scored(scan: Scan) -> Iterator[Claim]:
     if len(scores) == len(found) == scan.n_options == len(set(scores.values())) and len(scales) == 1:
         order = sorted(scores, key=lambda letter: -float(scores[letter].replace(",", ".")))
         yield Claim("".join(order), DECLARED - CONCLUDING, found[0].start(), found[-1].end(), "scores")
-
-
-def _duels(scan: Scan) -> Iterator[Claim]:
-    """ "A is better than C, and B is better than A": comparisons of two that leave one order."""
-    found = list(_DUEL.finditer(scan.codes))
-    if len(found) < 2 or _BARRED.intersection(scan.codes) or "∨" in scan.codes:
-        return
-    above = {(match[1], match[3]) if match[2] == ">" else (match[3], match[1]) for match in found}
-    letters = {letter for pair in above for letter in pair}
-    order = next((list(o) for o in permutations(letters) if all(p in above for p in pairwise(o))), [])
-    if order and all(order.index(a) < order.index(b) for a, b in above):
-        yield Claim("".join(order), COMPARED, found[0].start(), found[-1].end(), "duels")
 
 
 def _lists(scan: Scan, n_options: int) -> Iterator[Claim]:
@@ -260,7 +261,7 @@ def _listed(codes: str, found: list[Placed], n_options: int) -> Claim | None:
     rests = [codes[end:stop].split("\n")[0] for end, stop in zip(ends, stops, strict=True)]
     told = any(rest.strip(".\n)(,") for rest in rests)
     head = codes[: first.start()]
-    enumerated = told and letters == "".join(sorted(letters)) and all(rest[:1] == ":" for rest in rests)
+    enumerated = told and letters == "".join(sorted(letters)) and all(rest[:1] in set(":wIi") for rest in rests)
     if "q" in head.rpartition("\n")[2] or any("q" in rest for rest in rests):
         return None
     if counted_down or (enumerated and not re.search(r"[Rb]", head)):
@@ -282,12 +283,9 @@ def _place(scan: Scan, at: int, n_options: int) -> int:
     return 2 if token == "middle" and n_options == 3 else ORDINALS.get(token, 0)
 
 
-def _ends_suffice(codes: str, n_options: int, placed: set[int]) -> bool:
-    return {1, n_options} <= placed or (not {"z", "∨"} & set(codes) and bool({1, n_options} & placed))
-
-
 _SENTENCE_END = re.compile("[.\n]")
 _HEADING = re.compile(r"(?:[b+][na,>\-tOw]{0,3}u|u[na,>\-tOw]{0,3}[b+])[^A-H.\n]{0,8}:")
+_CLAUSE = re.compile(r"[,.\n&;]")
 
 
 def _unheaded(codes: str) -> Iterator[re.Match[str]]:
@@ -298,45 +296,101 @@ def _unheaded(codes: str) -> Iterator[re.Match[str]]:
             yield match
 
 
+def _doubted(codes: str, start: int, reach: int = 8) -> bool:
+    """Whether the clause that a statement stands in denies, supposes or asks."""
+    return bool(_BARRED.intersection(_CLAUSE.split(codes[max(0, start - reach) : start])[-1]))
+
+
+class _Facts:
+    """What a reply says of options: places, and which is above which; they may leave one order."""
+
+    def __init__(self, codes: str, letters: str) -> None:
+        self.letters, self.places, self.spans = letters, dict[str, int](), list[tuple[int, int]]()
+        self.above, self.better = set[tuple[str, str]](), list[tuple[str, bool]]()
+        self.tied, self.doubtful = "e" in codes, "z" in codes or "∨" in codes
+
+    def place(self, letter: str, place: int, span: tuple[int, int]) -> bool:
+        """Note a place; False where another was said."""
+        self.spans.append(span)
+        return self.places.setdefault(letter, place) == place
+
+    def order(self) -> str | None:
+        """The one order that fits, if what is said names or compares all options but one."""
+        free = [letter for letter in self.letters if letter not in self.places]
+        compared = {letter for pair in self.above for letter in pair}
+        if len(free) == 2 < len(self.letters):
+            other = dict(zip(free, free[::-1], strict=True))
+            self.above |= {(x, other[x]) if up else (other[x], x) for x, up in self.better if x in other}
+        elif not compared and free and not self._suffices(free):
+            return None
+        fitting = (order for order in permutations(self.letters) if self._fits(order))
+        found = next(fitting, None)
+        return "".join(found) if found and next(fitting, None) is None else None
+
+    def _suffices(self, free: list[str]) -> bool:
+        """Whether the one option of which nothing was said is surely the one left."""
+        named = set(self.places.values())
+        ends = {1, len(self.letters)}
+        sure = ends <= named or (not self.doubtful and bool(ends & named))
+        return len(free) == 1 and len(self.letters) > 2 and sure and not self.tied
+
+    def _fits(self, order: tuple[str, ...]) -> bool:
+        at = {letter: number for number, letter in enumerate(order, 1)}
+        return all(at.get(letter) == place for letter, place in self.places.items()) and all(
+            at.get(x, 0) < at.get(y, 0) for x, y in self.above
+        )
+
+
+_SUPPOSED = re.compile(r"[^.\n]{0,60}[fq?]|[>A-H]{0,12}iW")
+_MOST = 6
+"""Options up to which orders are tried one by one."""
+
+
 def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
-    """ "B is best, followed by A, and C is the worst"."""
+    """ "B is best, followed by A, and C is the worst"; "C is the worst. A is better than B"."""
     codes = scan.codes
-    if "uo" in codes:  # "worst first"
+    if "uo" in codes or n_options > _MOST:  # "worst first"
         return
-    places: dict[str, int] = {}
-    start = end = last = first = 0
+    facts = _Facts(codes, "ABCDEFGH"[:n_options])
+    if not _placed(scan, facts):
+        return
+    for match in _DUEL.finditer(codes):
+        if not _doubted(codes, match.start(), 60) and not _SUPPOSED.match(codes, match.end()):
+            facts.above.add((match[1], match[3]) if match[2] == ">" else (match[3], match[1]))
+            facts.spans.append((match.start(), match.end() + 1))
+    order = facts.order() if facts.spans else None
+    if order:
+        yield Claim(order, COMPARED, min(facts.spans)[0], max(stop for _, stop in facts.spans), "places")
+
+
+def _placed(scan: Scan, facts: _Facts) -> bool:
+    """Note the places that are said; False where they contradict each other or one is denied."""
+    codes, n_options = scan.codes, scan.n_options
+    last = first = end = 0
     for match in _unheaded(codes):
         if match[6]:
             follows = "d" in match[5] or not set(match[5]) & set(".\n:")
-            step = -1 if first == n_options else 1
-            letter, place = match[6], last + step if last and match.start() == end and follows else 0
-            if not place:
+            letter, place = match[6], last + (-1 if first == n_options else 1)
+            if not (last and match.start() == end and follows) or place > n_options:
                 continue
         else:
-            letter, code = match[1] or match[4], match[2] or match[3]
-            at = match.start(2) if match[2] else match.start(3)
+            letter, at = match[1] or match[4], match.start(2) if match[2] else match.start(3)
             if scan.token(at).lower() in _COMPARATIVES:
+                facts.better += [(letter, codes[at] == "b")] if _ENDS.match(codes, match.end()) else []
                 continue
-            place = {"b": 1, "g": 1, "k": 1, "u": n_options, "l": n_options, "K": 2 if n_options == 3 else 0}.get(
-                code
-            ) or _place(scan, at, n_options)
-        if match[1] and _SHARED.search(codes, 0, match.start()):
-            return
-        clause = codes[max(0, match.start() - 8) : match.start()]
-        if not place or _BARRED.intersection(re.split(r"[,.\n&]", clause)[-1]) or places.get(letter, place) != place:
-            return
-        places[letter], last = place, place
+            place = _place_of(scan, at, n_options)
+        shared = match[1] and _SHARED.search(codes, 0, match.start())
+        if shared or not place or _doubted(codes, match.start()) or not facts.place(letter, place, match.span()):
+            return False
+        last, end = place, match.end()
         first = first or place
-        start, end = (match.start() if len(places) == 1 else start), match.end()
-    missing = set("ABCDEFGH"[:n_options]) - set(places)
-    if (
-        n_options > 2
-        and len(missing) == 1
-        and len(set(places.values())) == len(places)
-        and _ends_suffice(codes, n_options, set(places.values()))
-        and "e" not in codes
-    ):
-        places[missing.pop()] = (set(range(1, n_options + 1)) - set(places.values())).pop()
-    if sorted(places.values()) == list(range(1, n_options + 1)):
-        value = "".join(sorted(places, key=lambda letter: places[letter]))
-        yield Claim(value, COMPARED, start, end, "places")
+    return True
+
+
+_ENDS = re.compile(r"[.,\n]|$")
+
+
+def _place_of(scan: Scan, at: int, n_options: int) -> int:
+    """The place that a word gives: best 1, worst the last, between (of three) 2."""
+    said = {"b": 1, "g": 1, "k": 1, "u": n_options, "l": n_options, "K": 2 if n_options == 3 else 0}
+    return said.get(scan.codes[at]) or _place(scan, at, n_options)

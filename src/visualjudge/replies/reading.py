@@ -247,7 +247,7 @@ def _prose_tie(said: str) -> Reading | None:
 _RETRACTION = re.compile(r"(?:^|[.\n,(?y\-])[zy]{0,2},?c|(?:^|[.\n?])z,|[.\n?]∨")
 
 
-_DRAWN = re.compile(r"(?<=[.,\n:])[jsmyi]{0,5}e(?=[.,\n)]|$)")
+_DRAWN = re.compile(r"(?:(?<=[.,\n])|(?<=[kmsb]:))[jsmyi]{0,5}e(?=[.,\n)]|$)")
 """… so I'd call it a draw."""
 _STOP = re.compile(r"[.?\n]")
 

@@ -23,16 +23,16 @@ WORDS: dict[str, int] = {
     for value, word in enumerate(words.split())
 }
 
-_HEAD = re.compile(r"(?:^|(?<=\n))[^\n]?#[.)](?=[^\n])|(?<=\n)#[.)]$")
+_HEAD = re.compile(r"(?:^|(?<=\n))[^\nA-Zijgv]?#[.)](?=[^\n])|(?<=\n)#[.)]$")
 _ASPECT = re.compile(r"(?:z|O|rb)[^,#]{0,12}[wWTbg][^,#]{0,20},")
 """Sentences on one aspect or on what might be: "for localization, …", "without the blur, …"."""
 
 _START = r"(?:^|(?<=[,;(\-sy&])|(?<=~)(?=[mSs]|#U?['|])|(?<![#U]~)(?<=~))"
 _NUM = r"…?(?P<n>#)(?P<half>½?)(?:U?['|](?P<of>#))?U?"
 _END = r"(?=$|[.)sYym]|:(?!z)|,(?!z?:?#(?![wi])|[|∨h]|K(?!$))|[-](?!#)|r(?!b)|V$|\((?!['p|∨hz]|#(?!i|N[^)])|[^)]{0,30}p)|[Oa](?:[nmj]|$)|'m|i[jm]?[S+]|[ti|S~]$|~[^#]|i[rV]$|SV$|\|N|(?<=['|]#)[-(])"
-_SURE = r"[jmskbn+Ki]{0,8}"
+_SURE = r"[jmskbnM+Ki]{0,8}"
 _FORMS: tuple[tuple[str, float, str], ...] = (
-    ("label", DECLARED, rf"{_START}{_SURE}(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjiksS:']{{0,4}}{_NUM}{_END}"),
+    ("label", DECLARED, rf"{_START}r?{_SURE}(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjiksS:']{{0,4}}{_NUM}{_END}"),
     ("verb", DECLARED, rf"{_START}(?!aV)[jmsnkwOrvSM%i+b'a]{{0,20}}V[nhSVwOjrm'Tb+aie:k]{{0,10}}(?<!w'){_NUM}{_END}"),
     ("said", DECLARED, rf"{_START}[sym]{{0,3}}(?:j[mnjiO]{{0,3}}(?:v[rOa]{{0,2}})?|v[rOa]{{0,2}}){_NUM}{_END}"),
     ("sum", BARE, rf"^(?!w{{1,3}}[:=])(?=.{{0,60}}[\^K\-])[^zhfq]{{0,80}}#[^zhfq=]{{0,20}}[=V]{_NUM}{_END}"),
@@ -51,6 +51,12 @@ def _scale(scan: Scan, match: re.Match[str]) -> str:
     first, second = match.start() + match[0].index("#"), match.start() + match[0].rindex("#")
     ends = {number(scan, first), number(scan, second)} in ({0, HIGHEST}, {1, HIGHEST})
     return GONE * len(match[0]) if ends else match[0]
+
+
+def _ends(scan: Scan, match: re.Match[str]) -> str:
+    """With 10 for perfect and 0 for garbage: …"""
+    at = [match.start() + found.start() for found in re.finditer("#", match[0])]
+    return GONE * len(match[0]) if {number(scan, place) for place in at} == {0, HIGHEST} else match[0]
 
 
 def _of_ten(scan: Scan, match: re.Match[str]) -> str:
@@ -79,7 +85,14 @@ def _same(scan: Scan, match: re.Match[str]) -> str:
     return "#".ljust(len(match[0]), GONE) if alike else match[0]
 
 
+def _described(scan: Scan, match: re.Match[str]) -> str:
+    """A generous 7: an article, one word and the number."""
+    at, end = scan.places(match.start(), match.end() - 1)
+    return GONE * (len(match[0]) - 1) + "#" if scan.token(match.start()) in "Aa" and end - at == 2 else match[0]
+
+
 _FIRST = steps(
+    ("w#", "(?:^|(?<=[^w#]))[xA]w#", _described),
     ("", r"x|(?:^|(?<=[.\n?]))A(?!:)|Q", lambda scan, match: GONE if scan.token(match.start()) in "Aa" else "w"),
     ('"', ',?"', ""),
     ("", "[-=]>", "~"),
@@ -91,20 +104,24 @@ _THEN = steps(
     ("", r"(?:^|(?<=\n))(?:[\->|]+(?=[^\n#=])|-+(?=#))", ""),  # a bullet
     (
         "#",
-        r"\(?t?(?:O?[Nn]['nOt]{0,2})?[:m]?#(?:[-a…])#N?\)?|#[=:(]u[,a)&]{0,2}#[=:(]b\)?|\(#[=:(]b[,a)&]{0,2}#[=:(][wu]\)",
+        r"\(?t?(?:O?[Nn]['nOt]{0,2})?[:m]?#(?:[-a…]|\.{2,3})#N?\)?|#[=:(]u[,a)&]{0,2}#[=:(]b\)?|\(#[=:(]b[,a)&]{0,2}#[=:(][wu]\)",
         _scale,
     ),
-    ("#", r"(?:(?<=[Skm])\(?['|]?|^\(?['|])#(?=\)?[:,i])\)?", _of_ten),  # score out of 10: 7
+    ("#", r"(?:(?<=[Skm])\(?['|]?|^\(?['|])#(?=\)?(?:[:,]|i[^.#]{0,8}#))\)?", _of_ten),  # score out of 10: 7
     ("|", r"(?<=\|)#N\|", ""),  # a weight in a table
     (
         "#a#",
         r"(?<=[SV])t#a(?=#)",
         lambda scan, match: match[0] if number(scan, match.start() + 1) in (0, 1) else GONE * 3,
     ),
+    ("t", "(?<=#)t(?=#)", "'"),  # 7 over 10
+    ("", r"(?:^|(?<=[\n.,]))[^\n.#]{0,8}#[^#\n]{1,12}#[^#\n]{0,8}:(?=#)", _ends),
+    ("O", "^O(?=[ij#])", ""),  # on the scale from 0 to 10, this is
     ("I", "I", lambda scan, match: "i" if scan.token(match.start()).lower() in ("makes", "make") else "I"),
     ("f", "f[jfah]{0,4}[vV][^#,:]{0,8}[,:](?=#|j)", ""),  # if I had to give a score
     ("@", "#U?@(?=#)", ""),
     ("(", r"\((?:#N|'#)\)", _of_ten),
+    ("S", r"(?<=S)[|]#", _of_ten),  # a form that was not filled in: [score]/10
     ("N", "ON{1,2}(?=$|[.,)])", _on_ten_points),
     ("P", "#U?'P(?=#)", _of_ten),
     ("N", "ON'#(?=$|[.,)])", _of_ten),  # on a scale of 10
@@ -171,7 +188,7 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
     bound = said.find("K", match.start(), start)
     if bound >= 0 and rule != "sum" and (value != HIGHEST or scan.token(at + bound).lower() != "perfect"):
         return None
-    if bound >= 0 and rule != "sum" and "i" in said[bound:start]:
+    if bound >= 0 and rule != "sum" and not {"i", "k"}.isdisjoint(said[bound:start]):
         return None
     if (
         names.get("noun")
