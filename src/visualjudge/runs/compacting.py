@@ -181,6 +181,7 @@ class CompactedFile:
         if parquet_schema(path) != schema():
             raise DataError(f"{path}: must have the columns of a run's verdicts")
         self._path = path
+        self._group: tuple[int, pl.DataFrame] | None = None
         self.count = parquet_height(path)
 
     @property
@@ -193,9 +194,17 @@ class CompactedFile:
     def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         """Some rows as lines of a journal, of which each starts at its row."""
         end = self.count if stop is None else min(stop, self.count)
-        for first in range(start, end, GROUP):
-            rows = parquet_rows(self._path, first, min(GROUP, end - first))
-            yield from (_line(row, number) for number, row in enumerate(rows.to_dicts(), first))
+        for first in range(start // GROUP * GROUP, end, GROUP):
+            low, high = max(start, first), min(end, first + GROUP)
+            rows = self._read(first).slice(low - first, high - low)
+            yield from (_line(row, number) for number, row in enumerate(rows.to_dicts(), low))
+
+    def _read(self, first: int) -> pl.DataFrame:
+        """The row group that begins with row ``first``; the last one is kept, as neighbours are often looked at."""
+        group = self._group
+        if group is None or group[0] != first:
+            group = self._group = first, parquet_rows(self._path, first, GROUP)
+        return group[1]
 
     def parts(self, *names: str) -> Iterator[pl.DataFrame]:
         """Some columns, many rows at a time."""

@@ -10,6 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,17 @@ def end_of(path: Path) -> int:
     """The place after the last verdict; 0 without a file."""
     if not path.is_file():
         return 0
-    return CompactedFile(path).count if path.suffix == ".parquet" else path.stat().st_size
+    return _compacted(path).count if path.suffix == ".parquet" else path.stat().st_size
+
+
+def _compacted(path: Path) -> CompactedFile:
+    """The file, opened once until it is another one."""
+    return _opened(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(8)
+def _opened(path: Path, written: int) -> CompactedFile:
+    return CompactedFile(path)
 
 
 def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -88,7 +99,7 @@ def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
 def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
     """Each line of these places, and where the next begins; a last line without an end is left out."""
     if path.suffix == ".parquet":
-        yield from ((line.number, line.raw) for line in CompactedFile(path).lines(start, stop))
+        yield from ((line.number, line.raw) for line in _compacted(path).lines(start, stop))
         return
     with path.open("rb") as journal:
         journal.seek(start)
