@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 from hypothesis import example, given
@@ -68,3 +69,10 @@ def test_no_character_of_a_cell_is_lost(rows: list[tuple[str, str, str]]) -> Non
 
 def test_a_column_may_be_empty() -> None:
     assert Table(("", "value"), (("", "1"),)).text(60).splitlines()[-1].strip() == "1"
+
+
+def test_sentences_below_a_table_break_between_words() -> None:
+    sentence = "assumes the labelled items were chosen with the probabilities of the labels file, as written by label"
+    lines = Table(("a",), (("1",),), (sentence,)).text(60).splitlines()[2:]
+    assert len(lines) == 2 and max(map(len, lines)) <= 60 and " ".join(lines) == sentence
+    assert Table(("a",), (("1",),), (sentence,)).text(sys.maxsize).splitlines()[2:] == [sentence]

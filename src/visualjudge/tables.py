@@ -31,6 +31,12 @@ def screen_width() -> int:
     return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
+def folded(sentence: str, width: int | None = None) -> str:
+    """``sentence`` in lines of at most ``width`` characters (default: the terminal's); a longer word stays whole."""
+    room = screen_width() if width is None else width
+    return "\n".join(wrap(sentence, room, break_long_words=False, break_on_hyphens=False))
+
+
 def _is_number(cell: str) -> bool:
     return len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) is not None
 
@@ -83,7 +89,7 @@ class Table:
             widths = [max(1, *map(len, column)) for column in zip(*cells, strict=True)]
             fitted = _fitted(widths, [floors[i] for i in part], room - len(GAP) * (len(part) - 1))
             body += [*([""] if body else []), *_aligned(cells, fitted, [numeric[i] for i in part])]
-        return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
+        return "\n".join([*([self.title] if self.title else []), *body, *(folded(note, room) for note in self.notes)])
 
     def _floor(self, column: int, number: bool) -> int:
         """The least width of a column: whole numbers, ``LEAST_NAME`` of a name, and each word of the heading."""

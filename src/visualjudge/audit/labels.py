@@ -13,6 +13,7 @@ from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.join import question_table
 from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.words import percent
 from visualjudge.audit.findings import Finding, finding
 from visualjudge.dataset.folder import Dataset
 from visualjudge.records import LETTERS, Question
@@ -78,7 +79,7 @@ def _leak(row: Leak) -> str:
     value = row.share.value or 0.0
     rule = f"more {row.rule}" if value > 0.5 else f"less {row.rule}"
     p = "" if row.p_holm is None else f" (p {row.p_holm:.2g})"
-    return f"{row.scope}: {rule} is right in {max(value, 1 - value):.1%} of {row.share.n} pairs{p}"
+    return f"{row.scope}: {rule} is right in {percent(max(value, 1 - value))} of {row.share.n} pairs{p}"
 
 
 def imbalance(dataset: Dataset) -> Finding:
@@ -100,7 +101,7 @@ def _unequal(scopes: dict[str, list[str]]) -> Iterator[str]:
     adjusted = holm([float(stats.binomtest(right, n).pvalue) for _, right, n in tested])
     for (name, right, n), p in zip(tested, adjusted, strict=True):
         if p is not None and p < LEVEL and abs(right / n - 0.5) > OFF:
-            yield f"{name}: A is right in {right / n:.1%} of {n} pairs (p {max(p, 1e-99):.2g})"
+            yield f"{name}: A is right in {percent(right / n)} of {n} pairs (p {max(p, 1e-99):.2g})"
 
 
 def _constant(scores: Mapping[str, Sequence[float]]) -> Iterator[str]:

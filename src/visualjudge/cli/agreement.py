@@ -97,6 +97,9 @@ def _show(result: Mapping[str, Any]) -> None:
         spearman = (number(row["spearman"], 3), span(row["spearman_ci95"]))
         rest = (number(row["kendall_tau"], 3), percent(row["pairwise_accuracy"]), percents(row["pairwise_ci95"]))
         rows.append((row["dimension"], name, number(row["items"]), *spearman, *rest))
+    if not rows:
+        typer.echo("nothing to compare: ratings of people are needed, and --judge or --run for a judge", err=True)
+        return
     columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
     typer.echo(Table(columns, tuple(rows), keys=2).text())
     for row in result["alpha"]:

@@ -43,7 +43,7 @@ def correct(
     if json is not None:
         write_json(json, leaderboard_json(board))
     typer.echo(str(board))
-    following(f"label {' '.join(map(str, runs))} --labels {labels} --out next.csv")
+    following(f"label {' '.join(map(str, runs))} --labels {labels} --out more.csv")
     for problem in board.problems:
         typer.echo(f"visualjudge: {problem}", err=True)
     if board.problems:

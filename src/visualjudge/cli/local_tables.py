@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from visualjudge.analysis.statistics.shares import shares
+from visualjudge.analysis.words import percent, percents
 from visualjudge.atomic import write_json
 from visualjudge.cli.listing import following
 from visualjudge.judges.local.fit import Fitted
@@ -42,8 +43,8 @@ def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "
         write_json(json, {"model": str(out), "tasks": [asdict(row) for row in rows], "declined": dict(done.declined)})
     cells = []
     for row in rows:
-        ends = "fewer than 5 images" if row.ci95 is None else f"{row.ci95[0]:.1%} to {row.ci95[1]:.1%}"
-        cells.append((row.task, f"{row.right:.1%}", ends, str(row.pairs), str(row.images)))
+        ends = "fewer than 5 images" if row.ci95 is None else percents(row.ci95)
+        cells.append((row.task, percent(row.right), ends, str(row.pairs), str(row.images)))
     typer.echo(
         Table(("Task", f"{figure.capitalize()} on held-out images", "95 %", "Pairs", "Images"), tuple(cells)).text()
     )

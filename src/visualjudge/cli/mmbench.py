@@ -214,7 +214,9 @@ def report(
 
 
 def _keep_inputs(inputs: list[Path], outputs: dict[str, Path | None]) -> None:
-    """Refuse to write over what is read, under whatever name, or one output over another."""
+    """Refuse inputs that are not there, and to write over one, under whatever name, or one output over another."""
+    for missing in (path for path in inputs if not path.is_file()):
+        raise DataError(f"{missing}: no such file")
     taken = {path.resolve(): "is an input file" for path in inputs}
     for option, path in outputs.items():
         if path is None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import words
 from visualjudge.analysis.cells import estimate_of, image_sums
 from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.load import load_study
@@ -44,7 +45,7 @@ class Power:
     runs: tuple[float, ...]
 
     def __str__(self) -> str:
-        shares = ", ".join(f"{share:.0%}" for share in self.runs)
+        shares = ", ".join(words.percent(share, 0) for share in self.runs)
         return f"a drop of {100 * self.drop:g} points would be noticed within 1 to {len(self.runs)} runs with {shares}"
 
 

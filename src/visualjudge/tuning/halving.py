@@ -20,6 +20,7 @@ import polars as pl
 from visualjudge.analysis.cells import image_sums, share_of
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.figures import Comparison, Share
+from visualjudge.analysis.words import percent
 from visualjudge.dataset.folder import Dataset
 from visualjudge.encoding import encodings
 from visualjudge.errors import DataError
@@ -60,7 +61,7 @@ class Tuned:
     def answer(self) -> str:
         """One sentence."""
         value, images = self.accuracy.value or 0.0, self.accuracy.images
-        told = f"{self.task}: {self.chosen}: {value:.1%} right on {images} other images"
+        told = f"{self.task}: {self.chosen}: {percent(value)} right on {images} other images"
         if self.better and self.gain is not None:
             points = 100 * (self.gain.gap.value or 0)
             return f"{told}, {points:+.1f} points against {self.baseline} (p {self.gain.p:.2g})"

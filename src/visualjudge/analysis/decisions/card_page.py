@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from visualjudge.analysis.decisions.benchmarks import benchmarks_table
 from visualjudge.analysis.decisions.pages import number, ranks, span
 from visualjudge.analysis.words import many
-from visualjudge.tables import Table
+from visualjudge.tables import Table, folded
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard
@@ -131,7 +131,8 @@ def text(card: Card) -> str:
     """For a terminal."""
     parts = [table.text() + "\n" for table in _over_all(card)]
     for found in card.judges:
-        parts += [found.answer, "", *(table.text() + "\n" for table in _tables(found)), *_extras(found), ""]
+        parts += [folded(found.answer), "", *(table.text() + "\n" for table in _tables(found))]
+        parts += [*map(folded, _extras(found)), ""]
     return "\n".join(parts).rstrip()
 
 

@@ -12,7 +12,7 @@ from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.shares import one_share
-from visualjudge.analysis.words import many
+from visualjudge.analysis.words import many, percent
 from visualjudge.errors import DataError
 from visualjudge.judges.cascade import By, CascadeRule, decide
 from visualjudge.records import BoolArray, FloatArray, IntArray
@@ -58,7 +58,7 @@ class Cascade:
             )
         return (
             f"Let {self.cheap} answer where its confidence ({self.rule.by}) is at least {self.rule.threshold:.3f}: "
-            f"{self.saved:.0%} of the questions, at most {self.threshold.alpha:.0%} of them wrong; ask "
+            f"{percent(self.saved, 0)} of the questions, at most {percent(self.threshold.alpha, 0)} of them wrong; ask "
             f"{self.expensive} the others."
         )
 

@@ -21,6 +21,7 @@ from visualjudge.analysis.statistics import (
     powered_strengths,
     rank_sets,
 )
+from visualjudge.analysis.words import percent
 from visualjudge.errors import DataError, Problem
 from visualjudge.records import FloatArray
 
@@ -237,7 +238,7 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
     absent = float((~np.isfinite(found.said)).mean())
     replies = Assumption(
         "nothing about missing replies: an item without a usable reply counts as the mean of its source",
-        f"{absent:.1%} of the items have no usable reply; the naive figure leaves them out",
+        f"{percent(absent)} of the items have no usable reply; the naive figure leaves them out",
         True if absent == 0 else None,
     )
     lee = "Lee's rate: items are independent, and the judge errs on all items as on the labelled"

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis import words
+from visualjudge.analysis.words import percent
 from visualjudge.tables import Table
 
 if TYPE_CHECKING:
@@ -69,9 +70,14 @@ def _needed(board: Leaderboard) -> str:
 def cascade_table(found: Cascade) -> Table:
     """What the cascade does, beside each judge alone."""
     rows = (
-        (found.cheap, number(found.cheap_accuracy.value), span(found.cheap_accuracy.interval), "0 %"),
-        (found.expensive, number(found.expensive_accuracy.value), span(found.expensive_accuracy.interval), "100 %"),
-        ("cascade", number(found.accuracy.value), span(found.accuracy.interval), f"{1 - found.saved:.0%}"),
+        (found.cheap, number(found.cheap_accuracy.value), span(found.cheap_accuracy.interval), percent(0.0)),
+        (
+            found.expensive,
+            number(found.expensive_accuracy.value),
+            span(found.expensive_accuracy.interval),
+            percent(1.0),
+        ),
+        ("cascade", number(found.accuracy.value), span(found.accuracy.interval), percent(1 - found.saved)),
     )
     kept = found.threshold
     notes = [found.answer]
@@ -79,7 +85,7 @@ def cascade_table(found: Cascade) -> Table:
         notes.append(f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}.")
     notes.append("Right: one answer a question over all its orders and repeats; without a majority it is wrong.")
     if found.tokens_saved is not None:
-        notes.append(f"Tokens saved: {found.tokens_saved:.0%} of the expensive judge's.")
+        notes.append(f"Tokens saved: {percent(found.tokens_saved)} of the expensive judge's.")
     return Table(("Judge", "Right", "95 %", "Asks the expensive judge"), rows, tuple(notes))
 
 

@@ -8,7 +8,7 @@ from visualjudge.analysis import words
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figures import Results
 from visualjudge.analysis.words import p_value, percents, points
-from visualjudge.tables import Table
+from visualjudge.tables import Table, folded
 
 
 def text(results: Results, answers: Sequence[str]) -> str:
@@ -18,7 +18,7 @@ def text(results: Results, answers: Sequence[str]) -> str:
         name = judge.name + (" (simulated)" if judge.simulated else "")
         rows.append((name, *JUDGE.cells(judge)))
     table = Table(("Judge", *JUDGE.titles), tuple(rows), tuple(_notes(results)), "How far can the judge be trusted?")
-    return "\n".join([*answers, table.text()])
+    return "\n".join([*map(folded, answers), table.text()])
 
 
 def _notes(results: Results) -> Iterator[str]:

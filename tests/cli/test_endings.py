@@ -1,0 +1,113 @@
+"""What commands end with: the next one, JSON for machines, and no colour where none is wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from docs.test_pages import problem
+from frontdoor_example import Example, make_example
+from visualjudge.cli import main
+
+COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;\dm]")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    found = make_example(tmp_path_factory.mktemp("endings"))
+    found.out.mkdir()
+    return found
+
+
+def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> tuple[str, str]:
+    monkeypatch.setattr(sys, "argv", ["visualjudge", *map(str, words)])
+    with pytest.raises(SystemExit):
+        main.run()
+    return capsys.readouterr()
+
+
+def labels(made: Example) -> Path:
+    rows = json.loads((made.dataset / "questions.json").read_text("utf-8"))
+    asked = {row["annotation_ids"][0]: row["final_scores"][0] for row in rows if row["question_type"] == "scoring"}
+    path = made.out / "labels.csv"
+    pl.DataFrame({"annotation_id": list(asked), "score": list(asked.values())}).write_csv(path)
+    return path
+
+
+ENDINGS = {
+    "describe": (lambda made: ("describe", made.data), "build"),
+    "audit": (lambda made: ("audit", made.dataset), "judge"),
+    "export": (lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"), "judge"),
+    "convert": (lambda made: ("convert", made.dataset, "--to", "parquet", "--out", made.out / "parquet"), "validate"),
+    "label": (lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"), "correct"),
+    "correct": (lambda made: ("correct", made.run, "--labels", labels(made)), "label"),
+    "agreement": (lambda made: ("agreement", "--run", made.run), "card"),
+    "probe": (lambda made: ("probe", made.data, "--only", "tool", "--n", 4, "--out", made.out / "probes"), "judge"),
+    "drift build": (lambda made: ("drift", "build", made.dataset, "--n", 4, "--out", made.out / "canary"), "judge"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_command_names_a_next_one_that_exists(
+    name: str, made: Example, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words, following = ENDINGS[name]
+    out, _ = said(capsys, monkeypatch, *words(made))
+    (line,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
+    assert line.startswith(f"visualjudge {following} ")
+    assert problem(line) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        (lambda made: ("label", made.run, "--n", 6, "--out", made.out / "x.csv"), {"annotation_id", "probability"}),
+        (lambda made: ("probe", made.data, "--only", "tool", "--out", made.out / "x"), {"probe", "questions"}),
+    ],
+)
+def test_tables_are_printed_as_json(
+    words: Any, fields: set[str], made: Example, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, _ = said(capsys, monkeypatch, *words(made), "--json")
+    rows = json.loads(out)
+    assert rows and all(fields <= row.keys() for row in rows)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("name", ["--help", "judge", "build", "report", "card", "nonsense"])
+def test_no_colour_where_the_environment_asks_for_none(name: str, made: Example) -> None:
+    words = {
+        "judge": ("judge", made.dataset, "--backend", "baseline", "--model", "random", "--out", made.out / "coloured"),
+        "build": ("build", made.data, "--out", made.out / "built", "--workers", 1),
+        "report": ("report", made.run),
+        "card": ("card", made.run),
+    }.get(name, (name,))
+    assert not COLOUR.search(on_a_terminal(*map(str, words)))
+
+
+def on_a_terminal(*words: str) -> bytes:
+    """What a command writes to a terminal while NO_COLOR is set."""
+    import pty
+
+    child, screen = pty.fork()
+    if child == 0:
+        os.environ |= {"NO_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "80"}
+        os.environ.pop("FORCE_COLOR", None)
+        os.execv(sys.executable, [sys.executable, "-m", "visualjudge", *words])
+    written = b""
+    while True:
+        try:
+            part = os.read(screen, 65536)
+        except OSError:
+            part = b""
+        if not part:
+            os.waitpid(child, 0)
+            return written
+        written += part
