@@ -19,6 +19,7 @@ from visualjudge.analysis.cells import image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
 from visualjudge.analysis.statistics.bias import Cases, lean
 from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
+from visualjudge.analysis.unanswered import withheld
 from visualjudge.records import FloatArray, IntArray
 
 LEVEL = 0.05
@@ -103,12 +104,13 @@ def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
 def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question (and repeat) asked in both orders, with what was said and whether it was right in each."""
     keep = ["question", "repeat", "cluster", "task", "parsed", "text", "right"]
-    rows = table.select(*keep, "order")
+    rows = table.select(*keep, "order", withheld=withheld())
     ab, ba = (rows.filter(pl.col("order") == order).drop("order") for order in ("AB", "BA"))
     joined = ab.join(ba.drop("cluster", "task"), on=["question", "repeat"], suffix="_ba", maintain_order="left")
     both = pl.col("parsed") & pl.col("parsed_ba")
     return joined.with_columns(
         usable=both,
+        withheld=pl.col("withheld") & pl.col("withheld_ba"),
         consistent=both & (pl.col("text") == pl.col("text_ba")),
         both_right=pl.col("right") & pl.col("right_ba"),
         always_first=both & (pl.col("text") == "A") & (pl.col("text_ba") == "B"),
@@ -124,17 +126,19 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
     if pairs.is_empty():
         return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
     lead = pl.col("always_first").cast(pl.Int8) - pl.col("always_second").cast(pl.Int8)
-    names = ("usable", "consistent", "both_right", "always_first", "always_second")
-    values = {"n": pl.col("consistent").is_not_null(), "lead": lead, **{name: pl.col(name) for name in names}}
+    names = ("usable", "consistent", "both_right", "always_first", "always_second", "withheld")
+    asked = pl.col("consistent").is_not_null()
+    values = {"n": asked, "told": ~pl.col("withheld"), "lead": lead, **{name: pl.col(name) for name in names}}
     sums = image_sums(pairs, [], values)
-    usable, same, first, second = (
-        int(sums.total(name)[0]) for name in ("usable", "consistent", "always_first", "always_second")
+    usable, same, first, second, held = (
+        int(sums.total(name)[0]) for name in ("usable", "consistent", "always_first", "always_second", "withheld")
     )
     return Swap(
-        share_of(sums.shares("consistent", "n")),
+        NO_SHARE if held == pairs.height else share_of(sums.shares("consistent", "told")),
         same / usable if usable else None,
         share_of(sums.shares("both_right", "n")),
         first,
         second,
         mean_of(sums, "lead", "n")[1],
+        held,
     )

@@ -15,6 +15,7 @@ from visualjudge.analysis.published import RULES, Rule
 from visualjudge.analysis.tabular import Column, Json, Plot, figure
 from visualjudge.analysis.tabular import Table as Table
 from visualjudge.analysis.tabular import plain as plain
+from visualjudge.analysis.unanswered import unanswered
 from visualjudge.analysis.words import number, p_value, percent, percents, points
 
 Row = TypeVar("Row")
@@ -37,7 +38,9 @@ ACCURACY: Table[f.Accuracy] = Table((
     Column("n", lambda a: a.share.n, "Verdicts", lambda a: number(a.share.n)),
     Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
     *figure("accuracy", lambda a: a.share, "Right", ends="ci95"),
-    Column("failed", lambda a: a.failed, "Not read", lambda a: words.failed_share(a.failed, a.share.n)),
+    Column("failed", lambda a: a.failed, "No answer", lambda a: words.failed_share(a.failed, a.share.n)),
+    Column("declined", lambda a: unanswered(a.causes).declined),
+    Column("cannot_tell", lambda a: unanswered(a.causes).cannot_tell),
     Column("accuracy_bounds", lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound)),
     Column("accuracy_parsed", lambda a: a.parsed.value, "Right of what was read", lambda a: percent(a.parsed.value)),
     Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
@@ -52,6 +55,7 @@ SWAP: Table[f.Swap] = Table((
     Column("consistency_parsed", lambda s: s.consistency_parsed),
     Column("right_in_both", lambda s: s.right_in_both.value),
     Column("right_in_both_ci95", lambda s: s.right_in_both.interval),
+    Column("withheld", lambda s: s.withheld),
     Column("always_first", lambda s: s.always_first if s.consistency.n else None),
     Column("always_second", lambda s: s.always_second if s.consistency.n else None),
     Column("p", lambda s: s.p),
@@ -98,6 +102,7 @@ RANKING: Table[f.Ranking] = Table((
     Column("n", lambda r: r.exact.n),
     Column("images", lambda r: r.exact.images),
     Column("failed", lambda r: r.failed),
+    Column("cannot_tell", lambda r: r.cannot_tell),
     *figure("kendall_tau", lambda r: r.tau, "Kendall τ-b", number, ends="ci95"),
     Column("kendall_tau_bounds", lambda r: r.tau_bounds),
     *figure("exact", lambda r: r.exact),
@@ -110,6 +115,7 @@ SCORING: Table[f.Scoring] = Table((
     Column("n", lambda s: s.n),
     Column("images", lambda s: s.mae.images),
     Column("failed", lambda s: s.failed),
+    Column("cannot_tell", lambda s: s.cannot_tell),
     Column("within_image_tau", lambda s: s.within.value),
     Column("within_image_ci95", lambda s: s.within.interval),
     Column("within_image_n", lambda s: s.within.n),
@@ -226,6 +232,8 @@ SHAPE: Table[f.Shape] = Table((
 UNREAD: Table[f.Unread] = Table((
     Column("n", lambda u: u.n),
     Column("failed", lambda u: u.failed),
+    Column("declined", lambda u: unanswered(u.causes).declined),
+    Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
     Column("causes", lambda u: u.causes),
     Column("shapes", lambda u: [SHAPE.json(row) for row in u.shapes]),
     Column("extracted", lambda u: u.extracted),
@@ -240,7 +248,7 @@ PROBE: Table[f.ProbeResult] = Table((
     Column("images", lambda p: p.effect.images, "Images", lambda p: number(p.effect.images)),
     *figure("effect", lambda p: p.effect, "Effect, points", points, ends="ci95"),
     Column("margin", lambda p: p.margin, "Margin", lambda p: points(p.margin)),
-    Column("failed", lambda p: p.failed, "Not read", lambda p: number(p.failed)),
+    Column("failed", lambda p: p.failed, "No answer", lambda p: number(p.failed)),
     Column("state", lambda p: p.state, "State", lambda p: p.state.replace("_", " "), text=True),
     Column("example", lambda p: p.example),
 ), Plot(lambda p: p.effect, -0.5, 0.5, 0))  # fmt: skip

@@ -40,7 +40,9 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Swap:
-    """Questions asked in both orders. A failed reply in either order is not consistent."""
+    """Questions asked in both orders. One without an answer in one of them is not consistent; one without an answer on
+    purpose in both says nothing of consistency and is left out.
+    """
 
     consistency: Share
     consistency_parsed: float | None
@@ -49,6 +51,8 @@ class Swap:
     always_second: int
     p: float | None
     """Clustered test of "first place both times" against "second place both times"."""
+    withheld: int = 0
+    """Questions that the judge declined, or could not tell, in both orders."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,8 @@ class Ranking:
     exact_bounds: Ends | None
     top1: Share
     top1_bounds: Ends | None
+    cannot_tell: int = 0
+    """Of the failed, those by which a person says that they cannot tell."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,8 @@ class Scoring:
     mae_bounds: Ends | None
     bias: Estimate
     bias_bounds: Ends | None
+    cannot_tell: int = 0
+    """As of a ranking."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import polars as pl
 from visualjudge.analysis.cells import ImageSums, estimate_of, image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
 from visualjudge.analysis.statistics import correlation, jackknife
+from visualjudge.analysis.unanswered import cannot_tell
 from visualjudge.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type"]
@@ -70,7 +71,9 @@ def ranking_figures(table: pl.DataFrame) -> Ranking:
     reach = told + failed
     bounds = ((total - failed) / reach, (total + failed) / reach) if reach else None
     exact, top1 = (share_of(sums.shares(name, "n")) for name in ("exact", "top"))
-    return Ranking(failed, tau_mean(sums), bounds, exact, _up_to(exact, failed), top1, _up_to(top1, failed))
+    return Ranking(
+        failed, tau_mean(sums), bounds, exact, _up_to(exact, failed), top1, _up_to(top1, failed), cannot_tell(table)
+    )
 
 
 def _up_to(share: Share, failed: int) -> Ends | None:
@@ -109,14 +112,15 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
     n, failed = table.height, table.height - parsed.height
     if parsed.is_empty():
         none = Estimate(None, None, 0, 0, "no reply could be read")
-        return Scoring(n, failed, none, none, None, none, none, mae_bounds, none, bias_bounds)
+        return Scoring(n, failed, none, none, None, none, none, mae_bounds, none, bias_bounds, cannot_tell(table))
     error = pl.col("number") - pl.col("truth")
     sums = image_sums(parsed, [], {"n": pl.col("parsed"), "mae": error.abs(), "bias": error})
     (mae, _), (bias, _) = (mean_of(sums, name, "n") for name in ("mae", "bias"))
     pooled = {name: _pooled(parsed, name) for name in ("spearman", "pearson")}
     filled = _filled_spearman(table)
     within = within_image(parsed)
-    return Scoring(n, failed, within, pooled["spearman"], filled, pooled["pearson"], mae, mae_bounds, bias, bias_bounds)
+    correlations = within, pooled["spearman"], filled, pooled["pearson"]
+    return Scoring(n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, cannot_tell(table))
 
 
 _WEIGHTED = {"spearman": correlation.weighted_spearman, "pearson": correlation.weighted_pearson}

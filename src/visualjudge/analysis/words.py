@@ -14,9 +14,11 @@ from visualjudge.analysis.figures import (
     Sensitivity,
 )
 from visualjudge.analysis.join import missing_verdicts
+from visualjudge.analysis.unanswered import unanswered
 
 Ends = Sequence[float | None] | None
 NONE = "–"
+UNSURE = "say “cannot tell”"
 RULES = {
     "position": "the first option",
     "text_chars": "the longer text",
@@ -96,9 +98,16 @@ def headline(judge: JudgeResult) -> str:
     text = f"Right in {percent(p.share.value)} of {many(p.share.n, 'pairwise verdict')} on "
     text += f"{many(p.share.images, 'image')} ({known})."
     if p.failed:
-        text += f" {number(p.failed)} replies failed and count as wrong; of what was read, "
+        text += f" {_without_answer(p.causes)} and count as wrong; of what was read, "
         text += f"{percent(p.parsed.value)} is right."
     return text
+
+
+def _without_answer(causes: Mapping[str, int]) -> str:
+    """The replies without an answer: 12 replies failed, 3 were declined, 5 say “cannot tell”."""
+    found = unanswered(causes)
+    counts = ((found.unread, "replies failed"), (found.declined, "were declined"), (found.cannot_tell, UNSURE))
+    return ", ".join(f"{number(n)} {said}" for n, said in counts if n)
 
 
 def verdict(judge: JudgeResult) -> str:
@@ -125,8 +134,9 @@ def answer(judge: JudgeResult) -> str:
         parts.append(f"the same answer in both orders in {percent(swap.value)}")
     leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
     parts.append(f"leans {', '.join(leans)}" if leans else "no leaning is shown")
-    if judge.unread.failed:
-        parts.append(f"{percent(judge.unread.failed / judge.unread.n)} of all replies could not be read")
+    found = unanswered(judge.unread.causes)
+    counts = ((found.unread, "could not be read"), (found.declined, "were declined"), (found.cannot_tell, UNSURE))
+    parts += [f"{percent(n / judge.unread.n)} of all replies {said}" for n, said in counts if n]
     return "; ".join(parts) + "."
 
 
@@ -155,28 +165,33 @@ def other_warnings(judge: JudgeResult) -> list[str]:
     return [line for line in judge.warnings if said is None or not line.endswith(said)]
 
 
-def _kinds(judge: JudgeResult) -> list[tuple[str, int, int]]:
-    """Question types with their verdicts and failed replies."""
+def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int]]:
+    """Question types with their failed replies, beside them those of people who cannot tell, and verdicts."""
+    pairs, ranks, scores = judge.pairwise.accuracy, judge.ranking, judge.scoring
+    unsure = unanswered(pairs.causes).cannot_tell
     return [
-        ("pairwise", judge.pairwise.accuracy.failed, judge.pairwise.accuracy.share.n),
-        ("ranking", judge.ranking.failed, judge.ranking.exact.n),
-        ("scoring", judge.scoring.failed, judge.scoring.n),
+        ("pairwise", pairs.failed - unsure, unsure, pairs.share.n),
+        ("ranking", ranks.failed - ranks.cannot_tell, ranks.cannot_tell, ranks.exact.n),
+        ("scoring", scores.failed - scores.cannot_tell, scores.cannot_tell, scores.n),
     ]
 
 
 def failed(judge: JudgeResult) -> str:
-    """Failed replies of all question types: 240 of 480."""
-    kinds = _kinds(judge)
-    return f"{number(sum(bad for _, bad, _ in kinds))} of {number(sum(n for _, _, n in kinds))}"
+    """Failed replies of all question types: 240 of 480; what people cannot tell is counted beside them."""
+    _, bad, unsure, n = zip(*_kinds(judge), strict=True)
+    beside = f"; {number(sum(unsure))} cannot tell" if any(unsure) else ""
+    return f"{number(sum(bad))} of {number(sum(n))}{beside}"
 
 
 def failures(judge: JudgeResult) -> str | None:
-    """Failed replies by question type; None where none failed."""
-    asked = [kind for kind in _kinds(judge) if kind[2]]
-    if not any(bad for _, bad, _ in asked):
-        return None
-    parts = (f"{number(bad)} of {number(n)} {kind}" for kind, bad, n in asked)
-    return f"Failed replies: {', '.join(parts)}."
+    """Failed replies, and those of people who cannot tell, by question type; None where there are none."""
+    asked = [kind for kind in _kinds(judge) if kind[3]]
+    lines = []
+    for place, title in ((1, "Failed replies"), (2, "Cannot tell")):
+        if any(kind[place] for kind in asked):
+            parts = (f"{number(kind[place])} of {number(kind[3])} {kind[0]}" for kind in asked)  # type: ignore[arg-type]
+            lines.append(f"{title}: {', '.join(parts)}.")
+    return " ".join(lines) or None
 
 
 def causes(found: Mapping[str, int]) -> str:

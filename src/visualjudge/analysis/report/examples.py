@@ -16,6 +16,7 @@ from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.join import Study, unchanged
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.scores import rank_taus
+from visualjudge.analysis.unanswered import CANNOT_TELL, DECLINED
 from visualjudge.encoding.titles import encoding_title
 from visualjudge.errors import DataError
 from visualjudge.media import image_at
@@ -31,7 +32,7 @@ SHARES = {"pairwise": 2, "ranking": 6, "scoring": 6}
 
 
 NEEDED = ("id", "question", "order", "repeat", "pair", "cluster", "task", "kind", "margin", "parsed", "text", "right",
-          "number", "truth", "cause", "scores", "options")  # fmt: skip
+          "number", "truth", "cause", "status", "scores", "options")  # fmt: skip
 """What examples are chosen by."""
 
 
@@ -86,7 +87,7 @@ def _flipped(table: pl.DataFrame) -> pl.DataFrame:
 
 def _unread(table: pl.DataFrame) -> pl.DataFrame:
     failed = table.filter(~pl.col("parsed"))
-    return failed.with_columns(distance=pl.lit(0.0), why=pl.format("not read: {}", "cause"))
+    return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause"))
 
 
 def _firsts(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
@@ -157,13 +158,18 @@ def _example(study: Study, run: int, row: Mapping[str, Any], question: Question 
         row["image"],
         row["error_type"],
         row["order"],
-        _word(row["text"], row["number"]) if row["parsed"] else "nothing that could be read",
+        _word(row["text"], row["number"])
+        if row["parsed"]
+        else _NO_ANSWER.get(row["status"], "nothing that could be read"),
         _word(row["answer"], row["truth"]),
         _scores(row["kind"], row["scores"], row["sources"]),
         question.prompt if question else "",
         raw[:LONGEST_REPLY] if isinstance(raw, str) else "",
         tuple(thumbnail(study.root, name) for name in shown),
     )
+
+
+_NO_ANSWER = {DECLINED: "declined", CANNOT_TELL: "cannot tell"}
 
 
 def _word(text: str | None, value: float | None) -> str:

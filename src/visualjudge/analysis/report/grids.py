@@ -93,7 +93,7 @@ def _accuracy(cell: Cell | None) -> str | Markup:
         return NONE
     a = cell.accuracy
     spread = percents(a.share.interval) if a.share.interval else a.share.why
-    read = "" if not a.failed else f"; {percent(a.failed / a.share.n)} not read, of the rest {percent(a.parsed.value)}"
+    read = "" if not a.failed else f"; {percent(a.failed / a.share.n)} no answer, of the rest {percent(a.parsed.value)}"
     return Markup("{}<br><small>{}; {} on {}{}</small>").format(
         percent(a.share.value), spread, number(a.share.n), many(a.share.images, "image"), read
     )

@@ -19,6 +19,7 @@ from visualjudge.analysis.report import charts
 from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_images, examples, probe_examples
 from visualjudge.analysis.report.grids import Grid, across, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
+from visualjudge.analysis.unanswered import unanswered
 from visualjudge.encoding.titles import encoding_title
 
 
@@ -224,7 +225,11 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
     found: dict[str, dict[str, str]] = {}
     for judge in judges:
         u, p = judge.unread, judge.pairwise.accuracy
-        found.setdefault("Replies that could not be read", {})[judge.name] = words.failed_share(u.failed, u.n)
+        kinds = unanswered(u.causes)
+        found.setdefault("Replies that could not be read", {})[judge.name] = words.failed_share(kinds.unread, u.n)
+        for title, count in (("Declined by the judge", kinds.declined), ("“Cannot tell”", kinds.cannot_tell)):
+            if count:
+                found.setdefault(title, {})[judge.name] = words.failed_share(count, u.n)
         found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
         found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(p.parsed)
         if u.extracted:
@@ -237,7 +242,8 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "unread",
         "What could not be read",
-        "A reply that could not be read counts as wrong. Below, the most common shapes: how replies end, numbers as 0.",
+        "A reply that could not be read counts as wrong, and so does a question that a judge declined or a person "
+        "could not tell. Below, the most common shapes: how replies end, numbers as 0.",
         [
             ("", by_rows(["All question types"], judges, found)),
             *_each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),

@@ -1,0 +1,43 @@
+"""Verdicts without an answer: what could not be read, what a judge declined, what a person cannot tell.
+
+All of them are wrong in an accuracy and counted in ``failed``; only their names differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
+"""Statuses of verdicts that give no answer on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """Counts of verdicts without an answer."""
+
+    unread: int = 0
+    declined: int = 0
+    cannot_tell: int = 0
+
+
+def unanswered(causes: Mapping[str, int]) -> Unanswered:
+    """The failed replies of ``causes`` (a status, or "status: cause") by what they are."""
+    found = {DECLINED: 0, CANNOT_TELL: 0}
+    for cause, n in causes.items():
+        status = cause.partition(":")[0]
+        if status in found:
+            found[status] += n
+    return Unanswered(sum(causes.values()) - sum(found.values()), found[DECLINED], found[CANNOT_TELL])
+
+
+def withheld() -> pl.Expr:
+    """Whether a verdict gives no answer on purpose."""
+    return ~pl.col("parsed") & pl.col("status").is_in([DECLINED, CANNOT_TELL])
+
+
+def cannot_tell(table: pl.DataFrame) -> int:
+    """Verdicts by which a person says that they cannot tell."""
+    return int(table.select((~pl.col("parsed") & (pl.col("status") == CANNOT_TELL)).sum()).item())
