@@ -38,7 +38,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 def _scratch(target: Path) -> Path:
     with _named(target):
         if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is to be written")
+            raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
     os.close(handle)

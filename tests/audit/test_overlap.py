@@ -86,7 +86,7 @@ def test_two_names_of_one_file_are_both_known(root: Path, tmp_path: Path) -> Non
 def test_a_benchmark_of_labels_alone_cannot_be_compared(root: Path, tmp_path: Path) -> None:
     bench = copies.vision_judge(tmp_path / "copy", images=False)
     import_benchmark("vision-judge", bench, tmp_path / "labels")
-    with pytest.raises(UsageError, match="labels: holds labels only, no images to compare with"):
+    with pytest.raises(UsageError, match="labels: must have images to compare with, got labels only"):
         overlap(load_dataset(root), [load_dataset(tmp_path / "labels")])
 
 

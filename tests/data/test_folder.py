@@ -174,7 +174,7 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
         ({"file": "photo.png", "height": "48"}, "height: must be a whole number"),
         ({"file": "photo.png", "mask": "small.png"}, "mask: must be "),
         ({"file": "cut.txt"}, "not an image"),
-        ([], "is an object"),
+        ([], "must be an object"),
     ],
 )
 def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path, record: Any, reason: str) -> None:
@@ -199,7 +199,7 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path
         ('[{"a": 1} {"b": 2}]', "unexpected text at byte"),
         ("[1, 2]", "not a JSON array of objects"),
         ('[{"a": tru}]', "is not JSON"),
-        ("", "is empty"),
+        ("", "an empty file"),
     ],
 )
 def test_file_that_is_no_array_is_a_problem_that_names_it(folder: Path, text: str, reason: str) -> None:

@@ -236,7 +236,10 @@ def test_a_mask_of_another_size_is_resized_where_asked(tmp_path: Path) -> None:
     assert stored.shape == (30, 40) and (stored[:, :20] == 255).all() and not stored[:, 20:].any()
 
 
-def test_describe_says_which_predictions_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_says_which_predictions_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     scored(tmp_path)
     words = ("import", "coco", "--task", "object_detection", "--gt", "{}/gt.json", "--pred", "{}/pred.json",
              "--images", "{}/images", "--out", "{}/data")  # fmt: skip

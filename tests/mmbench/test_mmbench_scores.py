@@ -106,7 +106,7 @@ def test_numbers_that_another_program_wrote_are_read_as_they_are_shown(tmp_path)
     assert read_predictions(tmp_path / "p.xlsx").replies == {1: "5", 2: "0.5", 3: "=A1", 4: ""}
 
 
-@pytest.mark.parametrize(("lines", "says"), [([[1.5, "A"]], "whole number"), ([[1, "A"], [1, "B"]], "stands twice")])
+@pytest.mark.parametrize(("lines", "says"), [([[1.5, "A"]], "whole number"), ([[1, "A"], [1, "B"]], "occurs twice")])
 def test_workbook_with_a_bad_index_is_refused(tmp_path, lines, says):
     book = openpyxl.Workbook()
     for line in (["index", "prediction"], *lines):
@@ -160,7 +160,7 @@ def test_categories_are_scored_apart(tmp_path):
 
 
 def test_table_without_answers_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no answers"):
+    with pytest.raises(DataError, match="must have answers"):
         evaluate(table_of(tmp_path, [row(1, answer="")]), {1: "A"})
 
 

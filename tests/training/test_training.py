@@ -151,7 +151,7 @@ def test_hard_pairs_are_near_the_threshold_of_their_task(dataset: Dataset, monke
     assert near(monkeypatch, dataset, ("all", "all", middle)) == expected
     own = [("task", task, middle) for task in {question.task for question in pairs}]
     assert near(monkeypatch, dataset, ("all", "all", 1e-9), *own) == expected
-    with pytest.raises(UsageError, match="has no pair near the 75 % point"):
+    with pytest.raises(UsageError, match="must have a pair near the 75 % point"):
         near(monkeypatch, dataset, ("all", "all", 1e-9))
     with pytest.raises(UsageError, match="has no 75 % point: too few"):
         near(monkeypatch, dataset, ("all", "all", None))

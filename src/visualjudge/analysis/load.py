@@ -106,7 +106,9 @@ def _checked(run: Run, questions: pl.DataFrame, checksum: str | None, alone: boo
     if run.unfinished:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
     if foreign and foreign == run.verdicts.height:
-        raise DataError(f"{run.folder}: none of its verdicts is on a question of the dataset; name it with --dataset")
+        raise DataError(
+            f"{run.folder}: none of its verdicts answers a question of the dataset; name the right one with --dataset"
+        )
     if foreign:
         problems.append(f"{run.folder}: {foreign} verdicts are on questions that the dataset does not hold, left out")
     own = dataset_checksum(run.info)

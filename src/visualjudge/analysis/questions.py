@@ -147,7 +147,7 @@ def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: 
     same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in truth)
     unlike = both.filter(~same)["id"]
     if unlike.len():
-        raise DataError(f"{root}: question {unlike[0]} is another one in {first}: report the runs apart")
+        raise DataError(f"{root}: question {unlike[0]} differs from the one in {first}; report on the runs separately")
 
 
 def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Question]:

@@ -143,7 +143,7 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
     try:
         answers = jsons.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: not JSON: {error}") from None
+        raise DataError(f"{path}: must be JSON: {error}") from None
     for uid, answer in answers.items():
         scores = answer.get("score") if isinstance(answer, dict) else None
         if type(scores) in (int, float):

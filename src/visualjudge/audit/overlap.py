@@ -68,7 +68,7 @@ def overlap(
     """
     for other in others:
         if other.labels_only:
-            raise UsageError(f"{other.root}: holds labels only, no images to compare with")
+            raise UsageError(f"{other.root}: must have images to compare with, got labels only")
     found: dict[str, str] = {}
     if others:
         own = compared(dataset)

@@ -41,7 +41,7 @@ def card(
     if out is not None and out.suffix.lower() not in (".html", ".md"):
         raise UsageError(f"--out {out}: must end in .html or .md")
     if badge is not None and len(runs) > 1:
-        raise UsageError(f"--badge: must be used with one run, got {len(runs)}")
+        raise UsageError(f"--badge must be used with one run, got {len(runs)}")
     found = figures(runs, dataset=dataset, thresholds=thresholds, people=people or (), epsilon=epsilon, seed=seed)
     _write(found, json, out, badge)
     typer.echo(str(found))

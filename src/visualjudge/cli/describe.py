@@ -38,7 +38,7 @@ def describe(
     from visualjudge.dataset.describe import plot
 
     if out is not None and out.suffix.lower() not in IMAGES:
-        raise UsageError(f"--out: {out}: give a name that ends in {', '.join(IMAGES)}")
+        raise UsageError(f"--out must end in {', '.join(IMAGES)}, got {out}")
     with open_folder(data) as folder:
         tasks = [name for name in folder.tasks if not task or name in task]
         found = [describe_task(name, [entry.annotation for entry in folder.entries(name)]) for name in tasks]

@@ -36,9 +36,11 @@ def run_import(
     from visualjudge.raster.images import stored_frames
 
     if pred and len(pred) != len(sources):
-        raise UsageError(f"{len(sources)} --source for {len(pred)} --pred: give one for each, in the same order")
+        raise UsageError(
+            f"--source must be given once for each --pred, in the same order, got {len(sources)} for {len(pred)}"
+        )
     if not pred and len(sources) > 1:
-        raise UsageError("several --source need as many --pred")
+        raise UsageError("--source must be given once without --pred")
     if how.exif not in ("apply", "ignore"):
         raise UsageError(f"--exif must be apply or ignore, got {how.exif!r}")
     intake = _intake(how)

@@ -194,11 +194,13 @@ def report(
     from visualjudge.mmbench.summary import Model, as_json, as_text
 
     if name and len(name) != len(predictions):
-        raise UsageError(f"--name is given {len(name)} times for {len(predictions)} results files")
+        raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
     names = name or [path.stem for path in predictions]
     _keep_inputs([data, *predictions], {"--out": out, "--json": json})
     if len(set(names)) != len(names):
-        raise UsageError(f"two results files would bear the name {max(names, key=names.count)!r}: add --name for each")
+        raise UsageError(
+            f"result files must have different names, got {max(names, key=names.count)!r} twice; add --name for each"
+        )
     table = _table(data, skip_invalid)
     models = [Model(label, _evaluation(table, path, rules)) for label, path in zip(names, predictions, strict=True)]
     compared = comparisons(models)

@@ -118,7 +118,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
         text = "".join(text_of(block["text"]) for block in _list(body["content"]) if block["type"] == "text")
         finish = _FINISH.get(name_of(body.get("stop_reason")) or "end_turn", "other")
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise TransportError("the server's reply is no message", cause="no reply in body") from None
+        raise TransportError("the server's reply is not a message", cause="no reply in body") from None
     usage, about_usage = _usage(body.get("usage"))
     return Reply(text, finish, usage, None, (*notes, *schema_notes(text, schema), *about_usage))
 

@@ -90,7 +90,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
         text = _text(message.get("content")) or (refused if isinstance(refused, str) else "")
         reason = name_of(choice.get("finish_reason")) or "stop"
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-        raise TransportError("the server's reply is no chat completion", cause="no reply in body") from None
+        raise TransportError("the server's reply is not a chat completion", cause="no reply in body") from None
     finish: FinishReason = "refusal" if refused else _FINISH.get(reason, "other")
     cause = "content filter" if reason == "content_filter" else None
     tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))

@@ -92,7 +92,7 @@ def _data_url(url: str) -> bytes:
     try:
         return base64.b64decode(data, validate=False) if head.endswith(";base64") else unquote(data).encode("latin-1")
     except ValueError:
-        raise DataError(f"{head}{comma}…: not a valid data URL") from None
+        raise DataError(f"{head}{comma}…: must be a valid data URL") from None
 
 
 def image_of_bytes(data: bytes, name: str) -> ImagePart:

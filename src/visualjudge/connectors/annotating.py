@@ -128,7 +128,7 @@ def people_run(dataset: Dataset, answers: Iterator[Given], out: str | Path) -> P
     verdicts = []
     for given in answers:
         if given.id not in questions:
-            raise DataError(f"an answer of {given.rater} is to {given.id!r}, which is no question of {dataset.root}")
+            raise DataError(f"an answer of {given.rater} is to {given.id!r}, which is not a question of {dataset.root}")
         verdicts.append(_verdict(questions[given.id], given, repeats[given.id]))
         repeats[given.id] += 1
     with staged(Path(out)) as stage:

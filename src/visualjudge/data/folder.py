@@ -295,7 +295,9 @@ def _field(name: str, read: Any) -> Any:
 def _checked(labels: tuple[str, ...]) -> tuple[str, ...]:
     for label in labels:
         if IMAGE_MARK in label or label.splitlines() != [label] or _CONTROL.search(label):
-            raise DataError(f"label: {label!r} is not one line of text without {IMAGE_MARK!r} and control characters")
+            raise DataError(
+                f"label: must be one line of text without {IMAGE_MARK!r} and control characters, got {label!r}"
+            )
     return labels
 
 

@@ -91,7 +91,7 @@ def spans(path: Path) -> Iterator[tuple[Span, Any]]:
         if path.stat().st_size == 0:
             if path.suffix == ".jsonl":
                 return
-            raise DataError(f"{path.name}: is empty, and should be a JSON array")
+            raise DataError(f"{path.name}: must be a JSON array, got an empty file")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             for start, stop, flaw in scan(content, path.name):
                 found = _tried(content[start:stop], path.name) if flaw is None else DataError(flaw)

@@ -101,13 +101,13 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     """
     name = _name_of(raw, position)
     if not isinstance(raw, Mapping):
-        raise InvalidRecord(Problem(file, name, "record", "is an object"))
+        raise InvalidRecord(Problem(file, name, "record", "must be an object"))
     if raw.get("task") != task and "task" in raw:
         known = "another task's file is the place for it" if raw["task"] in TASKS else "there is no such task"
         raise InvalidRecord(Problem(file, name, "task", f"is {raw['task']!r} in the file of {task}: {known}"))
     wire = _validated(AnnotationWire, raw, file, name)
     if TASKS[task].expression and not (wire.prompt or "").strip():
-        raise InvalidRecord(Problem(file, name, "prompt", "holds the referring expression, and is missing"))
+        raise InvalidRecord(Problem(file, name, "prompt", "must hold the referring expression, got none"))
     return Annotation(
         annotation_id=wire.annotation_id,
         image_id=wire.image_id,
@@ -131,7 +131,7 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
         With the first field that cannot be used, and why.
     """
     if not isinstance(raw, Mapping):
-        raise InvalidRecord(Problem(file, image_id, "record", 'is an object such as {"file": "photo.png"}'))
+        raise InvalidRecord(Problem(file, image_id, "record", 'must be an object such as {"file": "photo.png"}'))
     wire = _validated(ImageWire, raw, file, image_id)
     if wire.file is None:
         reason = "is missing"

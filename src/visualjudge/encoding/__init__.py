@@ -119,5 +119,5 @@ def _checked(image: NDArray[np.uint8]) -> Pixels:
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
         raise DataError("image must be an H×W×3 uint8 RGB array")
     if image.shape[0] == 0 or image.shape[1] == 0:
-        raise DataError("image: has no pixels")
+        raise DataError(f"image must have pixels, got shape {image.shape}")
     return np.ascontiguousarray(image)

@@ -86,10 +86,10 @@ def _oracle(model: str) -> Oracle:
         oracle = Oracle(float(first), **numbers)
     except (ValueError, TypeError):
         raise UsageError(
-            f"baseline {model!r}: write oracle:P[,bias=B][,slope=S], such as oracle:0.8,bias=0.1"
+            f"baseline must be oracle:P[,bias=B][,slope=S], such as oracle:0.8,bias=0.1, got {model!r}"
         ) from None
     if not (0 <= oracle.right <= 1 and -1 <= oracle.bias <= 1 and (oracle.slope is None or oracle.slope >= 0)):
-        raise UsageError(f"baseline {model!r}: P lies in 0..1, bias in -1..1, slope is not negative")
+        raise UsageError(f"baseline {model!r}: P must be from 0 to 1, bias from -1 to 1, slope at least 0")
     return oracle
 
 

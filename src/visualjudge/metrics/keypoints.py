@@ -38,7 +38,7 @@ def oks(prediction: Person, truth: Person) -> float:
     if not labelled.any():
         return 0.0
     if area <= 0:
-        raise DataError("persons: the truth has neither area nor bbox, and its keypoints span none: OKS has no scale")
+        raise DataError("persons: the truth must have an area, a bbox or keypoints that span an area, for OKS")
     gaps = prediction.keypoints[labelled, :2] - truth.keypoints[labelled, :2]
     variances = (2 * np.array(OKS_SIGMAS)[labelled]) ** 2
     exponent: FloatArray = (gaps**2).sum(axis=1) / variances / (area + np.spacing(1)) / 2

@@ -87,7 +87,7 @@ def evaluate(
         If no row of the table has an answer.
     """
     if not any(row.answer for row in table.rows):
-        raise DataError(f"{table.path}: no answers in it (a test split?): there is nothing to score against")
+        raise DataError(f"{table.path}: must have answers to score against, got none (a test split?)")
     wanted = [row for row in table.rows if (row.index in predictions if rules == "vlmevalkit" else row.answer)]
     scored = {row.index: _score(row, predictions.get(row.index), rules, matched or {}, tick) for row in wanted}
     groups = _kit_groups(scored) if rules == "vlmevalkit" else _strict_groups(table, scored)

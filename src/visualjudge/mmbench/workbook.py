@@ -100,7 +100,7 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
     DataError
         If the file is missing, is no workbook, or lacks the column ``index`` or ``prediction``.
     InvalidRecord
-        If an index is no whole number or stands twice, or a prediction is a date.
+        If an index is no whole number or occurs twice, or a prediction is a date.
     """
     file = Path(path)
     if not file.is_file():
@@ -149,7 +149,7 @@ def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
         cells = dict(zip(names, values, strict=False))
         index = _index(file, number, cells["index"])
         if index in found:
-            raise _invalid(file, number, "index", f"{index} stands twice")
+            raise _invalid(file, number, "index", f"{index} occurs twice")
         found[index] = {name: _text(file, number, name, value) for name, value in cells.items() if name != "index"}
     return found
 

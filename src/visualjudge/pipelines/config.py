@@ -90,7 +90,7 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
         raise DataError(f"{file}: must be YAML: {yaml_reason(error)}") from None
     if not isinstance(plain, dict) or not plain:
-        raise UsageError(f"{file}: metric_configs: names no metric")
+        raise UsageError(f"{file}: metric_configs must name at least one metric")
     return {str(name): _metric(file, str(name), config) for name, config in plain.items()}
 
 

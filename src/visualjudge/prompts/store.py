@@ -168,7 +168,7 @@ def _check_identity(content: dict[str, Any], path: Path, prompt_id: str, version
     """A file says which prompt it is, so that a copy in the wrong place is noticed."""
     stated = content.pop("prompt_id", None), content.pop("version", None)
     if stated != (prompt_id, version):
-        raise PromptError(f"{path}: says it is {stated[0]!r} {stated[1]!r}, its place says {prompt_id!r} {version!r}")
+        raise PromptError(f"{path}: must state its path, {prompt_id!r} {version!r}, got {stated[0]!r} {stated[1]!r}")
 
 
 def _text(value: Any, name: str, path: Path) -> str | None:

@@ -131,7 +131,7 @@ def _check_replies(copy: Copy, replies: Sequence[str], home: Path) -> None:
             known = ", ".join(copy.replies) or "none"
             raise UsageError(f"--replies: {home} holds no replies of {model!r}; it holds: {known}")
     if len(set(replies)) < len(replies):
-        raise UsageError("--replies: names a judge twice")
+        raise UsageError("--replies must name each judge once")
 
 
 def _file_name(model: str) -> str:

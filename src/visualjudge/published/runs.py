@@ -48,7 +48,7 @@ def _verdicts(copy: Copy, questions: dict[str, Question], model: str) -> Iterato
     scales = {item.key: item.scale for item in copy.items}
     for reply in copy.replies[model]():
         if reply.key not in scales:
-            raise DataError(f"replies of {model}: {reply.key!r} is no question of the benchmark")
+            raise DataError(f"replies of {model}: {reply.key!r} is not a question of the benchmark")
         if reply.key in questions:
             yield _verdict(Ask(questions[reply.key], reply.order), reply, scales[reply.key])
 

@@ -34,7 +34,7 @@ def at_threshold(dataset: Dataset, run: str | Path) -> Dataset:
     found = dataset.filter(lambda question: _near(question, points))
     if not len(found):
         stated = ", ".join(f"{value}: {point:.3g}" for (_, value), point in points.items())
-        raise UsageError(f"--margin-at: {dataset.root} has no pair near the 75 % point ({stated})")
+        raise UsageError(f"--margin-at: {dataset.root} must have a pair near the 75 % point ({stated})")
     return found
 
 

@@ -112,7 +112,7 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
         raise DataError(f"{name}: checks must map names to thresholds")
     unknown = [str(key) for key in given if key not in default["checks"]]
     if unknown:
-        raise DataError(f"{name}: checks: {unknown[0]} is unknown; there are {', '.join(default['checks'])}")
+        raise DataError(f"{name}: checks must be of {', '.join(default['checks'])}, got {unknown[0]}")
     merged = {**default["checks"], **given}
     least = own.get("least_images", default["least_images"])
     if not isinstance(least, int) or isinstance(least, bool) or least < 2:

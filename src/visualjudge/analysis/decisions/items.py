@@ -213,7 +213,7 @@ def require_sources(found: Items) -> Items:
     """
     if len(found.names) < 2:
         raise DataError(
-            f"the {found.kind} questions compare {len(found.names)} named sources, at least 2 are needed; "
+            f"the {found.kind} questions must compare at least 2 named sources, got {len(found.names)}; "
             "import predictions with --source NAME and build again"
         )
     return found

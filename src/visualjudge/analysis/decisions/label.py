@@ -103,7 +103,9 @@ def label_study(
 def _first_kind(study: Study) -> str:
     found = kinds(study)
     if not found:
-        raise DataError("the runs compare no two named sources; import predictions with --source NAME and build again")
+        raise DataError(
+            "the runs must compare at least 2 named sources; import predictions with --source NAME and build again"
+        )
     return "scoring" if "scoring" in found else found[0]
 
 

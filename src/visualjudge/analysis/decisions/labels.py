@@ -171,7 +171,7 @@ def kind_of(labels: Labels, study: Study) -> str:
     found = sorted(known["kind"].unique().to_list())
     if len(found) != 1:
         said = f"questions of {len(found)} kinds ({', '.join(found)})" if found else "no question of the dataset"
-        raise DataError(f"labels: question_id: they answer {said}; label questions of one kind")
+        raise DataError(f"labels: question_id must name questions of one kind, got {said}")
     return str(found[0])
 
 

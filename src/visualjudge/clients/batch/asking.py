@@ -151,7 +151,7 @@ class Batched(Wrapping):
     def answer(self, body: Sequence[bytes]) -> Answer:
         """What a batch says to a request."""
         if self.desk is None:
-            raise UsageError("a batched client is asked by `judge` only")
+            raise UsageError("a batched client can be used by `judge` only")
         call = _call.get()
         name = f"{call.name}-{call.posts}"
         result = self.desk.result(name)

@@ -101,7 +101,7 @@ def fit(
     """
     images = sorted({pair.image for pair in pairs})
     if len(images) < 2:
-        raise ValueError("pairs of at least 2 images are needed")
+        raise ValueError("must have pairs of at least 2 images")
     names = prior.names if prior else tuple(sorted({name for pair in pairs for name in pair.better}))
     apart = np.array([[pair.better.get(n, 0.0) - pair.worse.get(n, 0.0) for n in names] for pair in pairs])
     counts = Counter((pair.image, pair.group) for pair in pairs)

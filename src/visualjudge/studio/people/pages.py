@@ -154,7 +154,7 @@ class PeoplePages:
         for slot in (*([known.pending] if known.pending else []), *reversed(known.slots)):
             if self.tokens.slot(rater, slot.id, slot.turn) == name:
                 return slot
-        raise Stale("this question is not open any more")
+        raise Stale("this question is no longer open")
 
     def _next(self, name: str) -> Response:
         slot = self.desk.next(name)
