@@ -18,13 +18,17 @@ from typing import Any
 import orjson
 import polars as pl
 
-from visualjudge.analysis.join import WIRE, asked_table, numbered, question_table
+from visualjudge.analysis.join import FEATURES, WIRE, asked_table, numbered, question_table
 from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire, read_meta
+from visualjudge.dataset.parquet_form import ParquetQuestions
+from visualjudge.dataset.stored import at, columns
 from visualjudge.errors import DataError
 from visualjudge.records import Question
 
 PIECE = 2_000_000
 LONGEST_RECORD = 2_000_000
+LONGEST_BETWEEN = 100
+"""Bytes between two records, at most, for a piece to end there."""
 _BETWEEN = re.compile(rb'\}\s*,\s*(\{\s*"id"\s*:)')
 
 
@@ -44,7 +48,7 @@ def _table(path: Path) -> pl.DataFrame | None:
     """The table straight from the file, a piece at a time; None where it needs the careful reader."""
     frames = []
     try:
-        for piece in _pieces(path.read_bytes()):
+        for piece in _pieces(path):
             frame = _frame(piece)
             if frame is None:
                 return None
@@ -71,19 +75,21 @@ def _frame(piece: bytes) -> pl.DataFrame | None:
     return asked_table(raw, text) if plain else None
 
 
-def _pieces(content: bytes) -> Iterator[bytes]:
+def _pieces(path: Path) -> Iterator[bytes]:
     """An array of records in pieces that are arrays, cut between two records that begin with their id.
 
     A cut inside a text would leave a piece that is not JSON, and the whole file to the careful reader.
     """
-    start, opened = 0, b""
-    while len(content) - start > PIECE:
-        cut = _BETWEEN.search(content, start + PIECE)
-        if cut is None:
-            break
-        yield opened + content[start : cut.start() + 1] + b"]"
-        start, opened = cut.end() - len(cut[1]), b"["
-    yield opened + content[start:]
+    rest, opened, looked_at = b"", b"", 0
+    with path.open("rb") as file:
+        while more := file.read(PIECE):
+            rest += more
+            cut = _BETWEEN.search(rest, max(PIECE, looked_at))
+            looked_at = len(rest) - LONGEST_BETWEEN
+            if cut is not None:
+                yield opened + rest[: cut.start() + 1] + b"]"
+                rest, opened, looked_at = rest[cut.end() - len(cut[1]) :], b"[", 0
+    yield opened + rest
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
@@ -102,8 +108,23 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         if table is None:
             dataset = load_dataset(root)
             stated = {"path": str(root), "questions_sha256": dataset.digest}
-            return question_table(dataset.questions), {**dataset.meta, **stated}
+            return _table_of(dataset.questions), {**dataset.meta, **stated}
     return table, {**read_meta(root), **_stated(root)}
+
+
+def _table_of(questions: Sequence[Question]) -> pl.DataFrame:
+    frames = questions.frames(*WIRE) if isinstance(questions, ParquetQuestions) else None
+    if frames is None:
+        return question_table(questions)
+    text = pl.col("question_type") != "scoring"
+    return numbered(pl.concat(asked_table(_as_wire(frame), text) for frame in frames))
+
+
+def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns as analyses know them; what has no column is in no question."""
+    absent = [pl.lit(None, kind).alias(name) for name, kind in WIRE.items() if name not in frame.columns]
+    numbers = [pl.element().struct.field(name).cast(pl.Float64) for name in FEATURES]
+    return frame.with_columns(*absent, features=pl.col("features").list.eval(pl.struct(numbers)))
 
 
 def _stated(root: Path) -> dict[str, Any]:
@@ -167,7 +188,9 @@ def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
             near = {name: _near(content, name) for name in wanted}
         if all(near.values()):
             return {name: question_from_wire(raw) for name, raw in near.items()}
-    return {q.id: q for q in load_dataset(root).questions if q.id in wanted}
+    questions = load_dataset(root).questions
+    places = [place for place, (name,) in enumerate(columns(questions, "id")) if name in wanted]
+    return {question.id: question for question in at(questions, places)}
 
 
 def _near(content: mmap.mmap, name: str) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ FOLDER = "questions"
 INDEX = f"{FOLDER}/index.json"
 VERSION = 1
 ROWS_A_GROUP = 2048
+ROWS_A_FRAME = 50_000
 PIECE = 512
 """Rows that become Python objects at once."""
 _NULLABLE = ("class_of_interest", "ties")
@@ -137,6 +139,12 @@ class ParquetQuestions(Stored):
             for part in parquet_parts(path, BATCH, stored):
                 read = {name: part[name].to_list() for name in stored}
                 yield tuple(_values(read, name, part.height) for name in names)
+
+    def frames(self, *names: str) -> Iterator[pl.DataFrame] | None:
+        """Those of some columns that are there, as they are stored; None where they alone do not give the questions."""
+        stored = [name for name in names if name in schema()]
+        parts = (parquet_parts(path, ROWS_A_FRAME, stored) for path in self.shards)
+        return chain.from_iterable(parts) if self._plain else None
 
     def distinct(self, name: str) -> Iterator[Iterable[Any]]:
         """The items of a field that is an array, in parts; each part names an item once."""
