@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from importlib.resources import files
-from itertools import compress, count, product
+from itertools import compress, count, pairwise, product
 
 OPTIONS = frozenset("ABCDEFGH")
 GONE = "\0"
@@ -44,26 +44,32 @@ _BY_KIND = {
 }
 """Codes that depend on the question: pairwise, ranking, scoring."""
 
-Phrases = dict[str, dict[tuple[int, int], dict[tuple[str, ...], str]]]
 
+class Phrase:
+    """A node of the tree of phrases, by their words: what may follow, and the code of the phrase that ends here."""
 
-_FREQUENT = frozenset(
-    ("the", "this", "that", "with", "from", "for", "to", "of", "in", "on", "it", "has", "have", "all", "both", "out")
-)
-_FREQUENT |= {"option", "prediction", "image", "response"}
+    __slots__ = ("code", "next")
+
+    def __init__(self) -> None:
+        self.code: str | None = None
+        self.next: dict[str, Phrase] = {}
+
+    def after(self, word: str) -> Phrase:
+        """The node of one word more, in lower case and with a capital."""
+        node = self.next.setdefault(word, Phrase())
+        return self.next.setdefault(word.capitalize(), node)
 
 
 @cache
-def _lexicon() -> tuple[dict[str, str], Phrases]:
-    """Word or mark to its code, where two kinds list a word, the first holds; and the phrases by their rarest word.
+def _lexicon() -> tuple[dict[str, str], dict[str, Phrase]]:
+    """Word or mark to its code, where two kinds list a word, the first holds; and the phrases by their first word.
 
-    A phrase is written with ``_`` between its words; ``(a|b)`` stands for a or b. Of a phrase's rarest word there
-    is known where in the phrase it stands, and how many words the phrase has.
+    A phrase is written with ``_`` between its words; ``(a|b)`` stands for a or b.
     """
     lines = (files(__package__) / "lexicon.txt").read_text("utf-8").splitlines()
     rows = [line.split(" : ", 1) for line in lines if line and not line.startswith("//")]
     found: dict[str, str] = {}
-    phrases: Phrases = {}
+    root = Phrase()
     for head, entries in rows:
         code = "" if head[0] == "_" else head[0]
         for entry in entries.split():
@@ -74,11 +80,11 @@ def _lexicon() -> tuple[dict[str, str], Phrases]:
                 if len(words) == 1:
                     found.setdefault(words[0], code)
                     continue
-                anchor = max(words, key=lambda word: (word not in _FREQUENT, len(word)))
-                shape = words.index(anchor), len(words)
-                for form in (anchor, anchor.capitalize()):
-                    phrases.setdefault(form, {}).setdefault(shape, {}).setdefault(words, code)
-    return found, phrases
+                node = root
+                for word in words:
+                    node = node.after(word)
+                node.code = code if node.code is None else node.code
+    return found, root.next
 
 
 _WORD = rf"[{_LATIN}]+(?:['’][{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
@@ -251,29 +257,29 @@ class Scan:
             self.codes = self._steps[0].replace(GONE, "")
 
     def _join(self, codes: list[str]) -> None:
-        """Give each phrase the code that it has as a whole, in the place of its first word; the longest come first."""
+        """Give each phrase the code that it has as a whole, in the place of its first word; the longest one counts."""
         tokens, phrases = self._tokens, _lexicon()[1]
-        found: list[tuple[int, int, str]] = []
-        for at in [at for at, token in enumerate(tokens) if token in phrases]:
-            for (before, length), words in phrases[tokens[at]].items():
-                start = at - before
-                code = words.get(tuple(map(str.lower, tokens[start : start + length]))) if start >= 0 else None
-                if code is not None:
-                    found.append((start, -length, code))
-        stop = 0
-        for start, length, code in sorted(found):
-            if start >= stop:
-                stop = start - length
-                codes[start:stop] = [_of_kind(code, KINDS.index(self.kind)), *[""] * (-length - 1)]
+        stop, last = 0, len(tokens)
+        pairs = enumerate(pairwise(tokens))
+        for at in [at for at, (first, second) in pairs if first in phrases and second in phrases[first].next]:
+            node: Phrase | None = phrases[tokens[at]]
+            end, found = at + 1, None
+            while node and at >= stop and end < last and (node := node.next.get(tokens[end])):
+                end += 1
+                if node.code is not None:
+                    found = end, node.code
+            if found:
+                stop = found[0]
+                codes[at:stop] = [_of_kind(found[1], KINDS.index(self.kind)), *[""] * (stop - at - 1)]
 
     def rewrite(self, steps: Iterable[Step]) -> None:
         """Replace what each pattern matches by as many codes, and take out those that are ``GONE``.
 
-        A step is a code that each match has ("" for any), the pattern, and what comes instead: a string, which is
-        filled up with ``GONE``, or a function of the scan and the match.
+        A step is the codes of which each match has one ("" for any), the pattern, and what comes instead: a string,
+        which is filled up with ``GONE``, or a function of the scan and the match.
         """
         for needs, pattern, by in steps:
-            if needs in self.codes:
+            if not needs or any(code in self.codes for code in needs):
                 changed = pattern.sub(partial(_instead, self, by), self.codes)
                 if changed != self.codes:
                     self._steps.append(changed)

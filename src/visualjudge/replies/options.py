@@ -112,7 +112,7 @@ def _such(scan: Scan, match: re.Match[str]) -> str:
 _SAME_FORM = steps(
     # Bring the many ways to name an option into one: ``Option A``, ``(a)``, ``image 1``, "the first option" are A.
     ("!", "S'n?([A-H])i!", lambda scan, match: f"{match[1]}ib".ljust(len(match[0]), GONE)),
-    ("S'", "S'(?=n?[A-H])", ""),
+    ("S", "S'(?=n?[A-H])", ""),
     ("'", "'", ""),
     ('"', ',?"', ""),
     (">", ">{2,3}", ">"),
@@ -120,7 +120,7 @@ _SAME_FORM = steps(
     ("c", "(?<=[A-HijI])c", ""),  # is actually
     ("", r"(?:^|(?<=\n))[-.>]+", ""),  # a bullet
     ("o", r"on?\(([AB])\)", _both_names),
-    ("", r"\(([A-Hx])\)|(?<![A-H])<([A-Hx])>", lambda scan, match: GONE + match[0][1] + GONE),
+    ("(<", r"\(([A-Hx])\)|(?<![A-H])<([A-Hx])>", lambda scan, match: GONE + match[0][1] + GONE),
     ("a", "(?<![A-H#ubx])a|a(?!n?[A-H#ubx])", ""),
     ("x", r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
     ("x", "x", lambda scan, match: GONE if scan.token(match.start()) == "a" else "w"),
@@ -140,10 +140,10 @@ _SAME_FORM = steps(
     ("n", r"(?<=\n)n(?=:[A-H])", _if("edit", "c")),
     ("b", r"(?<=[A-H]i)b(?:,?b)?w(?=[.,\n&\-rs]|$)", _such),  # B is the more faithful photograph
     ("", r"^([A-H])(?:[,.\n]?\1)+$", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
-    ("ii", "ii+", "i"),
+    ("i", "ii+", "i"),
     ("z", r"(?:^|(?<=[.\n,s]))z(?=n?[A-H]i[+b])", _if("only", "")),
     ("o", r"o[nk]|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
-    ("+k", r"\+(?=k)", _if("correct right", "b")),
+    ("+", r"\+(?=k)", _if("correct right", "b")),
     ("n", "n+-?(?=[A-H])", ""),
     ("o", r"(?<=R[A-H])o|(?<=[A-H]R)o", _ranked),
     ("K", "(?<=[A-H])K(?=[A-H])", _if("above", ">")),
@@ -155,15 +155,15 @@ _SAME_FORM = steps(
     ("!", "(?<=[jO])[RVSv][A-H]!(?:t[A-H])?", lambda scan, match: f"v{match[0][1]}".ljust(len(match[0]), GONE)),
     ("!", "!", "w"),
     ("f", "f(?:[jfhw]{0,4}vn?,?(?![A-Hi])|[jfh]{0,3}[:,])", ""),  # if I had to choose
-    ("", "M+[buW]|[My][+T]|L[+bu]|LWw?(?=t|[.,\n]|$)|LW", _compared),  # more accurate, less wrong
+    ("MLy", "M+[buW]|[My][+T]|L[+bu]|LWw?(?=t|[.,\n]|$)|LW", _compared),  # more accurate, less wrong
     # the sharper, more faithful image; the cleaner result
     ("+", r"\+(?:,?&?(?=b)|(?=[nk](?:[.,\n]|$)))", _comparative),
-    ("", r"I[nTw'S]{0,4}(?:M[w+]?|b)[nTw']{0,5}(?:t(?=[A-H])|(?=[.\n]|$))", _outdoing),  # keeps more detail than
+    ("I", r"I[nTw'S]{0,4}(?:M[w+]?|b)[nTw']{0,5}(?:t(?=[A-H])|(?=[.\n]|$))", _outdoing),  # keeps more detail than
     ("b", r"(?<=i)\+[&,]{1,2}b(?=t)|b(?:[&,]{1,2}[b+]){1,4}", "b"),
     ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
-    ("", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
-    ("", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskwy]{0,3},", ""),  # an aside
-    ("", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
+    ("zta", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
+    ("(,", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskwy]{0,3},", ""),  # an aside
+    (",(", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
 )
 

@@ -80,16 +80,16 @@ def _following(scan: Scan, match: re.Match[str]) -> str:
 
 _BEFORE = steps(
     ("Q", r"(?:^|(?<=[:i(\n.=>kR]))Q(?=$|[\n.,)])", _string),  # lower case counts where it can be nothing else
-    ("", "[-=]{1,2}>|~", ">"),
+    (">~", "[-=]{1,2}>|~", ">"),
     ("Z", "zZ,?y?(?=Z)|(?<=Z),?t{1,2}Z", ""),  # not ABC but BAC, BAC rather than ABC
     ("I", r"(?<=[A-H])I(?=[.,\n&]|$)", _following),
     ("t", "(?<=[A-H])t(?=[A-H])", _above),  # B over C over A
-    ("bo", ",bo,?(?=[i:])", ""),  # the order, best first, is
+    ("o", ",bo,?(?=[i:])", ""),  # the order, best first, is
 )
 _NOTED = steps(("(", rf"(?<={_O})\([^()A-Hbuo#\n]{{0,30}}\)(?=[,.\n]|$)", ""))
 _ALL_NOTED = re.compile(rf"[^A-H(]{{0,20}}{_O}\([^()A-Hbuo#\n]{{0,30}}\),{_O}\(")
 _AFTER = steps(
-    ("", r"[ML](?=[,.\n&]|$)", lambda scan, match: "b" if match[0] == "M" else "u"),  # A the most, C the least
+    ("ML", r"[ML](?=[,.\n&]|$)", lambda scan, match: "b" if match[0] == "M" else "u"),  # A the most, C the least
     ("+", rf"(?<=d)\+(?={_O})", ""),  # followed closely by
     ("o", "ob", "o"),  # second best
     ("", rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})", ">"),  # A is better than B

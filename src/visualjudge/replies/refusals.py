@@ -33,9 +33,36 @@ _OTHERS = re.compile(
     re.I,
 )
 _LONGEST = 20_000
-_MAY_DECLINE = re.compile(
-    "can(?:no|['’]| no)|unable|able to|sorry|apolog|won['’]|will not|could ?n|not (?:app|com)|access|ability|declin|refus|guideline"
-    "|polic|unfortun|incapab|regret|capabil|rejected|please|permitted|allowed"
+_MAY_DECLINE = (
+    "canno",
+    "can'",
+    "can’",
+    "can no",
+    "unable",
+    "able to",
+    "sorry",
+    "apolog",
+    "won'",
+    "won’",
+    "will not",
+    "couldn",
+    "could n",
+    "not app",
+    "not com",
+    "access",
+    "ability",
+    "declin",
+    "refus",
+    "guideline",
+    "polic",
+    "unfortun",
+    "incapab",
+    "regret",
+    "capabil",
+    "rejected",
+    "please",
+    "permitted",
+    "allowed",
 )
 _MAY_DECLINE_ELSEWHERE = (
     "siento",
@@ -58,8 +85,8 @@ def is_refusal(text: str) -> bool:
     foreign = not said.isascii() or any(words in lowered for words in _MAY_DECLINE_ELSEWHERE)
     if foreign and _OTHERS.search(said):
         return True
-    hint = _MAY_DECLINE.search(lowered)
-    match = _ENGLISH.search(said, max(0, hint.start() - 80)) if hint else None
+    hints = [at for words in _MAY_DECLINE if (at := lowered.find(words)) >= 0]
+    match = _ENGLISH.search(said, max(0, min(hints) - 80)) if hints else None
     if match is None:
         return False
     sentence_end = _SENTENCE_END.search(said, match.end())

@@ -92,10 +92,10 @@ def _described(scan: Scan, match: re.Match[str]) -> str:
 
 
 _FIRST = steps(
-    ("w#", "(?:^|(?<=[^w#]))[xA]w#", _described),
+    ("xA", "(?:^|(?<=[^w#]))[xA]w#", _described),
     ("", r"x|(?:^|(?<=[.\n?]))A(?!:)|Q", lambda scan, match: GONE if scan.token(match.start()) in "Aa" else "w"),
     ('"', ',?"', ""),
-    ("", "[-=]>", "~"),
+    (">", "[-=]>", "~"),
     ("½", "#&½", lambda scan, match: f"#{GONE}½"),
     ("#", r"#U?\(#\)|<#>", _same),  # seven (7)
 )
@@ -110,7 +110,7 @@ _THEN = steps(
     ("#", r"(?:(?<=[Skm])\(?['|]?|^\(?['|])#(?=\)?(?:[:,]|i[^.#]{0,8}#))\)?", _of_ten),  # score out of 10: 7
     ("|", r"(?<=\|)#N\|", ""),  # a weight in a table
     (
-        "#a#",
+        "a",
         r"(?<=[SV])t#a(?=#)",
         lambda scan, match: match[0] if number(scan, match.start() + 1) in (0, 1) else GONE * 3,
     ),
@@ -125,7 +125,7 @@ _THEN = steps(
     ("N", "ON{1,2}(?=$|[.,)])", _on_ten_points),
     ("P", "#U?'P(?=#)", _of_ten),
     ("N", "ON'#(?=$|[.,)])", _of_ten),  # on a scale of 10
-    ("#'", "#'(?=#(?:$|[.,]))", _of_ten_before),  # 10 üzerinden 7
+    ("'", "#'(?=#(?:$|[.,]))", _of_ten_before),  # 10 üzerinden 7
     ("#", r"(?<=#)#[|]#", _half),
     (
         "#",
