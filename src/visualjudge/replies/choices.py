@@ -170,9 +170,9 @@ def _claim(
     if codes[stop : stop + 1] == "?" or "q" in before or "q" in after:
         return None
 
-    if rule == "first" and start:
+    if rule == "first" and _NAMES_OPTION.search(codes, 0, start):
         return None
-    if rule == "alone" and _SECOND.search(codes, 0, start):
+    if rule in ("alone", "first") and _SECOND.search(codes, 0, start):
         return None
     supposed = after.find("f")
     if "f" in before or "f" in match[0] or (supposed >= 0 and (level < BARE or "," not in after[:supposed])):

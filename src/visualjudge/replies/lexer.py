@@ -123,7 +123,7 @@ _TOKENS = _Tokens()
 def _tokens(text: str) -> list[str]:
     tokens: list[str] = []
     for number, line in enumerate(text.split("\n")):
-        if number and tokens[-1:] != ["\n"]:
+        if number and tokens and tokens[-1] != "\n":
             tokens.append("\n")
         for chunk in line.split():
             tokens += _TOKENS[chunk]

@@ -136,13 +136,14 @@ _SAME_FORM = steps(
     ("#", r"(?<![A-Hi])n#|(?:^|(?<=[.,\nn]))w#(?=i)|k#(?=i)", _numbered),
     ("N", "(?<=j)(?:#N)?NO|#N", ""),  # 90 % sure
     (",", ",(?=[.\n]|$)", ""),
+    ("k", "k(?=[A-H])", _if("result", "")),  # Result A
     ("o", r"(?<=[A-H][iI])o(?=[.,\n&]|$)|(?<=^[A-H])o(?=[.\n]|$)|(?<=^n[A-H])o(?=[.\n]|$)", _ranked),
     ("n", r"(?<=\n)n(?=:[A-H])", _if("edit", "c")),
     ("b", r"(?<=[A-H]i)b(?:,?b)?w(?=[.,\n&\-rs]|$)", _such),  # B is the more faithful photograph
     ("", r"^([A-H])(?:[,.\n]?\1)+$", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("i", "ii+", "i"),
     ("z", r"(?:^|(?<=[.\n,s]))z(?=n?[A-H]i[+b])", _if("only", "")),
-    ("o", r"o[nk]|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
+    ("o", r"o[nk]|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?<=\n)o(?=[.\n]*$)|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
     ("+", r"\+(?=k)", _if("correct right", "b")),
     ("n", "n+-?(?=[A-H])", ""),
     ("o", r"(?<=R[A-H])o|(?<=[A-H]R)o", _ranked),

@@ -253,8 +253,8 @@ _STOP = re.compile(r"[.?\n]")
 
 
 def _concluding(claims: Sequence[Claim], codes: str) -> Sequence[Claim]:
-    """Without the comparisons in between: those neither in the first sentence nor in the last that names an option."""
-    first = _STOP.search(codes)
+    """Without the comparisons in between: those neither in the first sentence that names an option nor in the last."""
+    first = _STOP.search(codes, min((at for option in OPTIONS if (at := codes.find(option)) >= 0), default=0))
     if first is None or not isinstance(claims[0].value, str) or len(claims[0].value) > 1:
         return claims
     last = max(codes.rfind(option) for option in OPTIONS)
