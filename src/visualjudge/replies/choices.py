@@ -63,7 +63,7 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("best", DECLARED, 0, "clause", r"b[nk]{1,2}i(?:[wIVp]?[OJ])(@)»"),
     ("verb", DECLARED, 0, "I", r"v[rOtks]?(@)(?:¶|(?=:(?![^?\n]*@:)|&(?!n?@)))"),
     ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),
-    ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=»|[,r])"),
+    ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=i?»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
     ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iIRw]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?i?§|bI[nT]{0,2}§|[IV]{1,2}[nTw]{0,4}b(?:[+bnkmTw]{0,5}(?<=[nk]))?§|i[nT]{1,2}b§|ij»)"),
     ("makes it better", COMPARED, 0, "conclusion", "I(@)[bk][nk]{0,3}»"),
