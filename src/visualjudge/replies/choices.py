@@ -42,11 +42,11 @@ _WORDS = "[jsymwibnkrOTIM+]{0,40}"
 _LEADS = {
     # What may stand between the beginning of a clause and the form: nothing that denies, supposes or doubts.
     "clause": f"°{_WORDS}V?",
-    "subject": f"°{_WORDS}[vk]?(?<!w)",
+    "subject": f"°{_WORDS}[vk]?(?<!w)(?<!wO)",
     "I": r"°(?:[^A-H.?\nzhfqpx]{0,40}j[jmitMva]{0,3}|[symwM#\-]{0,40}(?<!w))",
     "conclusion": "°[symY]{0,8}",
     "symbol": "°[jsymkRviV]{0,8}",
-    "sentence": r"\A(?:[rO][wneT&]{0,10},|r[A-H][iIVzM][^,.?\nhfqA-H]{0,12},)?(?:[Orsymwjn]{0,8}[smy])?[Orsym]?[:,]?|\A(?:[+VNnkmbjsS#TOMyw]{0,7}(?<=[+VNnkmbS]):|#N,?|(?:[km]{1,2}:)?[wVn+]{1,3},)",
+    "sentence": r"\A(?:(?:r[wneT&]{0,10}|O[neT&]{0,8}),|r[A-H][iIVzM][^,.?\nhfqA-H]{0,12},)?(?:[Orsymwjn]{0,8}[smy])?[Orsym]?[:,]?|\A(?:[+VNnkmbjsS#TOMyw]{0,7}(?<=[+VNnkmbS]):|#N,?|(?:[km]{1,2}:)?[wVn+]{1,3},)",
     "it": r"(?:\A[jnsyI]{0,3}|[,:\-]s)",
     "start": r"\A",
     "any": "",
@@ -78,6 +78,7 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
     ("not as good", COMPARED, 0, "subject", "@i?zp?r?[+]r?(@)(?:¶|(?=:))"),
     ("beats", COMPARED, 0, "subject", "(@)(?:i?n?gn?§|i?[gJ]t?@¶)"),
+    ("outdoes", COMPARED, 0, "subject", "(@)(?:i?n?γ§|i?γt?@¶)"),
     ("rated better", COMPARED, 0, "I", "(?:j[wVv]?|[VvRS])(@)[aOr]{0,2}b[nk]{0,3}§"),
     ("rated better", COMPARED, 0, "I", "j[wVv]?(@)[aOr]{0,2}[kg]§"),
     ("rated worse", COMPARED, -1, "I", "[jVvR](@)[aOr]{0,2}u[nk]{0,3}§"),
@@ -123,7 +124,7 @@ _RULES = tuple(
 _NEEDS = {
     "ranked": "R", "best": "b+", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and so it is": "s&r",
     "is better": "bj", "makes it better": "bk", "is worse": "ul",
-    "rejected": "ρ", "more": "Mb", "the worse is": "u", "not as good": "z", "beats": "gJ", "rated better": "bkg",
+    "rejected": "ρ", "more": "Mb", "the worse is": "u", "not as good": "z", "beats": "gJ", "outdoes": "γ", "rated better": "bkg",
     "rated worse": "u", "is beaten": "lJ", "better than": "tP", "better, postposed": "P", "worse than": "t",
     "worse, postposed": "P", "above": ">", "below": "<", "follows": "zl", "rather": "t", "no": "z", "corrected": "zco",
     "said of each": "b+", "does a better job": "β", "and so it loses": "ul",
@@ -169,7 +170,6 @@ def _claim(
     stop = end + len(after)
     if codes[stop : stop + 1] == "?" or "q" in before or "q" in after:
         return None
-
     if rule == "first" and _NAMES_OPTION.search(codes, 0, start):
         return None
     if rule in ("alone", "first") and _SECOND.search(codes, 0, start):
@@ -179,11 +179,11 @@ def _claim(
         return None
     if (level < BARE or rule in ("verb", "is the answer")) and _ASPECT.search(before[: found.end()]):
         return None
-    if _PARTIAL.match(before) and ":" in before + match[0]:
+    if (_PARTIAL.match(before) and ":" in before + match[0]) or (winner and _BOTH.search(before)):
         return None
     if level < BARE and (_WITHOUT.match(before) or _RESTRICTED.search(after)):
         return None
-    if before[found.start() :][:1] == "Y" or (match[0][:1] == "Y"):
+    if "Y" in (before[found.start() :][:1], match[0][:1]):
         return None
     start -= len(before) - found.start()
     return Claim(option, level + _weight(before, found.start(), before + match[0]), start, end, rule)
@@ -195,15 +195,19 @@ _PARTIAL = re.compile("[#.)\\-]*[bkg][nk]?O(?![^:]*[mT])")
 """Best on edges: …"""
 _WITHOUT = re.compile("[ys]?z[^A-H,]{1,12},$")
 """Without the blur, …"""
+_BOTH = re.compile(r"[A-H][iIV]{0,2}[ul][,&]{1,2}n?\Z")
+"""A fails and B … too."""
 _RESTRICTED = re.compile(
-    r"y[^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))|Y[^.?\n]{0,80}[A-H][^.?\nzulW]{0,12}(?:[bMgkv]|(?<!i)\+)|(?<![A-H]i)z\Z"
+    r"y[^.?\n]{0,80}(?:[zWuL]|[A-H](?!i\+))|Y[^.?\n]{0,80}[A-H][^.?\nzulW]{0,12}(?:[bMgkv]|(?<!i)\+)|(?<![A-H]i)z\Z|,n?[A-H][rO]"
 )
 """… but it fails to, … while B"""
+_OUTDOES = re.compile(rf"({_O})n?γ")
 _SHARPER = re.compile(rf"(?<!Y)({_O})n?[iI]{{1,2}}m?([+b])")
 
 
 _LISTING = re.compile(r"#[.)][AB](?![.])[^\n]{0,80}\n#[.)][AB]|A[.:)][wn+&]{1,12}[.,|\n]{0,2}B[.:)](?=[wn+])")
 """Options spelled out: "A. cat B. dog"."""
+_HEAD = re.compile(r"(?:^|(?<=[.\n]))n?([AB])[:\-](?=[^.?\nA-H]{1,60}(?:[.\n]|$))")
 _LINE = re.compile(r"(?:^|(?<=\n))[kn]?([AB]):?\n(?=[^.?\n]*[^.?\nA-H])")
 
 
@@ -211,11 +215,13 @@ def _without_headings(scan: Scan, claims: list[Claim]) -> list[Claim]:
     """Without an option that only heads a part of the reply, where the other heads one as well, or heads a listing."""
     lines = list(_LINE.finditer(scan.codes))
     heads = {match.start(1) for match in lines} if {match[1] for match in lines} == {"A", "B"} else set()
+    each = len({match[1] for match in _HEAD.finditer(scan.codes)}) > 1
     spelt = [match.span() for match in _LISTING.finditer(scan.codes)]
     return [
         claim
         for claim in claims
         if heads.isdisjoint(range(claim.start, claim.end))
+        and not (each and claim.rule == "first")
         and (claim.level >= DECLARED or not any(start < claim.end <= end for start, end in spelt))
     ]
 
@@ -238,6 +244,8 @@ def _without_parts(scan: Scan, claims: list[Claim]) -> list[Claim]:
 def _weighed(scan: Scan, claims: list[Claim]) -> list[Claim]:
     """Without comparisons in one respect ("B is more natural") where another option leads in another ("A is sharper")."""
     claims = _without_parts(scan, _without_headings(scan, claims))
+    if len(set(_OUTDOES.findall(scan.codes))) > 1:  # each in one respect
+        claims = [claim for claim in claims if claim.rule != "outdoes"]
     leads = {m[1] for m in _SHARPER.finditer(scan.codes) if scan.token(m.start(2)).lower().endswith("er")}
     if not leads:
         return claims

@@ -211,7 +211,9 @@ class _Codes(dict[str, str]):
             return token if token.isupper() else "x"
         if token.isupper():
             return "Z" if len(set(token)) == len(token) else "X"
-        return None if folded in _lexicon()[0] else "Q" if len(set(folded)) == len(folded) else "w"
+        if folded in _lexicon()[0]:
+            return None
+        return "Q" if self.kind == KINDS.index("ranking") and len(set(folded)) == len(folded) else "w"
 
     def _elided(self, folded: str) -> str:
         if folded.endswith(("n't", "n’t")):

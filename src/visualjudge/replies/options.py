@@ -101,7 +101,7 @@ _NEUTRAL = frozenset(
 
 def _outdoing(scan: Scan, match: re.Match[str]) -> str:
     neutral = scan.token(match.start()).lower() in _NEUTRAL
-    return match[0] if neutral else "g".ljust(len(match[0]), GONE)
+    return match[0] if neutral else "γ".ljust(len(match[0]), GONE)
 
 
 def _such(scan: Scan, match: re.Match[str]) -> str:

@@ -48,6 +48,8 @@ _SCORED = re.compile(rf"({_O})[:(,i=V\-]{{1,2}}(#)[|'](#)")
 _NUMBERED = re.compile(r"(?:^|\n)#[.):]")
 _RESPECT = re.compile("RO[^:m]*:$")
 """Ranking by sharpness: …"""
+_ASPECT = re.compile(r"O[^A-H,mskR]{0,8}[wS+](?:,[jsy]*|[jsy]+)R")
+"""For colour I'd rank …"""
 _SHARED = re.compile(f"{_O}[∨&]$")
 Placed = tuple[int, str, re.Match[str]]
 
@@ -178,13 +180,15 @@ def _may_end(codes: str, chain: re.Match[str], lead: str, after: str) -> bool:
 
 def _enumerates(lead: str, said: str) -> bool:
     """Whether a chain in alphabetical order may only name the options: "Options: A, B, C", "I will rank A, B and C"."""
-    return "n:" in lead or ("&" in said and (not lead or lead.endswith("jR")))
+    return "n:" in lead or lead == "R" or ("&" in said and (not lead or lead.endswith("jR")))
 
 
 def _level(lead: str, said: str, *, whole: bool) -> float | None:
     """How surely a chain is the answer, by what stands before it in its sentence; None if it is not one."""
     if _RESPECT.search(lead):
         return COMPARED
+    if _ASPECT.match(lead):
+        return None
     directed = bool(_UPWARD.search(lead) or _DOWNWARD.search(lead))
     clause = re.split(r"[,;]", lead)[-1] if not directed else lead
     if "q" in lead or "f" in lead:
@@ -341,6 +345,7 @@ class _Facts:
         )
 
 
+_ENDS = re.compile(r"[.,\n]|$")
 _SUPPOSED = re.compile(r"[^.\n]{0,60}[fq?]|[>A-H]{0,12}iW")
 _MOST = 6
 """Options up to which orders are tried one by one."""
@@ -355,7 +360,8 @@ def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
     if not _placed(scan, facts):
         return
     for match in _DUEL.finditer(codes):
-        if not _doubted(codes, match.start(), 60) and not _SUPPOSED.match(codes, match.end()):
+        lead = codes[max(codes.rfind(mark, 0, match.start()) for mark in ".?\n") + 1 : match.start()]
+        if not _BARRED.intersection(lead) and not _SUPPOSED.match(codes, match.end()):
             facts.above.add((match[1], match[3]) if match[2] == ">" else (match[3], match[1]))
             facts.spans.append((match.start(), match.end() + 1))
     order = facts.order() if facts.spans else None
@@ -385,9 +391,6 @@ def _placed(scan: Scan, facts: _Facts) -> bool:
         last, end = place, match.end()
         first = first or place
     return True
-
-
-_ENDS = re.compile(r"[.,\n]|$")
 
 
 def _place_of(scan: Scan, at: int, n_options: int) -> int:
