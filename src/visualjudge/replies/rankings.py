@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import permutations
 
-from visualjudge.replies import options
+from visualjudge.replies import choices, options
 from visualjudge.replies.choices import CONCLUDING, DECLARED, FINAL, Claim
 from visualjudge.replies.lexer import GONE, Scan, steps
 from visualjudge.replies.options import ORDINALS
@@ -360,8 +360,9 @@ def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
     if not _placed(scan, facts):
         return
     for match in _DUEL.finditer(codes):
-        lead = codes[max(codes.rfind(mark, 0, match.start()) for mark in ".?\n") + 1 : match.start()]
-        if not _BARRED.intersection(lead) and not _SUPPOSED.match(codes, match.end()):
+        lead = choices.sentence_before(codes, match.start())
+        barred = _BARRED.intersection(_CLAUSE.split(lead)[-1]) or {"f", "q"}.intersection(lead)
+        if not barred and not _SUPPOSED.match(codes, match.end()):
             facts.above.add((match[1], match[3]) if match[2] == ">" else (match[3], match[1]))
             facts.spans.append((match.start(), match.end() + 1))
     order = facts.order() if facts.spans else None
