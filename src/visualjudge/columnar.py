@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.errors import DataError
+from visualjudge.remote import far
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,7 +134,7 @@ def _scan(path: Path) -> pl.LazyFrame:
     """The file of this very name: no pattern, no column out of a folder's name."""
     import polars as pl
 
-    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    return pl.scan_parquet(str(path) if far(path) else path, glob=False, hive_partitioning=False)
 
 
 @contextmanager

@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import cast
 
 from visualjudge.errors import DataError
+from visualjudge.remote import RemotePath, far
 
 LONGEST_PATH = 1024
 """Characters of a stated path."""
@@ -53,6 +55,8 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
     DataError
         If ``name`` is no relative path, leads out of ``root`` by itself or over a link, or is no regular file.
     """
+    if (store := far(root)) is not None:
+        return _remote_path(store, stated_path(name, of=of), of)
     path = Path(root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of))
     if not _ALLOWED.get() and not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
         raise DataError(f"{_shown(name)} leads out of {of} over a link; a file must lie inside it{_HINT.get()}")
@@ -62,6 +66,14 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
         raise DataError(f"there is no file {_shown(name)} in {of}") from None
     if not stat.S_ISREG(mode):
         raise DataError(f"{_shown(name)} in {of} must be a regular file")
+    return path
+
+
+def _remote_path(root: RemotePath, name: str, of: str) -> Path:
+    """An object store has no links and nothing but regular files."""
+    path = cast(Path, root / name)
+    if not path.is_file():
+        raise DataError(f"there is no file {_shown(name)} in {of}")
     return path
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 from visualjudge.confine import confined_path, stated_path
 from visualjudge.errors import DataError
+from visualjudge.remote import far, located
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,9 +77,7 @@ class Part:
         DataError
             If the shard ends before.
         """
-        with self.shard.open("rb") as file:
-            file.seek(self.start)
-            content = file.read(self.size)
+        content = _read(self.shard, self.start, self.size)
         if len(content) < self.size:
             raise DataError(f"{self.shard}: ends before {self.relative}, which its index states")
         return content
@@ -86,6 +85,14 @@ class Part:
     def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
         """Its bytes as a file."""
         return io.BytesIO(self.read_bytes())
+
+
+def _read(path: Path, start: int, size: int) -> bytes:
+    if (remote := far(path)) is not None:
+        return remote.read_part(start, size)
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(size)
 
 
 Place = Path | Part
@@ -100,6 +107,7 @@ def image_at(root: Path, name: object) -> Place:
     DataError
         If the name leads out of the dataset, also over a link, or there is no such image.
     """
+    root = located(root)
     shards = _shards(root)
     part = None if shards is None else shards.find(stated_path(name))
     return confined_path(root, name) if part is None else part
@@ -198,7 +206,11 @@ def _read_index(path: Path) -> NDArray[np.uint64]:
     import numpy as np
 
     try:
-        rows: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        rows: NDArray[Any] = (
+            np.lib.format.read_array(io.BytesIO(path.read_bytes()), allow_pickle=False)
+            if far(path)
+            else np.lib.format.open_memmap(path, mode="r")
+        )
         if rows.dtype != np.dtype("<u8") or rows.ndim != 2 or rows.shape[0] != 4:
             raise ValueError("it must have four rows of 64-bit numbers")
         if rows.size and rows[3].max() >> _SIZE_BITS >= rows.shape[1]:

@@ -24,6 +24,7 @@ from visualjudge.dataset.parquet_form import ParquetQuestions
 from visualjudge.dataset.stored import at, columns
 from visualjudge.errors import DataError
 from visualjudge.records import Question
+from visualjudge.remote import located
 
 PIECE = 2_000_000
 LONGEST_RECORD = 2_000_000
@@ -103,8 +104,10 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         If a file is not JSON, or a question lacks a field.
     """
     with paused_collector():
+        root = located(root)
         path = root / QUESTIONS
-        table = _table(path) if path.is_file() and (root / META).is_file() else None
+        near = isinstance(root, Path) and path.is_file() and (root / META).is_file()
+        table = _table(path) if near else None
         if table is None:
             dataset = load_dataset(root)
             stated = {"path": str(root), "questions_sha256": dataset.digest}
@@ -182,8 +185,8 @@ def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Question]:
 
 
 def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
-    path = root / QUESTIONS
-    if path.is_file():
+    path = located(root) / QUESTIONS
+    if isinstance(path, Path) and path.is_file():
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             near = {name: _near(content, name) for name in wanted}
         if all(near.values()):

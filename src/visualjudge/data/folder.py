@@ -23,6 +23,7 @@ from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import read_prediction, type_of
 from visualjudge.raster.images import image_size
 from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord, Size
+from visualjudge.remote import check_local
 from visualjudge.tasks import TASKS, task_named
 
 SUFFIX = "_annotations"
@@ -62,6 +63,7 @@ class DataFolder:
         self.problems: list[Problem] = []
         self._spooled: list[Path] = []
         if not self.root.is_dir():
+            check_local(root, "a data folder")
             raise UsageError(f"{root}: no such folder")
         if not (self.root / "annotations").is_dir():
             raise UsageError(f"{root} is not a data folder: folder 'annotations' not found")

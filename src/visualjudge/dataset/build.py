@@ -31,6 +31,7 @@ from visualjudge.media import Form as MediaForm
 from visualjudge.media import ShardWriter
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.registry import in_use
+from visualjudge.remote import check_local
 from visualjudge.tasks import TASKS, task_named
 
 Progress = Callable[[str, int, int], None]
@@ -358,6 +359,7 @@ def check_target(target: Path, force: bool) -> None:
     UsageError
         If something is there, unless it is an older dataset and ``force`` is given.
     """
+    check_local(target, "the new dataset's folder")
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not force:

@@ -18,6 +18,7 @@ from visualjudge.dataset.staging import staged
 from visualjudge.errors import DataError, UsageError
 from visualjudge.media import Form as MediaForm
 from visualjudge.media import ShardWriter, media_form, packed_images, shard_files
+from visualjudge.remote import check_local
 
 Tick = Callable[[int, int], None]
 
@@ -54,6 +55,7 @@ def convert(
     """
     root, target = Path(dataset), Path(out)
     check_target(target, force)
+    check_local(root, "the dataset to convert")
     _check_source(root, to, media)
     with staged(target) as stage:
         _link_others(root, stage, questions=to is not None, media=media is not None)

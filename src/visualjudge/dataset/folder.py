@@ -23,6 +23,7 @@ from visualjudge.dataset.stored import Positions, View
 from visualjudge.errors import DataError, UsageError
 from visualjudge.media import Part, Place, image_at
 from visualjudge.records import Question, QuestionType
+from visualjudge.remote import located
 from visualjudge.showing import as_pandas, html_table
 from visualjudge.tasks import task_named
 
@@ -229,7 +230,7 @@ def load_dataset(path: str | Path) -> Dataset:
     >>> dataset[0].task
     'object_detection'
     """
-    root = Path(path)
+    root = located(path)
     parquet = not (root / QUESTIONS).is_file() and (root / INDEX).is_file()
     if not (parquet or (root / QUESTIONS).is_file()) or not (root / META).is_file():
         missing = " and ".join(name for name in (QUESTIONS, META) if not (root / name).is_file())

@@ -19,6 +19,7 @@ from visualjudge.errors import DataError
 from visualjudge.predictions import Prediction, payload_of, read_prediction, type_of
 from visualjudge.raster.masks import mask_from_rle, rle_of
 from visualjudge.records import Mask
+from visualjudge.remote import located
 
 PREDICTIONS = "predictions.jsonl"
 
@@ -43,7 +44,7 @@ class ShownPredictions:
     """The predictions of a dataset by task and annotation; read as they are asked for, only places are kept."""
 
     def __init__(self, root: str | Path) -> None:
-        self._path = Path(root) / PREDICTIONS
+        self._path = located(root) / PREDICTIONS
         self.prediction = lru_cache(maxsize=1024)(self._prediction)
 
     def _prediction(self, task: str, annotation_id: str, size: tuple[int, int]) -> Prediction:

@@ -22,6 +22,7 @@ from visualjudge.media import Part, Place
 from visualjudge.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.raster.limits import LONGEST_NETPBM_HEADER, MOST_CHUNKS, MOST_SCANS, SLOWER, SLOWEST, check_pixels
 from visualjudge.records import FloatArray, Pixels, Size
+from visualjudge.remote import RemotePath
 
 try:
     import fpng
@@ -136,7 +137,7 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
 
 def image_size(path: str | Place) -> Size:
     """(height, width) as shown, EXIF orientation applied; reads the header only."""
-    source = path.open() if isinstance(path, Part) else path
+    source = path.open() if isinstance(path, Part | RemotePath) else path
     with opened(source, str(path)) as image:
         width, height = image.size
         plain = image.format == "PNG" and not _png_chunks(source) & _MAY_TELL_ORIENTATION
@@ -278,9 +279,9 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
     DataError
         If it is missing, of a format that is not read, too large, cut short or damaged.
     """
-    name = name or (str(path) if isinstance(path, str | Path | Part) else "the bytes")
+    name = name or (str(path) if isinstance(path, str | Path | Part | RemotePath) else "the bytes")
     try:
-        path = path.open() if isinstance(path, Part) else path
+        path = path.open() if isinstance(path, Part | RemotePath) else path
         _check_netpbm(path)
         with Image.open(path, formats=FORMATS) as image:
             check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))

@@ -17,6 +17,7 @@ from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.asks import Key, verdict_of
 from visualjudge.locks import FileLock
 from visualjudge.records import Verdict
+from visualjudge.remote import check_local
 from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
 from visualjudge.runs.journal import Journal, Line, read_lines
 
@@ -71,6 +72,7 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
+        check_local(path, "a run's folder")
         self.path = Path(path)
         self.journal_path = self.path / VERDICTS
         self.compacted_path = self.path / COMPACTED

@@ -16,6 +16,7 @@ import orjson
 from visualjudge import jsons
 from visualjudge.dataset.folder import META, QUESTIONS, read_meta
 from visualjudge.errors import DataError, UsageError
+from visualjudge.remote import check_local
 from visualjudge.runs.folder import RUN, RunFolder
 from visualjudge.studio.records_on_disk import stamped
 
@@ -105,6 +106,7 @@ def find_places(folders: Sequence[str | Path]) -> Places:
     for folder in folders:
         root = Path(folder)
         if not root.is_dir():
+            check_local(folder, "a folder for the studio")
             raise UsageError(f"{folder}: no such folder")
         if not sum(found.take(place) for place in _walk(root)):
             raise UsageError(f"{folder}: no dataset ({QUESTIONS}) or run ({RUN}) found in it")
