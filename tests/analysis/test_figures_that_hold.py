@@ -11,7 +11,7 @@ import pytest
 
 from judged_records import pair, said, scoring
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.comparisons import judge_agreement
+from visualjudge.analysis.comparisons import comparisons, judge_agreement
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.join import Run, Study, question_table, verdict_table
 from visualjudge.analysis.leaks import permutation_p
@@ -178,6 +178,24 @@ def test_simulated_judges_take_no_part_in_alpha() -> None:
     assert judge_agreement(Study(question_table(questions), (simulated, real[0]))) == ()
     rows = judge_agreement(Study(question_table(questions), (simulated, *real)))
     assert rows[0].names == ("one", "two")
+
+
+def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(48)]
+    rng = np.random.default_rng(3)
+
+    def run(name: str, chance: float, **info: Any) -> Run:
+        return Run(name, None, info, verdict_table([drawn(q, chance, rng) for q in questions]))
+
+    real = [run("one", 0.6), run("two", 0.8), run("three", 0.7)]
+    simulated = [run("oracle", 1.0, simulated=True), run("guess", 0.5, simulated=True)]
+    alone = comparisons(Study(question_table(questions), tuple(real)), 0.05)
+    rows = comparisons(Study(question_table(questions), (*real, *simulated)), 0.05)
+    among = {(row.a, row.b): row.p_holm for row in rows}
+    assert {(row.a, row.b): row.p_holm for row in alone}.items() <= among.items()
+    others = [(row.p or 0) for row in rows if {row.a, row.b} & {"oracle", "guess"}]
+    assert among["one", "oracle"] is not None
+    assert max(v for k, v in among.items() if "guess" in k or "oracle" in k) >= max(others)
 
 
 def test_perfect_correlation_does_not_swamp_a_mean_by_a_clip() -> None:

@@ -16,7 +16,7 @@ from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import cases_needed
 from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.analysis.statistics.strengths import davidson
-from visualjudge.analysis.variance import variance_components
+from visualjudge.analysis.variance import variance_components, variance_row
 from visualjudge.seeding import rng_for
 
 
@@ -200,3 +200,27 @@ def test_variance_without_swap_or_repeat_stays_in_the_coarser_part() -> None:
     assert found["order"] is None
     assert found["repeat"] is None
     assert found["item_x_encoding"] == pytest.approx(0.21, abs=0.05)
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_variance_of_one_encoding_is_divided_into_the_pair_and_the_order(consistent: bool) -> None:
+    rng = rng_for(2, "variance")
+    rows = []
+    for i in range(600):
+        chance = rng.choice([0.5, 0.9])
+        first, second = (bool(rng.random() < chance) for _ in range(2))
+        rows += [(f"i{i}", "e", "AB", 0, first), (f"i{i}", "e", "BA", 0, first if consistent else second)]
+    row = variance_row(pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"), "t")
+    item, order = (0.21, 0.0) if consistent else (0.04, 0.17)  # pairs: the variance of their chances, 0.2²
+    assert row.item == pytest.approx(item, abs=0.025)
+    assert row.order == pytest.approx(order, abs=0.025)
+    assert row.total == pytest.approx(0.21, abs=0.02)
+    assert row.encoding is row.item_x_encoding is None
+    assert sum(share for share in row.shares.values() if share is not None) == pytest.approx(1)
+
+
+def test_variance_that_nothing_divides_has_no_shares() -> None:
+    rows = [(f"i{i}", "e", "AB", 0, i % 3 > 0) for i in range(60)]
+    row = variance_row(pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"), "t")
+    assert row.total == 0
+    assert set(row.shares.values()) == {None}

@@ -117,9 +117,13 @@ def nothing_in_common(study: Study) -> tuple[str, ...]:
 
 
 def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
-    """Every two judges, p by Holm over all of them."""
-    rows = [compare(study, i, j, gap) for i, j in combinations(range(len(study.runs)), 2)]
-    adjusted = holm([row.p for row in rows])
+    """Every two judges, p by Holm over those of real judges, and apart over those in which one is simulated."""
+    twos = list(combinations(range(len(study.runs)), 2))
+    rows = [compare(study, i, j, gap) for i, j in twos]
+    real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
+    families = (holm([row.p if held is family else None for row, held in zip(rows, real, strict=True)])
+                for family in (True, False))  # fmt: skip
+    adjusted = [a if b is None else b for a, b in zip(*families, strict=True)]
     return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
 
 

@@ -4,7 +4,8 @@ Variance components of a crossed random-effects model, estimated without bias fr
 exactly the named things (the method of moments for unbalanced designs: Koch 1967). For verdicts y with mean μ:
 same encoding only → μ² + encoding; same pair only → μ² + item; same pair and encoding, other order → + interaction;
 same order too, other repeat → + order; the verdict itself → + repeat. Without repeats, chance cannot be told from the
-order, and ``order`` is order and chance together. Estimates can be slightly negative; they are given as they are.
+order, and ``order`` is order and chance together. Where no pair is shown in two encodings, ``item`` is the pair and
+what it does in its encoding together. Estimates can be slightly negative; they are given as they are.
 """
 
 from __future__ import annotations
@@ -37,17 +38,15 @@ def _mean(*signed: tuple[int, Pairs]) -> float | None:
     return top / count if count > 0.5 else None
 
 
-def _less(a: float | None, *others: float | None) -> float | None:
-    if a is None or any(x is None for x in others):
-        return None
-    return a - sum(x for x in others if x is not None)
+def _less(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a - b
 
 
 def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
     """Components of one judge and task; None where the design does not tell (no swap, no repeat, one encoding).
 
     A component that cannot be told apart stays inside the finest one that can: without repeats, ``order`` holds the
-    rest; without the other order too, ``item_x_encoding`` does.
+    rest; without the other order too, ``item_x_encoding`` does. All are None where nothing can be told apart.
     """
     y = table.select("pair", "encoding", "order", y=pl.col("right").cast(pl.Float64))
     everything, item = _ordered_pairs(y, []), _ordered_pairs(y, ["pair"])
@@ -55,24 +54,30 @@ def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
     order = _ordered_pairs(y, ["pair", "encoding", "order"])
     itself: Pairs = (float(y.select((pl.col("y") ** 2).sum()).item() or 0), float(y.height))
     apart = _mean((1, everything), (-1, item), (-1, encoding), (1, cell))
-    found = {
-        "item": _less(_mean((1, item), (-1, cell)), apart),
-        "encoding": _less(_mean((1, encoding), (-1, cell)), apart),
-    }
-    levels = [("item_x_encoding", _mean((1, cell), (-1, order))), ("order", _mean((1, order), (-1, itself)))]
-    levels.append(("repeat", _mean((1, itself))))
-    return {**found, **_nested(apart, found, levels)}
+    others = _mean((1, encoding), (-1, cell))
+    found = {"item": _less(_mean((1, item), (-1, cell)), apart), "encoding": _less(others, apart)}
+    levels = (_mean((1, cell), (-1, order)), _mean((1, order), (-1, itself)), _mean((1, itself)))
+    if found["item"] is None:
+        found |= _nested(others, ("item", "order", "repeat"), levels)
+    else:
+        base = None if apart is None or others is None else others + found["item"]
+        found |= _nested(base, ("item_x_encoding", "order", "repeat"), levels)
+    told = sum(value is not None for value in found.values())
+    return {name: found.get(name) if told > 1 else None for name in COMPONENTS}
 
 
-def _nested(
-    apart: float | None, found: dict[str, float | None], levels: list[tuple[str, float | None]]
-) -> dict[str, float | None]:
-    """Differences of successive known levels; a level that the design lacks is merged into the next, coarser name."""
-    out: dict[str, float | None] = {name: None for name, _ in levels}
-    base, start = _less(apart, *(None if x is None else -x for x in found.values())), 0
-    for place, (_, value) in enumerate(levels):
+def _nested(base: float | None, names: Sequence[str], levels: Sequence[float | None]) -> dict[str, float | None]:
+    """Differences of successive known levels; a level that the design lacks is merged into the next, coarser name.
+
+    All are None where the ``base`` below the first level is not known.
+    """
+    out: dict[str, float | None] = dict.fromkeys(names)
+    if base is None:
+        return out
+    start = 0
+    for place, value in enumerate(levels):
         if value is not None:
-            out[levels[start][0]] = _less(value, base)
+            out[names[start]] = value - base
             base, start = value, place + 1
     return out
 

@@ -26,7 +26,7 @@ TEXT = (
     "skewness, and at least the reach that independent cases have; shares are on the logit scale, correlations on "
     "Fisher's z. With fewer than 5 images no interval is given. Leanings compare questions at equal difficulty "
     "(task, margin and image), by sign flips of images. Tests are two-sided and clustered by image, with Holm's "
-    "adjustment. Encodings are "
+    "adjustment; comparisons with simulated judges are a family of their own. Encodings are "
     "recommended only where a difference is shown; the figure of the recommended one is from images that it was "
     "not chosen on."
 )
