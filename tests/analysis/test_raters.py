@@ -69,24 +69,24 @@ def _table(told: dict[str, dict[str, Any]], letter: str) -> Any:
 def test_alpha_between_raters(runs: Any, letter: str, dimension: str, level: Any) -> None:
     people, judge, told = runs
     found = agreement(ratings_of_runs([people, judge]), level=level)
-    alpha = next(row for row in found["alpha"] if row["dimension"] == f"object_detection{dimension}")
+    alpha = next(row for row in found.alpha if row.dimension == f"object_detection{dimension}")
     expected = krippendorff.alpha(reliability_data=_table(told, letter), level_of_measurement=level)
-    assert alpha["alpha"] == pytest.approx(expected, abs=1e-9)
-    assert alpha["people"] == 3
+    assert alpha.alpha == pytest.approx(expected, abs=1e-9)
+    assert alpha.people == 3
 
 
 def test_the_judge_is_held_against_the_peoples_mean(runs: Any) -> None:
     people, judge, told = runs
     found = agreement(ratings_of_runs([people, judge]))
-    row = next(r for r in found["rows"] if r["kind"] == "judge")
+    row = next(r for r in found.rows if r.kind == "judge")
     table, names = _table(told, "q"), sorted({n for t in told.values() for n in t if n.startswith("q")})
     mean = np.nanmean(table, axis=0)
     own = np.array([1.0 if int(n[1:]) % 4 else 0.0 for n in names])
     from scipy.stats import spearmanr
 
-    assert row["rater"] == "vlm"
-    assert row["items"] == len(names)
-    assert row["spearman"] == pytest.approx(spearmanr(own, mean).statistic, abs=1e-9)
+    assert row.rater == "vlm"
+    assert row.items == len(names)
+    assert row.spearman == pytest.approx(spearmanr(own, mean).statistic, abs=1e-9)
 
 
 def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:

@@ -35,24 +35,24 @@ RATERS = (("ann", 0.4), ("bob", 0.6), ("cat", 0.5), ("gpt", 0.9))
 
 def test_judge_is_correlated_with_the_mean_of_people_per_source() -> None:
     table = long_table()
-    row = next(r for r in agreement(table, ["gpt"])["rows"] if r["kind"] == "judge")
+    row = next(r for r in agreement(table, ["gpt"]).rows if r.kind == "judge")
     wide = table.pivot("rater", index=["item", "source"], values="score")
     people = wide.select(pl.mean_horizontal("ann", "bob", "cat")).to_series().to_numpy().round(9)
     rhos = []
     for s in range(3):
         here = (wide["source"] == f"s{s}").to_numpy()
         rhos.append(stats.spearmanr(wide["gpt"].to_numpy()[here], people[here])[0])
-    assert row["by_source"] == pytest.approx(rhos)
-    assert row["spearman"] == pytest.approx(np.tanh(np.mean(np.arctanh(rhos))))
-    assert row["spearman_ci95"][0] < row["spearman"] < row["spearman_ci95"][1]
+    assert row.by_source == pytest.approx(rhos)
+    assert row.spearman == pytest.approx(np.tanh(np.mean(np.arctanh(rhos))))
+    assert row.spearman_ci95[0] < row.spearman < row.spearman_ci95[1]
 
 
 def test_people_are_held_against_the_others_on_what_the_judge_rated() -> None:
     table = long_table().filter(~((pl.col("rater") == "gpt") & (pl.col("source") == "s2")))
-    rows = agreement(table, ["gpt"])["rows"]
-    person = next(r for r in rows if r["rater"] == "ann")
-    assert [value is None for value in person["by_source"]] == [False, False, True]
-    assert {r["kind"] for r in rows} == {"judge", "person", "ceiling"}
+    rows = agreement(table, ["gpt"]).rows
+    person = next(r for r in rows if r.rater == "ann")
+    assert [value is None for value in person.by_source] == [False, False, True]
+    assert {r.kind for r in rows} == {"judge", "person", "ceiling"}
 
 
 def test_order_of_sources_counts_a_tie_of_the_rater_as_half() -> None:

@@ -16,14 +16,14 @@ from visualjudge.analysis.join import Run, Study
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import ratio_influence
+from visualjudge.judges.registry import LOCAL
 
-BACKEND = "local"
 SCOPES = ("task", "error_type")
 
 
 def is_baseline(run: Run) -> bool:
     """Whether a run is of the local judge."""
-    return run.info.get("backend") == BACKEND
+    return run.info.get("backend") == LOCAL
 
 
 def baseline_of(study: Study) -> int | None:

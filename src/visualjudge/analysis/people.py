@@ -9,9 +9,9 @@ Intervals leave out each item in turn, with its sources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,9 @@ from visualjudge.records import FloatArray
 
 LEAST_ITEMS = 3
 LEAST_UNITS = 5
+OTHERS = "the other people"
+Interval = tuple[float | None, float | None]
+Kind = Literal["judge", "person", "ceiling"]
 Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
@@ -42,6 +45,46 @@ class Panel:
     def people(self) -> FloatArray:
         """The people's scores, people × items × sources."""
         return np.asarray(self.scores[~self.is_judge])
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """How one rater agrees with others in one dimension; ``by_source`` is ρ in the order of the sources."""
+
+    dimension: str
+    rater: str
+    against: str
+    kind: Kind
+    items: int
+    spearman: float | None
+    spearman_ci95: Interval | None
+    kendall_tau: float | None
+    kendall_ci95: Interval | None
+    pairwise_accuracy: float | None
+    pairwise_ci95: Interval | None
+    pairs: int
+    by_source: tuple[float | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class AlphaRow:
+    """Krippendorff's α among the people of one dimension, over ``units`` that two of them rated."""
+
+    dimension: str
+    people: int
+    units: int
+    level: Level
+    alpha: float | None
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class PeopleAgreement:
+    """Judges and people by dimension; ``sources`` names the sources of each dimension."""
+
+    rows: tuple[RaterRow, ...]
+    alpha: tuple[AlphaRow, ...]
+    sources: Mapping[str, Sequence[str]]
 
 
 def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
@@ -92,7 +135,7 @@ def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return told.sum(1).astype(float), np.where(told, alike, 0).sum(1)
 
 
-def _row(a: FloatArray, b: FloatArray) -> dict[str, Any]:
+def _row(who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray) -> RaterRow:
     """All figures of rater ``a`` against ``b``, both items × sources; each item is left out in turn."""
     groups = correlation.jackknife_groups(np.arange(a.shape[0]))
     weights = np.vstack([np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups])
@@ -104,17 +147,18 @@ def _row(a: FloatArray, b: FloatArray) -> dict[str, Any]:
     mean_tau = np.array([np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in tau])
     told, alike = pair_order(a, b)
     share = one_share(alike, told, whole=False)
-    return {
-        "items": items,
-        "spearman": _number(averaged[0]),
-        "spearman_ci95": _ends(averaged, sizes),
-        "kendall_tau": _number(mean_tau[0]),
-        "kendall_ci95": _ends(mean_tau, sizes),
-        "pairwise_accuracy": _number(share.value[0]),
-        "pairwise_ci95": share.interval(0),
-        "pairs": int(told.sum()),
-        "by_source": [_number(value) for value in rho[0]],
-    }
+    return RaterRow(
+        *who,
+        items=items,
+        spearman=_number(averaged[0]),
+        spearman_ci95=_ends(averaged, sizes),
+        kendall_tau=_number(mean_tau[0]),
+        kendall_ci95=_ends(mean_tau, sizes),
+        pairwise_accuracy=_number(share.value[0]),
+        pairwise_ci95=share.interval(0),
+        pairs=int(told.sum()),
+        by_source=tuple(_number(value) for value in rho[0]),
+    )
 
 
 def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
@@ -136,82 +180,69 @@ def _judged_sources(panel: Panel) -> Any:
     return judged | (not judged.any())
 
 
-def _people_rows(panel: Panel) -> list[dict[str, Any]]:
+def _people_rows(panel: Panel) -> list[RaterRow]:
     people = np.where(_judged_sources(panel), panel.people, np.nan)
     names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
     rows = []
     for i, name in enumerate(names):
         others = np.delete(people, i, axis=0)
         if others.shape[0]:
-            rows.append(
-                {
-                    "rater": name,
-                    "against": "the other people",
-                    "kind": "person",
-                    **_row(people[i], _mean(others)),
-                }
-            )
+            rows.append(_row((panel.dimension, name, OTHERS, "person"), people[i], _mean(others)))
     return rows
 
 
-def panel_rows(panel: Panel) -> list[dict[str, Any]]:
+def panel_rows(panel: Panel) -> list[RaterRow]:
     """Every judge against the people's mean, every person against the others' mean, and the mean over people."""
     rows = []
     for i in np.flatnonzero(panel.is_judge):
         if panel.people.shape[0]:
-            row = _row(panel.scores[i], _mean(panel.people))
-            rows.append({"rater": panel.raters[i], "against": "the people's mean", "kind": "judge", **row})
+            who: tuple[str, str, str, Kind] = (panel.dimension, panel.raters[i], "the people's mean", "judge")
+            rows.append(_row(who, panel.scores[i], _mean(panel.people)))
     people = _people_rows(panel)
     if len(people) > 1:
         rows.append(_ceiling(people))
-    shared = {"dimension": panel.dimension}
-    return [{**shared, **row} for row in [*rows, *people]]
+    return [*rows, *people]
 
 
-def _ceiling(people: list[dict[str, Any]]) -> dict[str, Any]:
+def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
     """The mean over people of how each agrees with the others: Fisher's z for ρ, plain means for the rest."""
+    rhos = [row.spearman for row in people if row.spearman is not None]
+    taus = [row.kendall_tau for row in people if row.kendall_tau is not None]
+    shares = [row.pairwise_accuracy for row in people if row.pairwise_accuracy is not None]
+    items = max(row.items for row in people)
+    return RaterRow(
+        people[0].dimension,
+        "people, mean",
+        OTHERS,
+        "ceiling",
+        items=items,
+        spearman=_number(correlation.fisher_mean(rhos, cases=items)),
+        spearman_ci95=None,
+        kendall_tau=float(np.mean(taus)) if taus else None,
+        kendall_ci95=None,
+        pairwise_accuracy=float(np.mean(shares)) if shares else None,
+        pairwise_ci95=None,
+        pairs=sum(row.pairs for row in people),
+    )
 
-    def over(name: str) -> list[float]:
-        return [row[name] for row in people if row[name] is not None]
 
-    taus, pairs = over("kendall_tau"), over("pairwise_accuracy")
-    empty = dict.fromkeys(("spearman_ci95", "kendall_ci95", "pairwise_ci95"))
-    return {
-        "rater": "people, mean",
-        "against": "the other people",
-        "kind": "ceiling",
-        "items": max(row["items"] for row in people),
-        "spearman": _number(correlation.fisher_mean(over("spearman"), cases=max(row["items"] for row in people))),
-        "kendall_tau": float(np.mean(taus)) if taus else None,
-        "pairwise_accuracy": float(np.mean(pairs)) if pairs else None,
-        **empty,
-        "pairs": sum(row["pairs"] for row in people),
-        "by_source": [],
-    }
-
-
-def alpha_row(panel: Panel, level: Level = "ordinal") -> dict[str, Any]:
+def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """Krippendorff's α among the people of one dimension; a unit is one source's output for one item."""
     people = panel.people
     flat = people.reshape(people.shape[0], -1)
     items = np.repeat(np.arange(people.shape[1]), people.shape[2])
     units = int((np.isfinite(flat).sum(0) > 1).sum())
     enough = units >= LEAST_UNITS
-    return {
-        "dimension": panel.dimension,
-        "people": people.shape[0],
-        "units": units,
-        "level": level,
-        "alpha": alpha(flat, level) if enough else None,
-        "ci95": alpha_interval(flat, level, items) if enough else None,
-    }
+    found = alpha(flat, level) if enough else None
+    interval = alpha_interval(flat, level, items) if enough else None
+    return AlphaRow(panel.dimension, people.shape[0], units, level, found, interval)
 
 
-def agreement(table: pl.DataFrame, judges: Sequence[str] = (), *, level: Level = "ordinal") -> dict[str, Any]:
+def agreement(table: pl.DataFrame, judges: Sequence[str] = (), *, level: Level = "ordinal") -> PeopleAgreement:
     """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated), ``sources``."""
     found = panels(table, judges)
-    return {
-        "rows": [row for panel in found for row in panel_rows(panel)],
-        "alpha": [alpha_row(panel, level) for panel in found if panel.people.shape[0]],
-        "sources": {panel.dimension: panel.sources for panel in found},
-    }
+    return PeopleAgreement(
+        tuple(row for panel in found for row in panel_rows(panel)),
+        tuple(alpha_row(panel, level) for panel in found if panel.people.shape[0]),
+        {panel.dimension: panel.sources for panel in found},
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from visualjudge.cli.listing import following
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.people import PeopleAgreement
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -62,10 +65,11 @@ def agreement(
     tables += [ratings_of_runs(run)] if run else []
     every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
-        result = plain(figures(every, judge or (), level=level))  # type: ignore[arg-type]
+        result = figures(every, judge or (), level=level)  # type: ignore[arg-type]
     published = None if as_published is None else _published(every, judge or [], as_published)
     if json is not None:
-        write_json(json, result if published is None else {**result, "as_published": published[1]})
+        told = plain(asdict(result))
+        write_json(json, told if published is None else {**told, "as_published": published[1]})
     _show(result)
     if published is not None:
         typer.echo(published[0])
@@ -87,23 +91,23 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
     return published_table(cells, scheme).text(), published_json(cells, scheme)
 
 
-def _show(result: Mapping[str, Any]) -> None:
+def _show(result: PeopleAgreement) -> None:
     from visualjudge.analysis.words import number, percent, percents, span
     from visualjudge.tables import Table
 
     rows = []
-    for row in result["rows"]:
-        name = row["rater"] if row["kind"] != "ceiling" else "people, mean"
-        spearman = (number(row["spearman"], 3), span(row["spearman_ci95"]))
-        rest = (number(row["kendall_tau"], 3), percent(row["pairwise_accuracy"]), percents(row["pairwise_ci95"]))
-        rows.append((row["dimension"], name, number(row["items"]), *spearman, *rest))
+    for row in result.rows:
+        name = row.rater if row.kind != "ceiling" else "people, mean"
+        spearman = (number(row.spearman, 3), span(row.spearman_ci95))
+        rest = (number(row.kendall_tau, 3), percent(row.pairwise_accuracy), percents(row.pairwise_ci95))
+        rows.append((row.dimension, name, number(row.items), *spearman, *rest))
     if not rows:
         typer.echo("nothing to compare: ratings of people are needed, and --judge or --run for a judge", err=True)
         return
     columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
     typer.echo(Table(columns, tuple(rows), keys=2).text())
-    for row in result["alpha"]:
-        if row["alpha"] is not None:
-            units = f"{row['people']} people, {number(row['units'])} units, {row['level']}"
-            line = f"{row['dimension']}: Krippendorff's α {number(row['alpha'], 3)} ({span(row['ci95'])}; {units})"
+    for unit in result.alpha:
+        if unit.alpha is not None:
+            units = f"{unit.people} people, {number(unit.units)} units, {unit.level}"
+            line = f"{unit.dimension}: Krippendorff's α {number(unit.alpha, 3)} ({span(unit.ci95)}; {units})"
             typer.echo(line)

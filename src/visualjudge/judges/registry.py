@@ -7,6 +7,8 @@ from typing import Any
 
 from visualjudge.registry import Registry
 
+LOCAL = "local"
+"""The backend of the local judge, as ``judge --backend`` and run.json have it."""
 PIPE_REGISTRY: Registry[str, Any] = Registry(
     "pipe",
     {
@@ -18,7 +20,7 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
     "question judge",
     {
         "baseline": "visualjudge.judges.baseline:baseline_judge",
-        "local": "visualjudge.judges.local.judge:local_judge",
+        LOCAL: "visualjudge.judges.local.judge:local_judge",
     },
 )
 """Judges of a dataset's questions that ask no backend: (model, dataset folder, *, seed) → Judge."""

@@ -11,10 +11,9 @@ from pathlib import Path
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.stored import View, columns
 from visualjudge.judges.local.judge import local_judge
+from visualjudge.judges.registry import LOCAL
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import RunSettings, run_judge
-
-BACKEND = "local"
 
 
 def run_baselines(runs: Sequence[str | Path], scratch: Path, *, dataset: str | Path | None = None) -> list[Path]:
@@ -23,7 +22,7 @@ def run_baselines(runs: Sequence[str | Path], scratch: Path, *, dataset: str | P
     None where one of the runs is the local judge's already.
     """
     folders = [RunFolder(run) for run in runs]
-    if any(folder.manifest().get("backend") == BACKEND for folder in folders):
+    if any(folder.manifest().get("backend") == LOCAL for folder in folders):
         return []
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for folder in folders:

@@ -16,6 +16,7 @@ from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.local.features import Features
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
+from visualjudge.judges.registry import LOCAL
 from visualjudge.records import FAILED, LETTERS, Verdict
 
 BASELINE = "local baseline"
@@ -77,7 +78,7 @@ class LocalJudge:
         """Backend and model."""
         card = {"trained_on": self.model.card.get("trained_on")}
         named = {"judge": BASELINE} if self.name == "default" else {}
-        return {**named, "backend": "local", "base_url": None, "model": self.name, "parameters": card}
+        return {**named, "backend": LOCAL, "base_url": None, "model": self.name, "parameters": card}
 
     async def aclose(self) -> None:
         """Nothing to close."""
