@@ -26,7 +26,10 @@ FEATURES = ("text_chars", "png_bytes", "count", "area", "severity")
 NO_TYPE = "(none)"
 UNFIT = "the value does not fit the question"
 
-VERDICT_SCHEMA: dict[str, Any] = {
+ColumnTypes = dict[str, pl.DataType | type[pl.DataType]]
+"""Names of columns and what they hold."""
+
+VERDICT_SCHEMA: ColumnTypes = {
     "id": pl.String,
     "order": pl.String,
     "repeat": pl.Int32,
@@ -108,7 +111,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
 
 
-WIRE: dict[str, Any] = {
+WIRE: ColumnTypes = {
     **dict.fromkeys(("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String),
     **dict.fromkeys(("class_of_interest", "annotation_ids", "sources", "ties"), pl.List(pl.String)),
     "final_scores": pl.List(pl.Float64),
@@ -132,7 +135,7 @@ def question_table(questions: Sequence[Question]) -> pl.DataFrame:
     return numbered(asked_table(raw, pl.lit(pl.Series(texts, dtype=pl.Boolean))))
 
 
-def _fields(record: object, names: Sequence[str]) -> dict[str, Any]:
+def _fields(record: object, names: Sequence[str]) -> dict[str, float | str | None]:
     return {name: getattr(record, name) for name in names}
 
 

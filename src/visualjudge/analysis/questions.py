@@ -130,7 +130,7 @@ def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(*absent, features=pl.col("features").list.eval(pl.struct(numbers)))
 
 
-def _stated(root: Path) -> dict[str, Any]:
+def _stated(root: Path) -> dict[str, str]:
     """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score verdicts wrongly."""
     with (root / QUESTIONS).open("rb") as file:
         return {"path": str(root), "questions_sha256": hashlib.file_digest(file, "sha256").hexdigest()}

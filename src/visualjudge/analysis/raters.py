@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.join import Run
+from visualjudge.analysis.join import ColumnTypes, Run
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.ratings import COLUMNS, ratings_of_run
 from visualjudge.runs.folder import PEOPLE, RunFolder
@@ -58,7 +57,7 @@ def _first_answers(run: Run, joined: pl.DataFrame) -> pl.DataFrame:
         (v.id, v.order, v.repeat, str(v.extra.get("rater")), str(v.extra.get("purpose")))
         for v in RunFolder(run.folder).verdicts().values()
     ]
-    schema: dict[str, Any] = {"id": pl.String, "order": pl.String, "repeat": joined.schema["repeat"]}
+    schema: ColumnTypes = {"id": pl.String, "order": pl.String, "repeat": joined.schema["repeat"]}
     raters = pl.DataFrame(rows, schema={**schema, "rater": pl.String, "purpose": pl.String}, orient="row")
     typed = raters.with_columns(pl.col(name).cast(joined.schema[name]) for name in _KEYS)
     return joined.join(typed, on=_KEYS, how="inner").filter(pl.col("parsed") & (pl.col("purpose") != "repeat"))

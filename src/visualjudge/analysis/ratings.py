@@ -16,10 +16,11 @@ import orjson
 import polars as pl
 
 from visualjudge import jsons
+from visualjudge.analysis.join import ColumnTypes
 from visualjudge.errors import DataError, Problem, UsageError
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
-SCHEMA: dict[str, Any] = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
+SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
 RATER_FILE = re.compile(r"^(?P<stem>.+)_rater(?P<number>\d+)\.tsv$")
 Problems = list[Problem]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import polars as pl
 
 from visualjudge import jsons
-from visualjudge.analysis.join import VERDICT_SCHEMA, published_of
+from visualjudge.analysis.join import VERDICT_SCHEMA, ColumnTypes, published_of
 from visualjudge.analysis.questions import paused_collector
 from visualjudge.judges.asks import verdict_of
 from visualjudge.records import IntArray, Status
@@ -60,7 +60,7 @@ def _quick(block: Block) -> pl.DataFrame | None:
         return None
 
 
-_WIRE: dict[str, Any] = {
+_WIRE: ColumnTypes = {
     **dict.fromkeys(("id", "order", "value", "status", "cause"), pl.String),
     "repeat": pl.Int64,
     **dict.fromkeys(("probability_a", "latency_s"), pl.Float64),

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 import polars as pl
 from PIL import Image
@@ -34,6 +34,33 @@ SHARES = {"pairwise": 2, "ranking": 6, "scoring": 6}
 NEEDED = ("id", "question", "order", "repeat", "pair", "cluster", "task", "kind", "margin", "parsed", "text", "right",
           "number", "truth", "cause", "status", "scores", "options")  # fmt: skip
 """What examples are chosen by."""
+
+
+class VerdictRow(TypedDict, total=False):
+    """A row of the joined table (:func:`visualjudge.analysis.join.join`), as far as examples show it, and why."""
+
+    row: int
+    why: str
+    id: str
+    order: str
+    repeat: int
+    kind: str
+    task: str
+    encoding: str
+    image: str
+    error_type: str
+    parsed: bool
+    status: str
+    text: str | None
+    number: float | None
+    answer: str | None
+    truth: float | None
+    scores: list[float]
+    sources: list[str | None]
+    offset: int | None
+    probe_name: str | None
+    probe_design: str | None
+    probe_group: str | None
 
 
 @dataclass(frozen=True)
@@ -90,26 +117,34 @@ def _unread(table: pl.DataFrame) -> pl.DataFrame:
     return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause"))
 
 
-def _firsts(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
+def _firsts(table: pl.DataFrame, count: int) -> list[VerdictRow]:
     """The furthest, each on another pair, ranking or annotation, whatever its encoding and order."""
     ordered = table.sort(["distance", "question"], descending=[True, False], maintain_order=True)
     rows = ordered.unique(["pair", "cluster"], keep="first", maintain_order=True).head(count)
-    return list(rows.iter_rows(named=True))
+    return _rows(rows)
 
 
-def chosen(table: pl.DataFrame, count: int) -> list[dict[str, Any]]:
+def _rows(table: pl.DataFrame) -> list[VerdictRow]:
+    return cast("list[VerdictRow]", table.to_dicts())
+
+
+def chosen(table: pl.DataFrame, count: int) -> list[VerdictRow]:
     """Up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by the order, not read."""
     narrow = table.select(NEEDED).with_row_index("row")
     wrong = [row for kind, part in SHARES.items() for row in _firsts(_wrong(narrow, kind), -(-count // part))]
     flipped, unread = (_firsts(found, -(-count // 4)) for found in (_flipped(narrow), _unread(narrow)))
-    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    found: dict[tuple[str, str, int], VerdictRow] = {}
     lists = [wrong, flipped, unread]
     for place in range(max((len(rows) for rows in lists), default=0)):
         for rows in lists:
             if place < len(rows):
                 row = rows[place]
                 found.setdefault((row["id"], row["order"], row["repeat"]), row)
-    return [{**table.row(row["row"], named=True), "why": row["why"]} for row in list(found.values())[:count]]
+    picked = list(found.values())[:count]
+    whole = table[[row["row"] for row in picked]].with_columns(
+        why=pl.Series([row["why"] for row in picked], dtype=pl.String)
+    )
+    return _rows(whole)
 
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
@@ -125,13 +160,13 @@ def probe_examples(study: Study, run: int) -> list[Example]:
     table = answered.filter(~unchanged()).unique("probe_name", keep="first", maintain_order=True)
     plain = answered.filter(pl.col("probe_design") == "control").unique("probe_group", keep="first")
     before = dict(plain.select("probe_group", "id").iter_rows())
-    rows = list(table.iter_rows(named=True))
+    rows = _rows(table)
     known = study.find([*(row["id"] for row in rows), *before.values()])
     return [_probe_example(study, run, row, known, before.get(row["probe_group"])) for row in rows]
 
 
 def _probe_example(
-    study: Study, run: int, row: Mapping[str, Any], known: Mapping[str, Question], before: str | None
+    study: Study, run: int, row: VerdictRow, known: Mapping[str, Question], before: str | None
 ) -> Example:
     """With the last image unchanged and changed, where all images were changed alike; else as it was asked."""
     question, plain = known.get(row["id"]), known.get(before or "")
@@ -142,12 +177,12 @@ def _probe_example(
     return replace(found, images=tuple(replace(thumbnail(study.root, name), name=word) for word, name in pair))
 
 
-def _changed(row: Mapping[str, Any], question: Question | None) -> str:
+def _changed(row: VerdictRow, question: Question | None) -> str:
     name = str(row["probe_name"]).replace("_", " ")
     return f"{name}: {question.probe.changed}" if question and question.probe else name
 
 
-def _example(study: Study, run: int, row: Mapping[str, Any], question: Question | None) -> Example:
+def _example(study: Study, run: int, row: VerdictRow, question: Question | None) -> Example:
     raw = read_reply(study.runs[run], row["offset"]).get("raw_response")
     shown = question.images if question and study.root else ()
     return Example(
