@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import io
+import importlib.util
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -11,7 +13,8 @@ from PIL import Image
 from runs.made_dataset import make_dataset
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.rewards import easyr1_compute_score, swift_reward, verl_compute_score
+from visualjudge.rewards import swift_reward, verl_compute_score
+from visualjudge.training import trainers
 
 
 @pytest.fixture
@@ -58,15 +61,39 @@ def test_ms_swift_keeps_the_images_and_the_solution(dataset: Dataset, tmp_path: 
         assert swift_reward([str(question.answer)], [row["solution"]]) == [1.0]
 
 
-def test_easyr1_columns_load_as_its_documentation_has_them(dataset: Dataset, tmp_path: Path) -> None:
-    """EasyR1 is on no registry (and its package is called verl too): ``problem``, ``answer``, ``images`` by path."""
+def test_easyr1_reads_the_rows_as_its_loader_does_and_scores_them_by_the_truth(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    """EasyR1 is on no registry (and its package is called verl too); this is what its ``verl/utils/dataset.py`` asks
+    of a row: a text with marks, an image of each by path, an answer; of a folder its split, of a file all of it.
+    """
     import datasets
 
-    files = [str(path) for path in export(dataset, "easyr1", tmp_path / "rows")]
-    rows = datasets.load_dataset("json", data_files=files, cache_dir=str(tmp_path / "cache"))["train"]
-    for row in rows:
-        assert row["problem"].count("<image>") == len(row["images"])
-        for path in row["images"]:
-            Image.open(io.BytesIO(Path(path).read_bytes())).verify()
-        (found,) = easyr1_compute_score([{"response": "no answer", "ground_truth": row["answer"]}])
-        assert found["overall"] == -1.0
+    train, test = export(dataset, "easyr1", tmp_path / "rows")
+    cache = str(tmp_path / "cache")
+    folder = datasets.load_dataset("json", data_dir=str(train.parent), split="train", cache_dir=cache)
+    held_out = datasets.load_dataset("json", data_files=str(test), split="train", cache_dir=cache)
+    questions = {question.id: question for question in dataset}
+    assert [row["id"] for row in folder] == [json.loads(line)["id"] for line in train.read_text().splitlines()]
+    assert {row["id"] for row in folder} | {row["id"] for row in held_out} == set(questions)
+    score = loaded_reward("easyr1_compute_score")
+    for row in (*folder, *held_out):
+        question = questions[row["id"]]
+        assert len(row["problem"].split("<image>")) - 1 == len(row["images"])
+        shown = [Image.open(path).convert("RGB").tobytes() for path in row["images"]]
+        assert shown == [Image.open(dataset.image_path(path)).convert("RGB").tobytes() for path in question.images]
+        said = [str(question.answer), "no answer"]
+        found = score([{"response": text, "response_length": 2, "ground_truth": row["answer"]} for text in said])
+        assert found == [
+            {"overall": 1.0, "accuracy": 1.0, "format": 1.0},
+            {"overall": -1.0, "accuracy": 0.0, "format": 0.0},
+        ]
+
+
+def loaded_reward(name: str) -> Any:
+    """A reward function from the file that EasyR1's and verl's configurations name, as both load it."""
+    spec = importlib.util.spec_from_file_location("custom_reward_fn", trainers.__file__)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
