@@ -43,7 +43,7 @@ _LEADS = {
     # What may stand between the beginning of a clause and the form: nothing that denies, supposes or doubts.
     "clause": f"°{_WORDS}V?",
     "subject": f"°{_WORDS}[vk]?(?<!w)(?<!wO)",
-    "I": r"°(?:[^A-H.?\nzhfqpx]{0,40}j[jmitMva]{0,3}|[symwM#\-]{0,40}(?<!w))",
+    "I": r"°(?:[^A-H.?\nzhfqpx]{0,40}j[jmitMva]{0,3}|r[A-H][^A-H.?\nzhfqpy]{1,25}j[jm]{0,2}|[symwM#\-]{0,40}(?<!w))",
     "conclusion": "°[symY]{0,8}",
     "symbol": "°[jsymkRviV]{0,8}",
     "sentence": r"\A(?:(?:r[wneT&]{0,10}|O[neT&]{0,8}),|r[A-H][iIVzM][^,.?\nhfqA-H]{0,12},)?(?:[Orsymwjn]{0,8}[smy])?[Orsym]?[:,]?|\A(?:[+VNnkmbjsS#TOMyw]{0,7}(?<=[+VNnkmbS]):|#N,?|(?:[km]{1,2}:)?[wVn+]{1,3},)",

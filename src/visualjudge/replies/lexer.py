@@ -55,9 +55,9 @@ class Phrase:
         self.next: dict[str, Phrase] = {}
 
     def after(self, word: str) -> Phrase:
-        """The node of one word more, in lower case and with a capital."""
+        """The node of one word more, in lower case, with a capital and in capitals."""
         node = self.next.setdefault(word, Phrase())
-        return self.next.setdefault(word.capitalize(), node)
+        return self.next.setdefault(word.capitalize(), self.next.setdefault(word.upper(), node))
 
 
 @cache
