@@ -174,7 +174,7 @@ def test_datasets_with_different_questions_under_one_id_are_refused(tmp_path: Pa
     two = write_dataset(tmp_path / "ds-two", [pair(0, (1.0, 8.0))])
     verdict = [said(pair(0, (8.0, 1.0)), "A")]
     runs = [write_run(tmp_path / name, home, verdict) for name, home in (("a", one), ("b", two))]
-    with pytest.raises(DataError, match="question q0 is another one"):
+    with pytest.raises(DataError, match="question q0 differs from the one in"):
         analyse(runs)
 
 
