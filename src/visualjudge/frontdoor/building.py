@@ -1,4 +1,4 @@
-"""Make a judge dataset of a data folder."""
+"""Build a judge dataset from a data folder."""
 
 from __future__ import annotations
 
@@ -36,36 +36,36 @@ def build(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Build a judge dataset and read it.
+    """Build a judge dataset from a data folder, and open it.
 
     Parameters
     ----------
     data
-        A data folder, opened or by its path.
+        A data folder, or its path.
     out
-        Folder of the dataset; must not exist yet, unless ``force`` is true and it is an older dataset.
+        Folder of the dataset; must not exist, unless ``force`` is true and it is an older dataset.
     tasks, subsets
-        Only these; None = all.
+        Tasks and subsets to build; None = all.
     seed
-        Of every draw. The same data, seed and options give the same bytes.
+        Seed of every draw. The same data, seed and options give the same bytes.
     caps
-        How many groups, pairs and annotations are drawn at most.
+        Maximum number of groups, pairs and annotations to draw.
     prompts, prompt_version
         A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the answer), or a folder
-        of prompts of your own and their version.
+        with your own prompts, and their version.
     workers
-        Processes; more than 1 needs ``if __name__ == "__main__":`` in a script.
+        Number of processes; more than 1 needs ``if __name__ == "__main__":`` in a script.
     skip_invalid
         Whether to leave out invalid records without a warning.
     progress
-        Called with a stage, how much of it is done, and how much there is.
+        Called with the stage, the number of items done, and their total.
 
     Raises
     ------
     UsageError
-        If ``data`` is not a data folder, ``out`` exists, or an option does not fit.
+        If ``data`` is not a data folder, ``out`` exists, or an option is invalid.
     DataError
-        If a file as a whole cannot be read, or no question can be asked.
+        If a file cannot be read at all, or no question can be asked.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Open a data folder and look at it."""
+"""Open and inspect a data folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Data:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the records that were read so far and left out."""
+        """Why records were left out, for those read so far."""
         return tuple(self._folder.problems)
 
     def annotations(self, task: str) -> Iterator[Annotation]:
@@ -51,7 +51,7 @@ class Data:
         return self._folder.annotations(task)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row an annotation, without its prediction, which is not looked into."""
+        """One row per annotation, without its prediction, which is not read."""
         import polars as pl
 
         notes = [entry.annotation for task in self.tasks for entry in self._folder.entries(task)]
@@ -61,7 +61,7 @@ class Data:
         return pl.DataFrame({**columns, "class_of_interest": classes}, strict=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """As :meth:`to_polars`, for pandas."""
+        """Like :meth:`to_polars`, as a pandas data frame."""
         return as_pandas(self)
 
     def _repr_html_(self) -> str:

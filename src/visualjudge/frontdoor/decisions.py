@@ -1,4 +1,4 @@
-"""Answers to decide by, from Python: may I rank with this judge, what do few labels say, when to ask a better one."""
+"""Decisions from Python: can a judge rank my models, what do a few labels say, when to ask a better judge."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def card(
     epsilon: float = 0.2,
     seed: int = 0,
 ) -> Card:
-    """May I rank my models with this judge? Checks that pass, fail or are not shown, and the order of the sources.
+    """Can I rank my models with this judge? Checks that pass, fail or are not shown, and the order of the sources.
 
     Parameters
     ----------
     runs
         Runs, or their folders.
     dataset
-        The dataset's folder, where it has moved since the runs.
+        Folder of the dataset, if it has moved since the runs.
     thresholds
-        YAML with thresholds of your own; None: those of the package.
+        YAML file with your own thresholds; None = those of the package.
     people
         Files with people's ratings of the scored items (``item, source, rater, dimension, score``; item = image,
-        dimension = task, scores 0 to 10); with them, the card holds ω.
+        dimension = task, scores 0 to 10); with them, the card includes ω.
     epsilon
-        What a person's answer costs more than the judge's, for ω.
+        How much better a person must be to be preferred to the judge, for ω.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Raises
     ------
@@ -68,15 +68,15 @@ def card(
 def correct(
     runs: Runs, labels: str | Path, *, dataset: str | Path | None = None, gap: float | None = None
 ) -> Leaderboard:
-    """A leaderboard of sources from many verdicts and few labels.
+    """Correct a leaderboard of sources with a few human labels, with intervals and rank sets.
 
     Parameters
     ----------
     labels
-        ``annotation_id,score`` or ``question_id,answer``, and ``probability`` where :func:`label` drew the items; or
-        the folder of a people's run.
+        CSV with ``annotation_id,score`` or ``question_id,answer``, and ``probability`` if :func:`label` drew the items;
+        or the folder of a run of people.
     gap
-        How many labels decide such a difference?
+        Difference for which to compute the number of labels needed to detect it.
 
     Raises
     ------
@@ -97,12 +97,24 @@ def label(
     dataset: str | Path | None = None,
     seed: int = 0,
 ) -> LabelQueue:
-    """Draw the ``n`` items to label next, each with the probability of its draw; ``.table()`` is the CSV to fill in.
+    """Draw the ``n`` items to label next, each with its probability of being drawn; ``.table()`` is the CSV to fill in.
+
+    Parameters
+    ----------
+    kind
+        ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and ranking that the runs
+        answered.
+    labels
+        Existing labels: their items are not drawn again, and are part of the queue with probability 1.
+    dataset
+        Folder of the dataset, if it has moved since the runs.
+    seed
+        Seed of the draw.
 
     Raises
     ------
     DataError
-        If a run cannot be read, or holds fewer items without a label.
+        If a run cannot be read, or has fewer than ``n`` items without a label.
     """
     from visualjudge.analysis.decisions.label import label as make
 
@@ -117,12 +129,16 @@ def cascade(
     delta: float = 0.1,
     dataset: str | Path | None = None,
 ) -> Cascade:
-    """The confidence above which the cheap judge's answer stands, with at most ``risk`` of those answers wrong.
+    """Find the confidence above which the cheap judge's answers are accepted, with at most ``risk`` of them wrong.
 
     Parameters
     ----------
+    risk
+        Largest share of wrong answers among those accepted, 0 to 1.
     delta
-        Probability, over datasets, that the risk is not kept.
+        Probability, over datasets, that the risk is exceeded, 0 to 1.
+    dataset
+        Folder of the dataset, if it has moved since the runs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Put predictions that a script holds into a data folder."""
+"""Import predictions from Python into a data folder."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ def import_samples(
     replace: bool = False,
     **options: Any,
 ) -> Data:
-    """Score samples and add them to a data folder; what the command ``visualjudge import`` does.
+    """Score samples and add them to a data folder, as the command ``visualjudge import`` does.
 
     Parameters
     ----------
     samples
-        Each an image with a prediction and its ground truth; :func:`from_fiftyone` makes them, and
-        :func:`from_supervision` the predictions.
+        Images with a prediction and its ground truth; :func:`from_fiftyone` makes them, and :func:`from_supervision`
+        makes predictions.
     out
-        Data folder to make or to add to.
+        Data folder to create or extend.
     source
         Name of the model.
     classes
         Classes of interest: ``("each",)``, ``("all",)`` or labels.
     min_score, top_k
-        Which predictions count; by default those at the threshold of best F1, where all have a confidence.
+        Which predictions count; by default those above the threshold with the best F1, if all have a confidence.
     replace
-        Whether to replace the source's older records.
+        Whether to replace existing records of the source.
     options
-        Go to :func:`score`.
+        Options of :func:`score`.
 
     Raises
     ------
     UsageError
-        If the task is not known, or an option does not fit.
+        If the task is not known, or an option is invalid.
     DataError
-        If a record contradicts the folder's.
+        If a record contradicts one in the folder.
 
     Examples
     --------

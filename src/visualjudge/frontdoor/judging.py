@@ -64,7 +64,7 @@ def client(
     batch: Settings | bool = False,
     **fields: Any,
 ) -> Client | Baseline:
-    """What is asked: a model behind a backend, with retries and a cache of replies.
+    """A model behind a backend, with retries and a cache of replies.
 
     Parameters
     ----------
@@ -72,15 +72,15 @@ def client(
         ``"api"`` (any server that speaks OpenAI chat completions), ``"vllm"``, ``"google"``, ``"anthropic"``,
         ``"transformers"``, a registered one, or ``"baseline"`` for a judge that needs no network.
     model
-        As the server names it; for a baseline such as ``"oracle:0.8"``.
+        Name of the model on the server; for a baseline, such as ``"oracle:0.8"``.
     cache
-        Whether replies are kept in the user's cache folder, or the folder to keep them in.
+        Whether to cache replies in the user's cache folder, or the folder to use instead.
     batch
-        Whether :func:`judge` asks by the provider's batches (OpenAI, Anthropic, Gemini), for half the price and within
-        a day, or how (:class:`~visualjudge.clients.batch.asking.Settings`).
+        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the price and within a
+        day, or settings for them (:class:`~visualjudge.clients.batch.asking.Settings`).
     fields
-        What the backend takes: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``, ``timeout`` (seconds) …;
-        also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels). A key is better left in the environment.
+        Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``, ``timeout`` (seconds) …;
+        also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels). Keep keys in the environment.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def client(
 
 
 class JudgeOptions(TypedDict, total=False):
-    """The options of :func:`judge`; what they mean and their defaults are with :func:`judge_async`."""
+    """The options of :func:`judge`; :func:`judge_async` documents them and their defaults."""
 
     choice: Choice | None
     swap: bool
@@ -139,28 +139,28 @@ def judge(
     progress: bool = True,
     **options: Unpack[JudgeOptions],
 ) -> Run:
-    """Put the questions of a dataset to a judge; each verdict is on disk before the next is reported.
+    """Ask a judge the questions of a dataset; each verdict is on disk before it is reported.
 
-    Works in scripts and in notebooks. An interrupt lets calls in flight finish and gives back what there is;
-    ``resume=True`` goes on. A second interrupt cancels them.
+    Works in scripts and notebooks. An interrupt lets calls in flight finish and returns the run so far; ``resume=True``
+    continues it. A second interrupt cancels the calls.
 
     Parameters
     ----------
     dataset
-        A dataset (a slice or sample of one, too), or its folder.
+        A dataset, a slice or sample of one, or its folder.
     asked
-        What :func:`client` gives, or a judge of your own (:class:`~visualjudge.judges.asks.Judge`).
+        A client from :func:`client`, or your own judge (:class:`~visualjudge.judges.asks.Judge`).
     out
         Folder of the run.
     progress
-        Whether to show how far it is.
+        Whether to show a progress bar.
     options
-        As :func:`judge_async`.
+        Options of :func:`judge_async`.
 
     Raises
     ------
     UsageError
-        If ``out`` holds a run and ``resume`` is false, or another run.
+        If ``out`` holds a run and ``resume`` is false, or a run with different settings.
     DataError
         If an image of the dataset is missing.
 
@@ -204,44 +204,44 @@ async def judge_async(
     on_event: Listener | None = None,
     stop: Stop | None = None,
 ) -> Run:
-    """As :func:`judge`, to be awaited.
+    """Like :func:`judge`, as a coroutine.
 
     Parameters
     ----------
     choice
-        Which questions; None = all.
+        Questions to ask; None = all.
     swap
         Ask pairwise questions in both orders.
     repeats
         Number of samples per question and order.
     limit
-        Only the first so many questions.
+        Maximum number of questions, from the first.
     concurrency
-        Most calls in flight at once, in all processes.
+        Maximum number of concurrent calls, over all processes.
     processes
-        How many processes put questions together and read replies; more than one where a core is the limit, with a
-        judge that can be pickled. A script needs ``if __name__ == "__main__":`` then.
+        Number of processes that prepare questions and read replies, for cases in which one core is the limit. More than
+        1 needs a judge that can be pickled, and ``if __name__ == "__main__":`` in a script.
     workers
         ``"local"``: processes of this machine. ``"ray"``: actors of a Ray cluster (the one in ``RAY_ADDRESS``, else a
         local one), whose nodes see the dataset under the same path.
     resume, retry_errors, accept_changes
-        Go on with the run in ``out``; ask again what ended in an api_error; go on although settings differ.
+        Continue the run in ``out``; also ask questions with an api_error again; continue with different settings.
     mode
         How an answer is asked for: ``"auto"`` (a schema with the reasons before the answer where the server keeps to
         it, else as the prompt stands), ``"text"`` (as the prompt stands), ``"json"``, ``"logprobs"``.
     retries
-        How often an unreadable reply is asked for again.
+        How often to ask again if a reply cannot be read.
     ties
         Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis counts them apart.
     extractor
         A client that is shown each complete reply that could not be read, and says which answer it states. Such
         verdicts have the status ``ok_extracted``; analyses count them apart.
     seed
-        Sent to the server.
+        Seed sent to the server.
     name
-        The judge's name in reports; None = the model.
+        Name of the judge in reports; None = the model.
     limits, prices
-        What the run may spend.
+        Budget of the run, and the prices of tokens.
     on_event
         Called with the state of the run after each verdict.
 

@@ -1,4 +1,4 @@
-"""A run, finished or not, as Python sees it."""
+"""A run in Python, finished or not."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Run:
     path
         The run's folder.
     dataset
-        What was asked; None where the run was opened from disk.
+        The dataset that was judged; None if the run was opened from disk.
     report
-        How the last invocation ended; None likewise.
+        How the last invocation ended; None if the run was opened from disk.
     """
 
     def __init__(self, path: str | Path, dataset: Dataset | None = None, report: RunReport | None = None) -> None:
@@ -42,12 +42,12 @@ class Run:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """``run.json``: who was asked what, with which settings."""
+        """Content of ``run.json``: judge, dataset and settings."""
         return self._folder.manifest()
 
     @cached_property
     def verdicts(self) -> dict[Key, Verdict]:
-        """Each verdict by the question's id, the order ("AB" or "BA") and the repeat, counted from 0."""
+        """Verdicts by question id, order ("AB" or "BA") and repeat, counted from 0."""
         return self._folder.verdicts()
 
     @property
@@ -62,7 +62,7 @@ class Run:
 
     @property
     def missing(self) -> int:
-        """Verdicts that are not there yet."""
+        """Number of verdicts that are missing, such as after an interruption."""
         asked = self.manifest.get("asked")
         return max(0, asked - len(self.verdicts)) if isinstance(asked, int) else 0
 
@@ -70,7 +70,7 @@ class Run:
         return len(self.verdicts)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a verdict; ``value`` as text, ``score`` as a number where the question asked for one."""
+        """One row per verdict; ``value`` as text, ``score`` as a number if the question asked for one."""
         import polars as pl
 
         rows = list(self.verdicts.values())
@@ -92,7 +92,7 @@ class Run:
         return pl.DataFrame({**columns, **numbers, **counts}, schema=schema)
 
     def to_pandas(self) -> pd.DataFrame:
-        """As :meth:`to_polars`, for pandas."""
+        """Like :meth:`to_polars`, as a pandas data frame."""
         return as_pandas(self)
 
     def _repr_html_(self) -> str:

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Study:
-    """Figures on one or more judges, each with its uncertainty."""
+    """Figures about one or more judges, each with its uncertainty."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        """What ``metrics.json`` holds."""
+        """Content of ``metrics.json``."""
         return self.analysis.metrics
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """The same figures as tables by name: ``headline``, ``by_task``, ``by_encoding`` …"""
+        """The figures as tables by name: ``headline``, ``by_task``, ``by_encoding`` …"""
         return self.analysis.tables
 
     def to_polars(self, table: str = "headline") -> pl.DataFrame:
@@ -37,16 +37,16 @@ class Study:
         return self.tables[table]
 
     def to_pandas(self, table: str = "headline") -> pd.DataFrame:
-        """As :meth:`to_polars`, for pandas."""
+        """Like :meth:`to_polars`, as a pandas data frame."""
         return as_pandas(_Table(self.to_polars(table)))
 
     def report(self, path: str | Path) -> Path:
-        """Write the report: HTML, Markdown where the name ends in ``.md``, ``metrics.json`` where it ends in ``.json``.
+        """Write the report: HTML, Markdown if the name ends in ``.md``, ``metrics.json`` if it ends in ``.json``.
 
         Returns
         -------
         Path
-            Where it lies.
+            The file that was written.
         """
         from visualjudge.analysis.report.markdown import markdown
         from visualjudge.analysis.report.page import html
@@ -97,9 +97,9 @@ def analyse(
     runs
         Runs, or their folders.
     dataset
-        The dataset's folder, where it has moved since the runs.
+        Folder of the dataset, if it has moved since the runs.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Raises
     ------
