@@ -22,7 +22,7 @@ from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.raster.images import write_png
-from visualjudge.runs.budget import Budget, Prices
+from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import (
     RunReport,
@@ -124,6 +124,42 @@ def test_resume_lists_every_setting_that_differs_and_records_those_accepted(data
     assert [(change["verdicts"], change["fields"]) for change in told["changes"]] == [(2, fields)]
     judged(dataset, other, out, resume=True)
     assert RunFolder(out).manifest()["changes"] == told["changes"]
+
+
+@pytest.mark.parametrize(
+    ("asked_now", "named"),
+    [
+        ({"limit": 3, "swap": True}, r"asked was 21, now 6; verdicts not asked for was 0, now 15"),
+        ({}, r"swap was true, now false; asked was 21, now 13; verdicts not asked for was 0, now 8"),
+    ],
+)
+def test_a_resumed_run_may_grow_but_not_leave_verdicts_out(
+    dataset: Dataset, tmp_path: Path, asked_now: dict[str, Any], named: str
+) -> None:
+    def go_on(**options: Any) -> RunReport:
+        return judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, **options)
+
+    out = tmp_path / "run"
+    go_on(limit=2)
+    go_on(limit=4, resume=True)
+    assert go_on(swap=True, resume=True).missing == 0
+    with pytest.raises(UsageError, match=named):
+        go_on(**asked_now, resume=True)
+    assert RunFolder(out).manifest()["asked"] == 21
+    go_on(**asked_now, resume=True, accept_changes=True)
+    told = RunFolder(out).manifest()
+    assert told["changes"][0]["fields"]["asked"]["was"] == 21
+    go_on(**asked_now, resume=True)
+    assert RunFolder(out).manifest()["changes"] == told["changes"]
+
+
+def test_a_run_without_swap_is_not_the_rest_of_one_with_swap(dataset: Dataset, tmp_path: Path) -> None:
+    """Also where it was stopped early."""
+    judge = QuestionJudge(ScriptedClient(["A"]), dataset.root)
+    budget = Budget(Limits(max_calls=4))
+    asyncio.run(run_judge(dataset, judge, tmp_path / "run", RunSettings(swap=True, concurrency=1), budget=budget))
+    with pytest.raises(UsageError, match="swap was true, now false"):
+        judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), tmp_path / "run", resume=True)
 
 
 def test_questions_edited_after_the_build_are_another_dataset(dataset: Dataset, tmp_path: Path) -> None:

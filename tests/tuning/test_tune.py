@@ -19,6 +19,7 @@ from visualjudge.dataset.folder import Dataset, load_dataset, question_to_wire
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged
 from visualjudge.records import Verdict
+from visualjudge.runs.folder import RunFolder
 from visualjudge.seeding import rng_for
 from visualjudge.tuning import tune
 from visualjudge.tuning.arms import reworded
@@ -85,6 +86,13 @@ def test_no_gain_is_shown_for_a_judge_that_ignores_the_encoding(dataset: Dataset
 def test_choice_and_figure_share_no_image(dataset: Dataset, tmp_path: Path) -> None:
     found = tune(dataset, TASK, lambda: Planted({"two": 1.0}), tmp_path, budget=240)
     assert found.accuracy.n == found.accuracy.images == 30  # the other half of 60, and no more
+
+
+def test_tuning_again_goes_on_with_its_runs(dataset: Dataset, tmp_path: Path) -> None:
+    found = [tune(dataset, TASK, lambda: Planted({"three": 1.0}), tmp_path, budget=200) for _ in range(2)]
+    assert found[0] == found[1]
+    told = RunFolder(tmp_path / "three")
+    assert told.manifest()["asked"] == len(told.verdicts()) and "unasked" not in told.manifest()
 
 
 def test_too_small_a_budget_is_refused(dataset: Dataset, tmp_path: Path) -> None:

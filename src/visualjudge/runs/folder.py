@@ -32,7 +32,7 @@ _TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
 _KINDS = {
     **dict.fromkeys(("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"), _TEXT),
     **dict.fromkeys(("started", "finished", "stopped"), _TEXT),
-    **dict.fromkeys(("asked", "limit", "repeats", "missing"), _NUMBER),
+    **dict.fromkeys(("asked", "unasked", "limit", "repeats", "missing"), _NUMBER),
     **dict.fromkeys(("swap", "simulated"), _FLAG),
     "statuses": {"*": int},
     "causes": {"*": int},

@@ -23,7 +23,7 @@ from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.resuming import changes, check_changes, edited_images, media_checksum, recorded
+from visualjudge.runs.resuming import changes, check_changes, edited_images, fallen_out, media_checksum, recorded
 from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.todo import Todo, left_of
@@ -148,19 +148,21 @@ async def run_judge(
     Raises
     ------
     UsageError
-        If the folder holds another run, or a run and ``resume`` is off.
+        If the folder holds another run, a run and ``resume`` is off, or verdicts that are not asked for now.
     """
     folder = RunFolder(out)
     manifest = {**_manifest(dataset, judge, options), **_prices(budget)}
     with _journal(folder, dataset, options) as journal:
         before = answered(folder.verdicts_path)
+        todo = _todo(dataset, before, options)
+        manifest["asked"] = todo.total
         if options.resume:
-            manifest = _continued(folder, dataset, manifest, before, options)
+            unasked = len(before) - (todo.total - len(todo.numbers))
+            manifest = _continued(folder, dataset, manifest, before, unasked, options)
         if options.retry_errors and before.statuses["api_error"]:
             journal.drop(lambda line: line["status"] == "api_error")
             before = answered(folder.verdicts_path)
-        todo = left_of(dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=before)
-        manifest["asked"] = todo.total
+            todo = _todo(dataset, before, options)
         folder.write_manifest(manifest)
         left = len(todo.numbers)
         try:
@@ -192,6 +194,10 @@ async def run_judge(
     if not report.missing and report.statuses.total() > COMPACTED_ABOVE:
         folder.compact()
     return report
+
+
+def _todo(dataset: Dataset, done: Answered, options: RunSettings) -> Todo:
+    return left_of(dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)
 
 
 def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journal:
@@ -276,17 +282,23 @@ def _ending(report: RunReport) -> dict[str, Any]:
 
 
 def _continued(
-    folder: RunFolder, dataset: Dataset, manifest: dict[str, Any], before: Answered, options: RunSettings
+    folder: RunFolder,
+    dataset: Dataset,
+    manifest: dict[str, Any],
+    before: Answered,
+    unasked: int,
+    options: RunSettings,
 ) -> dict[str, Any]:
     """The manifest of a resumed run: with its first start, and every change that was accepted."""
     old = folder.manifest()
     if not old:
         return manifest
-    found = changes(old, manifest) + edited_images(dataset, old)
+    found = changes(old, manifest) + edited_images(dataset, old) + fallen_out(old, manifest, unasked)
     check_changes(folder.path, found, accept=options.accept_changes)
     kept = list(old.get("changes") or [])
     if found:
         kept.append(recorded(found, at=_now(), verdicts=before.statuses.total()))
     started = old.get("started") or manifest["started"]
     schema = {"schema": old["schema"]} if old.get("schema") else {}
-    return {**manifest, "started": started, **schema, **({"changes": kept} if kept else {})}
+    beside = {"unasked": unasked} if unasked > 0 else {}
+    return {**manifest, "started": started, **schema, **beside, **({"changes": kept} if kept else {})}

@@ -17,6 +17,7 @@ from visualjudge.errors import DataError, UsageError
 from visualjudge.media import media_form
 
 _NAMED = ("backend", "model", "base_url")
+_ASKED = ("swap", "repeats", "asked")
 _LONGEST = 80
 
 
@@ -84,6 +85,17 @@ def _edited(dataset: Dataset, name: str, digest: object) -> bool:
         return hashlib.sha256(dataset.image(name).read_bytes()).hexdigest() != digest
     except (DataError, OSError):
         return False
+
+
+def fallen_out(old: Mapping[str, Any], new: Mapping[str, Any], unasked: int) -> list[Change]:
+    """What differs where ``unasked`` verdicts of the run are no longer asked for: by a smaller or another selection,
+    without ``swap``, or with fewer repeats. Nothing where no more than an earlier change accepted are.
+    """
+    accepted = old.get("unasked") or 0
+    if unasked <= accepted:
+        return []
+    asked = [Change(name, old.get(name), new.get(name)) for name in _ASKED if old.get(name) != new.get(name)]
+    return [*asked, Change("verdicts not asked for", accepted, unasked)]
 
 
 def check_changes(folder: Path, found: list[Change], *, accept: bool) -> None:

@@ -27,6 +27,7 @@ from visualjudge.errors import DataError
 from visualjudge.frontdoor.judging import Asked, judge
 from visualjudge.judges.question import Mode
 from visualjudge.records import Question
+from visualjudge.runs.folder import RunFolder
 from visualjudge.seeding import rng_for
 from visualjudge.tasks import TASKS
 from visualjudge.tuning.arms import Arm, arms
@@ -89,12 +90,19 @@ class _Table:
         if not new:
             return
         asked = [arm.asked(self.questions[arm.encoding][pair]) for pair in new]
-        view = replace(self.dataset, questions=asked)
+        view = replace(self.dataset, questions=[*self._answered(arm, asked), *asked])
         run = judge(view, self.ask(), self.out / arm.name, progress=False, resume=True, mode=arm.mode)
         for pair, question in zip(new, asked, strict=True):
             verdict = run.verdicts.get((question.id, "AB", 0))
             self.right[arm, pair] = verdict is not None and verdict.value == question.answer
         self.calls += len(new)
+
+    def _answered(self, arm: Arm, new: Sequence[Question]) -> list[Question]:
+        """What the arm's run holds beside ``new``."""
+        run, beside = RunFolder(self.out / arm.name), {question.id for question in new}
+        known = {key[0] for key in run.verdicts()} if run.verdicts_path.is_file() else set()
+        told = (arm.asked(question) for question in self.questions[arm.encoding].values() if question.id in known)
+        return [question for question in told if question.id not in beside]
 
     def share(self, arm: Arm, pairs: Sequence[tuple[str, ...]]) -> float:
         """The share right of these pairs."""
