@@ -74,6 +74,63 @@ def test_a_bad_prediction_is_one_line_and_status_1(scene: Path, capsys: pytest.C
     assert told[0] == "bad.json: [0]: bbox: must be [x, y, width, height], got a negative width or height"
     assert told[1] == "visualjudge: 1 records cannot be used and were left out"
     assert call(scene, *options, "--skip-invalid") == 0
+    assert "next:" not in capsys.readouterr().out
+
+
+def test_predictions_of_other_images_are_refused(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (scene / "other.json").write_text(json.dumps([{**row(1, 0, 0, 10, 10, score=0.9), "image_id": 8}]))
+    assert call(scene, "--pred", f"{scene}/other.json", "--source", "x") == 1
+    told = capsys.readouterr()
+    assert told.err.splitlines() == [
+        "other.json: [0]: image_id: must be an image of gt.json, got 8",
+        f"visualjudge: {scene}/other.json: must hold predictions for images of the ground truth, got none for its 1 "
+        "images",
+    ]
+    assert not told.out and not (scene / "data" / "annotations").exists()
+
+
+def test_boxes_given_as_masks_name_the_task_that_reads_them(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(scene, "--task", "instance_segmentation", "--pred", f"{scene}/good.json", "--source", "x") == 1
+    assert "segmentation: the field is missing; --task object_detection reads boxes" in capsys.readouterr().err
+
+
+def rated(folder: Path, head: str, *options: str) -> int:
+    """The exit status of ``import outputs`` of two outputs with the scores 1 and 5."""
+    for name in "ab":
+        Image.new("RGB", (20, 10)).save(folder / f"{name}.png")
+    (folder / "t.csv").write_text(f"{head}\na.png,1,a cat,sdxl\nb.png,5,a cat,flux\n")
+    given = ["--task", "generation_t2i", "--table", f"{folder}/t.csv", "--root", str(folder), *options]
+    sys.argv = ["visualjudge", "import", "outputs", *given, "--out", f"{folder}/data"]
+    with pytest.raises(SystemExit) as ended:
+        run()
+    code = ended.value.code
+    return code if isinstance(code, int) else int(code is not None)
+
+
+def test_a_table_names_its_sources_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rated(tmp_path, "output,score,prompt,source", "--score-range", "1", "5") == 0
+    told = capsys.readouterr()
+    assert "next: visualjudge build" in told.out and "warning" not in told.err
+    rows = json.loads((tmp_path / "data/annotations/generation_t2i_annotations.json").read_text())
+    assert {(one["source"], one["final_score"]) for one in rows} == {("sdxl", 0.0), ("flux", 10.0)}
+    assert rated(tmp_path, "output,score,prompt,model") == 2
+    assert "must have a column 'source', got output, score, prompt, model; --source" in capsys.readouterr().err
+
+
+def test_a_missing_column_is_told_once_with_those_that_are_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rated(tmp_path, "file,score,prompt,source") == 2
+    told = capsys.readouterr().err
+    assert "must have a column 'output', got file, score, prompt, source; --column output=NAME" in told
+    assert rated(tmp_path, "file,score,prompt,source", "--column", "output=file") == 0
+
+
+def test_scores_from_1_to_5_without_a_range_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rated(tmp_path, "output,score,prompt,source") == 0
+    assert "all 2 scores are whole numbers from 1 to 5, and were taken to range from 0 to 10" in capsys.readouterr().err
+    assert rated(tmp_path, "output,score,prompt,source", "--score-range", "0", "10") == 0
+    assert "warning" not in capsys.readouterr().err
 
 
 def test_a_source_too_few_is_wrong_usage(scene: Path) -> None:

@@ -24,6 +24,7 @@ from visualjudge.cli.import_options import (
     ImportOptions,
     MaskOptions,
     ResizeOptions,
+    TableSourceOption,
     columns_of,
 )
 from visualjudge.cli.import_plugins import Formats
@@ -271,6 +272,7 @@ def outputs(
         typer.Option("--table", help="Table with output, score and optional columns: csv, tsv, jsonl, json, parquet."),
     ],
     scratch: Path,
+    source: TableSourceOption = None,
     root: Annotated[Path, typer.Option(help="Folder that paths in the table are relative to.")] = Path(),
     layout: Annotated[
         str, typer.Option(help="Layout of the table: rows, editscore, imagenhub, imagereward or tifa.")
@@ -309,4 +311,5 @@ def outputs(
         mask_white=white,
         resize_mask=resize_mask,
         columns=columns_of(column),
+        sourced=bool(source),
     )

@@ -69,7 +69,8 @@ def import_command(
         how = kind(**{name: values.pop(name) for name in names})
         if "how" in own:
             values["how"] = how
-        chosen, source, out, pred = (values.pop(name) for name in ("task", "source", "out", "pred"))
+        chosen, out, pred = (values.pop(name) for name in ("task", "out", "pred"))
+        source = values["source"] if "source" in own else values.pop("source")
         pred = None if pred is None else [str(one) for one in pred]
         classes = values.pop("class_of_interest", None)
         measure = {name: values.pop(name) for name in scored}

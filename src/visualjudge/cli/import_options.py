@@ -14,6 +14,10 @@ OutOption = Annotated[Path, typer.Option(help="Data folder to create or to add t
 SourceOption = Annotated[
     list[str], typer.Option(help="Name of the model; repeat with --pred for several.", show_default=False)
 ]
+TableSourceOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Name of the model, if the table has no column 'source'; repeat with --table for several."),
+]
 PredOption = Annotated[
     list[str] | None,
     typer.Option(help="Predictions; without any, the ground truth itself is imported.", show_default=False),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def run_import(
     task: str,
     out: Path,
-    sources: list[str],
+    sources: list[str] | None,
     pred: list[str] | None,
     classes: list[str] | None,
     how: ImportOptions,
@@ -35,26 +36,44 @@ def run_import(
     from visualjudge.errors import UsageError
     from visualjudge.raster.images import stored_frames
 
-    if pred and len(pred) != len(sources):
-        raise UsageError(
-            f"--source must be given once for each --pred, in the same order, got {len(sources)} for {len(pred)}"
-        )
-    if not pred and len(sources) > 1:
-        raise UsageError("--source must be given once without --pred")
     if how.exif not in ("apply", "ignore"):
         raise UsageError(f"--exif must be apply or ignore, got {how.exif!r}")
     intake = _intake(how)
-    wrong = 0
-    with importing(outside=how.allow_outside), nullcontext() if how.exif == "apply" else stored_frames():
-        for source, one in zip(sources, [*pred] if pred else [None], strict=True):
+    wrong = written = 0
+    frames = nullcontext() if how.exif == "apply" else stored_frames()
+    with importing(outside=how.allow_outside), frames, _warnings_told():
+        for source, one in _named(sources, pred):
             writer = FolderWriter(out, task, replace=how.replace)
-            done = _one(writer, read(one), source, tuple(classes or ("each",)), file, intake, options)
+            done = _one(writer, read(one), source, one, tuple(classes or ("each",)), file, intake, options)
             _tell(done, task, source, out, predicted=one is not None)
             wrong += len(done.problems)
-    following(f"build {out} --out DATASET")
+            written += done.annotations
+    if written:
+        following(f"build {out} --out DATASET")
     if wrong and not how.skip_invalid:
         print(f"visualjudge: {wrong} records cannot be used and were left out", file=sys.stderr)
         raise typer.Exit(1)
+
+
+def _named(sources: list[str] | None, pred: list[str] | None) -> list[tuple[str | None, str | None]]:
+    """(source, predictions) of each import."""
+    from visualjudge.errors import UsageError
+
+    preds: Sequence[str | None] = [*pred] if pred else [None]
+    if sources and len(preds) != len(sources):
+        told = f"once for each --pred, in the same order, got {len(sources)} for {len(preds)}"
+        raise UsageError(f"--source must be given {told if pred else 'once without --pred'}")
+    names: Sequence[str | None] = sources or [None for _ in preds]
+    return list(zip(names, preds, strict=True))
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """What a reader warns of, in a line on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_: print(f"visualjudge: warning: {message}", file=sys.stderr)
+        yield
 
 
 def _intake(how: ImportOptions) -> Intake:
@@ -68,30 +87,40 @@ def _intake(how: ImportOptions) -> Intake:
 
 
 def _one(
-    writer: Any, samples: Found, source: str, classes: tuple[str, ...], file: str, intake: Intake, options: Any
+    writer: Any,
+    samples: Found,
+    source: str | None,
+    pred: str | None,
+    classes: tuple[str, ...],
+    file: str,
+    intake: Intake,
+    options: Any,
 ) -> Imported:
     from visualjudge.cli.progress import stages
-    from visualjudge.metrics.importing import Imported, import_samples
+    from visualjudge.errors import summarized
+    from visualjudge.metrics.importing import Imported, check_predicted, import_samples
 
     done = Imported()
     with stages() as progress:
         states = import_samples(writer, samples, source=source, classes=classes, file=file, intake=intake, **options)
         for number, state in enumerate(states, 1):
             done = state
-            progress(f"importing {source}", number, number + 1)
+            progress(f"importing {source or file}", number, number + 1)
+    for line in summarized(done.problems):
+        print(line, file=sys.stderr)
+    if pred is not None:
+        check_predicted(done, pred)
     if len(writer):
         writer.commit()
     return done
 
 
-def _tell(done: Imported, task: str, source: str, out: Path, *, predicted: bool) -> None:
-    from visualjudge.errors import summarized
+def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted: bool) -> None:
     from visualjudge.metrics.importing import precision_of
 
-    for line in summarized(done.problems):
-        print(line, file=sys.stderr)
+    named = source or "sources of the table"
     print(
-        f"{out}: {task}: {source}: {done.annotations} annotations of {len(done.images)} images "
+        f"{out}: {task}: {named}: {done.annotations} annotations of {len(done.images)} images "
         f"({done.truths} truths, {done.predictions} predictions)"
     )
     if done.left_out:

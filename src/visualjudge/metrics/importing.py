@@ -119,6 +119,20 @@ def import_samples(
     _check_classes(writer.task, classes, done)
 
 
+def check_predicted(done: Imported, pred: str) -> None:
+    """Check that ``pred`` predicts something for an image: nothing at all would score 0 wherever there is a truth.
+
+    Raises
+    ------
+    DataError
+        If it does not.
+    """
+    if done.images and not done.predictions:
+        raise DataError(
+            f"{pred}: must hold predictions for images of the ground truth, got none for its {len(done.images)} images"
+        )
+
+
 def _operating_point(task: str, samples: Sequence[Sample | Problem], how: Intake) -> OperatingPoint | None:
     """The threshold of best F1, where it is asked for or nothing else is, and every prediction has a confidence."""
     pairs = [(one.prediction, one.truth) for one in samples if isinstance(one, Sample) and one.truth is not None]

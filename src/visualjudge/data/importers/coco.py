@@ -213,7 +213,8 @@ def _detection(raw: Mapping[str, Any], label: str, _image: ImageEntry) -> Detect
 
 def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance:
     if raw.get("segmentation") is None:
-        raise DataError("segmentation: the field is missing")
+        hint = "; --task object_detection reads boxes" if raw.get("bbox") is not None else ""
+        raise DataError(f"segmentation: the field is missing{hint}")
     try:
         mask = mask_from_wire(raw["segmentation"], image.size)
     except DataError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,17 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
         raise DataError(
             f"{file}: bbox: must be [x, y, width, height]; {leaving} of {count} boxes leave their image as such, and "
             "all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
+        )
+
+
+def warn_of_five(table: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
+    """Warn of ratings that look like those of a scale of five where another range is assumed."""
+    if len(ratings) > 1 and limits[1] > 5 and set(ratings) <= {1, 2, 3, 4, 5}:
+        low, high = limits
+        warnings.warn(
+            f"{table}: all {len(ratings)} scores are whole numbers from 1 to 5, and were taken to range from "
+            f"{low:g} to {high:g}; state their range: --score-range 1 5, or --score-range {low:g} {high:g}",
+            stacklevel=3,
         )
 
 

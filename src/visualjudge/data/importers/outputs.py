@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from visualjudge.data.importers.evidence import warn_of_five
 from visualjudge.data.importers.rating_layouts import LAYOUTS, files_of, with_prompts
 from visualjudge.data.importers.sample import Found, Sample, check_type, stated_file
 from visualjudge.errors import DataError, Problem, UsageError
@@ -33,6 +34,7 @@ def outputs(
     mask_white: Literal["fill", "keep"] = "fill",
     resize_mask: bool = False,
     columns: Mapping[str, str] | None = None,
+    sourced: bool = True,
 ) -> Found:
     """Samples of a table with a row an output and rating.
 
@@ -62,11 +64,19 @@ def outputs(
         Resize a mask of another size than its image.
     columns
         Names that the table has in the place of ours, ``{"prompt": "text"}``.
+    sourced
+        Whether rows without a source get one; if not, they are refused.
 
     Raises
     ------
     UsageError
-        If the task's predictions are not images, or it edits images and the table has no column of them.
+        If the task's predictions are not images, or a column is missing: of outputs, of scores, or of source images
+        where the task edits them.
+
+    Warns
+    -----
+    UserWarning
+        If all scores are whole numbers from 1 to 5, and no range was stated.
     """
     check_type(task, TYPES, "output")
     if layout not in LAYOUTS:
@@ -78,6 +88,7 @@ def outputs(
     scores = (score_column,) if isinstance(score_column, str) else tuple(score_column)
     read = [_renamed(row, columns or {}) for row in form.rows(files_of(table), root, scratch)]
     rows = list(with_prompts(iter(read), prompts))
+    _check_columns(table, rows, scores, sourced=sourced)
     if TASKS[task].edits and rows and not any(isinstance(row, dict) and "image" in row for row in rows):
         raise UsageError(f"{table}: must have a column 'image' with the source images: {task} cannot be judged without")
     table = Path(table)
@@ -88,13 +99,34 @@ def outputs(
             continue
         try:
             one = _row(task, row, root, limits, scores)
+            if one.source is None and not sourced:
+                raise DataError("source: is missing; --source names the model of rows without one")
         except DataError as error:
             field, _, reason = str(error).partition(": ")
             yield Problem(table.name, f"row {number}", field, reason)
             continue
         rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
+    if score_range is None:
+        warn_of_five(
+            str(table), [value for ratings in rated.values() for one in ratings for value in one.given], limits
+        )
     for sample in _samples(task, table, list(rated.values()), mask_white):
         yield replace(sample, resize_mask=resize_mask) if isinstance(sample, Sample) else sample
+
+
+def _check_columns(
+    table: str | Path, rows: Sequence[dict[str, Any] | Problem], scores: Sequence[str], *, sourced: bool
+) -> None:
+    """Columns that no row has; some rows without a value are problems of those rows."""
+    known = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
+    if not known:
+        return
+    remedies = {"output": "--column output=NAME maps another name"}
+    remedies |= dict.fromkeys(scores, "--score-column names another")
+    remedies |= {} if sourced else {"source": "--source names the model of all rows"}
+    for name, remedy in remedies.items():
+        if name not in known:
+            raise UsageError(f"{table}: must have a column {name!r}, got {', '.join(known)}; {remedy}")
 
 
 def _renamed(row: dict[str, Any] | Problem, columns: Mapping[str, str]) -> dict[str, Any] | Problem:
