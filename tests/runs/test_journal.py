@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -74,6 +75,29 @@ def test_records_that_wait_are_never_many(tmp_path: Path) -> None:
         for number in range(40):
             journal.write({"id": number, "text": "x" * 3000}, at_once=False)
         assert (tmp_path / "j").stat().st_size > 40_000
+
+
+def test_a_sync_while_another_thread_writes_repeats_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal.create(tmp_path / "v.jsonl")
+    append, inside = journal._append, threading.Event()
+    journal.write({"id": 0})
+
+    def slowly(content: bytes | bytearray) -> None:
+        taken = bytes(content)
+        inside.set()
+        time.sleep(0.2)
+        append(taken)
+
+    monkeypatch.setattr(journal, "_append", slowly)
+    writer = threading.Thread(target=journal.write, args=({"id": 1},))
+    writer.start()
+    inside.wait()
+    asyncio.run(journal.synced())
+    writer.join()
+    journal.close()
+    assert [record["id"] for record in read_records(journal.path)] == [0, 1]
 
 
 def test_what_waits_for_a_full_disk_is_not_told_to_be_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ class Journal:
         self._lock: FileLock | None = None
         self._end = 0
         self._gathered = bytearray()
+        self._writing = threading.Lock()
         self._written = 0
         self._synced = 0
         self._sync: asyncio.Task[None] | None = None
@@ -229,17 +231,22 @@ class Journal:
         RunError
             If the disk takes it no more; what it took of the record is removed again.
         """
-        waiting = len(self._gathered)
-        self._gathered += _line(record)
-        if at_once or waiting > _MOST_GATHERED:
-            try:
-                self._flush()
-            except RunError:
-                del self._gathered[waiting:]
-                raise
-        self._written += 1
+        with self._writing:
+            waiting = len(self._gathered)
+            self._gathered += _line(record)
+            if at_once or waiting > _MOST_GATHERED:
+                try:
+                    self._append_gathered()
+                except RunError:
+                    del self._gathered[waiting:]
+                    raise
+            self._written += 1
 
     def _flush(self) -> None:
+        with self._writing:
+            self._append_gathered()
+
+    def _append_gathered(self) -> None:
         """Write what has gathered; it stays where the disk does not take it, so that it is not reported."""
         assert self._file is not None, "the journal is closed"
         try:
