@@ -47,7 +47,7 @@ ENDINGS = {
     "export": (lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"), "judge"),
     "convert": (lambda made: ("convert", made.dataset, "--to", "parquet", "--out", made.out / "parquet"), "validate"),
     "label": (lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"), "correct"),
-    "correct": (lambda made: ("correct", made.run, "--labels", labels(made)), "label"),
+    "correct": (lambda made: ("correct", made.run, "--labels", labels(made)), "report"),
     "agreement": (lambda made: ("agreement", "--run", made.run), "card"),
     "probe": (lambda made: ("probe", made.data, "--only", "tool", "--n", 4, "--out", made.out / "probes"), "judge"),
     "drift build": (lambda made: ("drift", "build", made.dataset, "--n", 4, "--out", made.out / "canary"), "judge"),
@@ -63,6 +63,52 @@ def test_a_command_names_a_next_one_that_exists(
     (line,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
     assert line.startswith(f"visualjudge {following} ")
     assert problem(line) is None
+
+
+@pytest.fixture
+def there(made: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder of its own: commands name files in it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def filled(queue: Path, rows: int = 10**6) -> bytes:
+    """Give the first ``rows`` items of a queue a score; the bytes of the file."""
+    table = pl.read_csv(queue, infer_schema=False).with_row_index()
+    score = pl.when(pl.col("index") < rows).then(pl.lit("7")).otherwise(pl.lit(None, dtype=pl.String))
+    table.with_columns(score=score).drop("index").write_csv(queue)
+    return queue.read_bytes()
+
+
+def test_a_queue_is_drawn_anew_only_as_long_as_nobody_has_labelled(
+    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = ("label", made.run, "--n", 9, "--out", "next.csv")
+    for _ in range(2):
+        assert "next: visualjudge correct" in said(capsys, monkeypatch, *again)[0]
+    kept = filled(there / "next.csv", rows=1)
+    assert "must be a new file or a queue without labels" in said(capsys, monkeypatch, *again)[1]
+    assert (there / "next.csv").read_bytes() == kept
+
+
+def test_the_next_command_of_correct_and_card_can_be_given(
+    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("next.csv", "more.csv"):
+        said(capsys, monkeypatch, "label", made.run, "--n", 12, "--out", name)
+        filled(there / name)
+    for command in (("correct", made.run, "--labels", "next.csv"), ("card", made.run)):
+        (line,) = [x for x in said(capsys, monkeypatch, *command)[0].splitlines() if x.startswith("next: ")]
+        out, err = said(capsys, monkeypatch, *line.removeprefix("next: visualjudge ").split())
+        assert "next: visualjudge correct" in out and not err
+
+
+def test_after_the_last_label_there_is_nothing_to_draw(
+    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = labels(made)
+    assert "next: visualjudge report " in said(capsys, monkeypatch, "correct", made.run, "--labels", every)[0]
+    assert "every item has a label" in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x")[1]
 
 
 @pytest.mark.parametrize(

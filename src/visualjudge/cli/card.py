@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, unused
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -45,7 +45,7 @@ def card(
     found = figures(runs, dataset=dataset, thresholds=thresholds, people=people or (), epsilon=epsilon, seed=seed)
     _write(found, json, out, badge)
     typer.echo(str(found))
-    following(f"label {runs[0]} --n 50 --out next.csv")
+    following(f"label {runs[0]} --out {unused('next.csv')}")
 
 
 def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:

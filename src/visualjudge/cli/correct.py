@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, unused
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -43,7 +43,8 @@ def correct(
     if json is not None:
         write_json(json, leaderboard_json(board))
     typer.echo(str(board))
-    following(f"label {' '.join(map(str, runs))} --labels {labels} --out more.csv")
+    named = " ".join(map(str, runs))
+    following(f"label {named} --labels {labels} --out {unused('more.csv')}" if board.unlabelled else f"report {named}")
     for problem in board.problems:
         typer.echo(f"visualjudge: {problem}", err=True)
     if board.problems:

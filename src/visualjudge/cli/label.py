@@ -25,7 +25,9 @@ class Kind(StrEnum):
 def label(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)],
     out: Annotated[Path, typer.Option(help="CSV to fill in, for `visualjudge correct --labels`.", show_default=False)],
-    n: Annotated[int, typer.Option("--n", min=1, help="Number of items.")] = 50,
+    n: Annotated[
+        int | None, typer.Option("--n", min=1, help="Number of items (default: 50, or all that are left).")
+    ] = None,
     kind: Annotated[Kind | None, typer.Option(help="What to label (default: scores if there are any).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
@@ -37,18 +39,20 @@ def label(
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
     from visualjudge.analysis.decisions.label import label as draw
+    from visualjudge.analysis.decisions.labels import is_unlabelled
     from visualjudge.atomic import write_text
     from visualjudge.errors import UsageError
     from visualjudge.spreadsheets import harmless
 
-    if labels is not None and out.exists() and out.samefile(labels):
-        raise UsageError(f"--out {out}: holds the labels that --labels names; choose another name")
+    if out.exists() and not is_unlabelled(out):
+        raise UsageError(f"--out {out}: must be a new file or a queue without labels; --labels copies labels to it")
     queue = draw(runs, n, kind=None if kind is None else kind.value, labels=labels, dataset=dataset, seed=seed)
     write_text(out, harmless(queue.table()).write_csv())
     if as_json:
         print_json(queue.table().iter_rows(named=True))
         return
+    drawn = sum(item.said is None for item in queue.items)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
-    typer.echo(f"{out}: {n} of {queue.pool} items; fill in the column {column}")
+    typer.echo(f"{out}: {drawn} of {queue.pool} items; fill in the column {column}")
     typer.echo(f"or ask people: visualjudge studio {dataset or 'DATASET'} --people PEOPLE --items {out}")
     following(f"correct {' '.join(map(str, runs))} --labels {out}")

@@ -90,7 +90,7 @@ def correct(
 
 def label(
     runs: Runs,
-    n: int = 50,
+    n: int | None = None,
     *,
     kind: str | None = None,
     labels: str | Path | None = None,
@@ -101,6 +101,8 @@ def label(
 
     Parameters
     ----------
+    n
+        Number of items; None = 50, or all that are left.
     kind
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and ranking that the runs
         answered.
@@ -114,7 +116,7 @@ def label(
     Raises
     ------
     DataError
-        If a run cannot be read, or has fewer than ``n`` items without a label.
+        If a run cannot be read, or has no item, or fewer than ``n``, without a label.
     """
     from visualjudge.analysis.decisions.label import label as make
 

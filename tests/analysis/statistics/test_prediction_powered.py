@@ -86,7 +86,14 @@ def test_every_stratum_gets_its_share() -> None:
 
 def test_rank_sets_open_only_where_the_difference_is_open() -> None:
     sets = rank_sets([3.0, 2.0, 1.9, np.nan], np.diag([0.01, 0.01, 0.01, 0.01]), 50)
-    assert sets == ((1, 1), (2, 3), (2, 3), None)
+    assert sets == ((1, 2), (2, 4), (2, 4), None)
+
+
+def test_a_system_that_is_not_known_may_stand_anywhere() -> None:
+    alone = rank_sets([3.0, np.nan, np.nan], np.eye(3) * 0.01, 50)
+    assert alone == ((1, 3), None, None)
+    with_one_below = rank_sets([3.0, 1.0, np.nan], np.eye(3) * 0.01, 50)
+    assert with_one_below == ((1, 2), (2, 3), None)
 
 
 def test_shared_error_of_two_systems_does_not_blur_their_order() -> None:

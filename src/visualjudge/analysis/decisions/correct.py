@@ -79,6 +79,8 @@ class Leaderboard:
     gap: float | None = None
     labels_for_gap: int | None = None
     """Labels in all at which a difference of ``gap`` would be decided; None: labels alone never do, or not known."""
+    unlabelled: int = 0
+    """Items that could still be labelled."""
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.pages import leaderboard_table
@@ -128,6 +130,7 @@ def correct_study(study: Study, labels: str | Path, *, gap: float | None = None)
         (*read.problems, *placed.problems),
         gap,
         None if gap is None else _labels_for(gap, means, labelled),
+        len(set(found.item)) - labelled,
     )
 
 

@@ -18,6 +18,8 @@ from visualjudge.errors import DataError
 from visualjudge.records import BoolArray, FloatArray, IntArray
 from visualjudge.seeding import rng_for
 
+USUAL = 50
+"""Items that are drawn where no number is asked for, or all that are left."""
 About = tuple[str, str, tuple[str, ...]]
 """Task, image and sources of an item."""
 
@@ -55,14 +57,14 @@ class LabelQueue:
 
 def label(
     runs: Sequence[str | Path],
-    n: int,
+    n: int | None = None,
     *,
     kind: str | None = None,
     labels: str | Path | None = None,
     dataset: str | Path | None = None,
     seed: int = 0,
 ) -> LabelQueue:
-    """Draw ``n`` items to label.
+    """Draw ``n`` items to label; None: 50, or all that are left.
 
     Parameters
     ----------
@@ -74,13 +76,13 @@ def label(
     Raises
     ------
     DataError
-        If a run cannot be read, names no two sources, or holds fewer than ``n`` items without a label.
+        If a run cannot be read, names no two sources, or holds no item, or fewer than ``n``, without a label.
     """
     return label_study(load_study(runs, dataset=dataset), n, kind=kind, labels=labels, seed=seed)
 
 
 def label_study(
-    study: Study, n: int, *, kind: str | None = None, labels: str | Path | None = None, seed: int = 0
+    study: Study, n: int | None = None, *, kind: str | None = None, labels: str | Path | None = None, seed: int = 0
 ) -> LabelQueue:
     """:func:`label` on runs that are in memory."""
     known = None if labels is None else read_labels(labels)
@@ -88,16 +90,24 @@ def label_study(
     found = require_sources(items(study, chosen))
     heads = _heads(found)
     done = _labelled(found, known, study)[heads]
-    if n > int((~done).sum()):
-        raise DataError(f"--n must be at most the {int((~done).sum())} items without a label, got {n}")
     open_items = heads[~done]
-    chances = inclusion_probabilities(expected_error(found)[open_items], n)
-    picked = draw(chances, rng_for(seed, "label", chosen, n), found.source[open_items])
+    many = _number(n, open_items.size)
+    chances = inclusion_probabilities(expected_error(found)[open_items], many)
+    picked = draw(chances, rng_for(seed, "label", chosen, many), found.source[open_items])
     by = "annotation_id" if chosen == "scoring" else "question_id"
     meta = _meta(study, chosen)
     before = tuple(_drawn(found, row, 1.0, meta, _said(known, found, row)) for row in heads[done])
     after = tuple(_drawn(found, int(open_items[i]), float(chances[i]), meta) for i in picked)
     return LabelQueue(by, (*before, *after), int(open_items.size))
+
+
+def _number(wanted: int | None, left: int) -> int:
+    """How many of the ``left`` items without a label are drawn."""
+    if not left:
+        raise DataError("every item has a label: nothing is left to draw")
+    if wanted is not None and wanted > left:
+        raise DataError(f"--n must be at most the {left} items without a label, got {wanted}")
+    return min(USUAL, left) if wanted is None else wanted
 
 
 def _first_kind(study: Study) -> str:

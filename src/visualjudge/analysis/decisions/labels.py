@@ -99,6 +99,15 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
     return by, {name: chance for name, chance in drawn.items() if isinstance(chance, float)}
 
 
+def is_unlabelled(path: str | Path) -> bool:
+    """Whether the file is a queue of ``visualjudge label`` that nobody has filled in: nothing is lost with it."""
+    try:
+        by, _ = read_queue(path)
+        return all(not (said or "").strip() for said in _table(Path(path))[FORMS[by]])
+    except (DataError, pl.exceptions.ColumnNotFoundError):
+        return False
+
+
 def _answers(run: RunFolder) -> Labels:
     """The labels of a people's run: the mean score, or the answer that most raters gave, of each question.
 

@@ -36,6 +36,7 @@ def leaderboard_json(board: Leaderboard) -> Json:
         "judges": list(board.judges),
         "images": board.images,
         "labels": board.labels,
+        "unlabelled": board.unlabelled,
         "assumptions": [
             {"assumes": a.assumes, "check": a.check, "holds": a.holds, "p": a.p} for a in board.assumptions
         ],

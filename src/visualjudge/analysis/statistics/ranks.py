@@ -34,7 +34,8 @@ def rank_sets(values: ArrayLike, covariance: ArrayLike, freedom: ArrayLike) -> t
     freedom
         Degrees of freedom of the differences: one number, or (S, S).
 
-    A set is None where the system's value is NaN; a difference without spread decides nothing.
+    A set is None where the system's value is NaN; such a system may stand anywhere, so that the sets of the others are
+    open to it. A difference without spread decides nothing.
     """
     means, spread = np.asarray(values, float), np.asarray(covariance, float)
     free = np.broadcast_to(np.asarray(freedom, float), spread.shape)
@@ -47,7 +48,7 @@ def rank_sets(values: ArrayLike, covariance: ArrayLike, freedom: ArrayLike) -> t
         others = np.flatnonzero(np.isfinite(means) & (np.arange(means.size) != i))
         differ = _decided(means[others] - means[i], variance[others, i], free[others, i])
         above, below = int((differ > 0).sum()), int((differ < 0).sum())
-        sets.append((1 + above, 1 + others.size - below))
+        sets.append((1 + above, means.size - below))
     return tuple(sets)
 
 
