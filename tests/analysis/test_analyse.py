@@ -12,6 +12,8 @@ import pytest
 
 from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
+from visualjudge.analysis.join import question_table
+from visualjudge.analysis.leaks import leak_audit
 from visualjudge.errors import DataError
 from visualjudge.records import Question, Verdict
 from visualjudge.seeding import rng_for
@@ -78,6 +80,21 @@ def test_leak_audit_sees_a_dataset_that_length_gives_away() -> None:
     assert found["text_chars"]["flagged"]
     assert not found["position"]["flagged"]
     assert found["combined"]["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(("sizes", "flagged"), [([7, *[2] * 6, 1], False), ([10] * 12, True)])
+def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(sizes: list[int], flagged: bool) -> None:
+    """The rule errs once; few images of unequal size hold 50 % in the interval although the test finds a difference."""
+    images = [image for image, size in enumerate(sizes) for _ in range(size)]
+    questions = []
+    for i, image in enumerate(images):
+        scores, lengths = ((9.0, 1.0), (90, 10)) if i % 2 else ((1.0, 9.0), (10, 90))
+        shown = features(*(lengths[::-1] if i == 0 else lengths))
+        questions.append(pair(i, scores, image_id=f"image{image}", features=shown))
+    row = next(row for row in leak_audit(question_table(questions)) if row.rule == "text_chars")
+    assert row.p_holm is not None and row.p_holm < 0.05
+    assert row.share.interval is not None and (row.share.interval[0] > 0.5) is flagged  # type: ignore[operator]
+    assert row.flagged is flagged
 
 
 def test_ranking_counts_failed_as_not_exact_and_leaves_them_out_of_tau() -> None:

@@ -62,3 +62,16 @@ def test_without_a_baseline_nothing_is_said(tmp_path: Path) -> None:
     judge = analyse([write_run(tmp_path / "vlm", dataset, [said(q, "A") for q in QUESTIONS])]).results.judges[0]
     assert judge.above_baseline == ()
     assert above(judge) is None
+
+
+def test_above_a_baseline_below_chance_nothing_is_proved(tmp_path: Path) -> None:
+    found = analysed(tmp_path, 9, 2)
+    row = found.results.judges[0].above_baseline[0]
+    assert row.baseline_right == pytest.approx(0.2)
+    assert row.standing != "better"
+    assert "this proves nothing, the baseline is right in 20.0 %, below chance" in str(above(found.results.judges[0]))
+    assert found.metrics["judges"][0]["above_baseline"][0]["baseline_accuracy"] == pytest.approx(0.2)
+
+
+def test_worse_than_a_baseline_below_chance_is_said(tmp_path: Path) -> None:
+    assert "worse than it" in str(above(analysed(tmp_path, 1, 4).results.judges[0]))

@@ -15,6 +15,7 @@ from visualjudge.analysis import analyse
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.cli.report import app
 from visualjudge.errors import DataError, UsageError
 
@@ -238,3 +239,32 @@ def test_simulated_judge_beside_a_real_one_stands_in_the_appendix_only(tmp_path:
     assert "| real |" in before
     assert "oracle" not in before
     assert "oracle (simulated)" in after
+
+
+def test_judges_that_were_asked_different_questions_stand_in_tables_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    questions = [pair(i, (8.0, 1.0)) for i in range(40)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    asked = {"one": questions[:20], "two": questions[:20], "three": questions[10:30]}
+    runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in part]) for name, part in asked.items()]
+    analysis = analyse(runs)
+    for shown in (terminal(analysis.results, []), markdown(analysis)):
+        assert "were asked different questions" in shown
+        assert shown.count("Verdicts on pairs") == 2
+    alike = analyse(runs[:2])
+    assert terminal(alike.results, []).count("Verdicts on pairs") == 1
+    assert "different questions" not in terminal(alike.results, []) + markdown(alike)
+
+
+def test_what_was_asked_is_told_from_what_is_there(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(40)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    analysis = analyse([write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:6]])])
+    assert "6 of 40 questions on 6 of 12 images" in page(analysis)
+    assert "6 of 40 questions on 6 of 12 images" in markdown(analysis)
+    assert (analysis.metrics["dataset"]["asked"], analysis.metrics["dataset"]["questions"]) == (6, 40)
+    assert "40 questions on 12 images" in page(
+        analyse([write_run(tmp_path / "all", dataset, [said(q, "A") for q in questions])])
+    )

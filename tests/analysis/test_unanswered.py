@@ -11,11 +11,13 @@ import pytest
 from judged_records import pair, ranking, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.terminal import text
 from visualjudge.analysis.unanswered import Unanswered, unanswered
-from visualjudge.analysis.words import answer, failed, failures, headline
+from visualjudge.analysis.words import answer, failed, failures, headline, verdict
 from visualjudge.records import Question, Verdict
 
 PAIRS = [pair(i, (8.0, 1.0)) for i in range(10)]
@@ -89,3 +91,53 @@ def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
 )
 def test_causes_are_told_apart_by_their_status(causes: dict[str, Any], found: Unanswered) -> None:
     assert unanswered(causes) == found
+
+
+def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "ds", PAIRS)
+    silent = write_run(tmp_path / "silent", dataset, [said(q, "?", status="refusal") for q in PAIRS])
+    local = write_run(tmp_path / "local", dataset, [said(q, q.answer) for q in PAIRS], backend="local")
+    other = write_run(tmp_path / "other", dataset, [said(q, q.answer) for q in PAIRS])
+    found = analyse([silent, local, other])
+    rows = {(row.a, row.b): row for row in found.results.comparisons}
+    for pair_of in (("silent", "local"), ("silent", "other")):
+        assert rows[pair_of].gap.value is rows[pair_of].p is rows[pair_of].p_holm is None
+        assert "an answer of silent" in str(rows[pair_of].gap.why)
+    assert rows["local", "other"].gap.value == 0
+    judge = found.results.judges[0]
+    assert judge.above_baseline == ()
+    assert verdict(judge) == "cannot be told"
+    assert headline(judge).startswith("None of 10 pairwise verdicts on 10 images has an answer: 10 were declined")
+    assert "right in" not in answer(judge)
+    shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
+    assert shown["Right"] == shown["95 %"] == shown["Mean over tasks"] == "–"
+    assert JUDGE.json(judge)["pairwise"]["accuracy"] == 0  # without an answer is wrong
+    assert "silent minus" not in text(found.results, [])
+    card = card_of(found).judges[0]
+    assert "it answered no question on the sources" in card.answer
+    assert {line.name: line.state for line in card.checks}["macro_accuracy"] == "not_shown"
+
+
+def test_worse_than_chance_is_said_of_what_was_read(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(120)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+
+    def told(name: str, wrong: int, unread: int) -> str:
+        """Of every ten questions of an image, so many are wrong and unread."""
+        kinds = [(q, (i // 12) % 10) for i, q in enumerate(questions)]
+        verdicts = [
+            said(q, "?", status="unparseable") if k < unread else said(q, "B" if k < unread + wrong else "A")
+            for q, k in kinds
+        ]
+        return verdict(analyse([write_run(tmp_path / name, dataset, verdicts)]).results.judges[0])
+
+    assert told("unread", 2, 6) == "not shown to be better than chance"
+    assert told("wrong", 8, 0) == "worse than chance"
+    assert told("right", 1, 1) == "better than chance"
+
+
+def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
+    judge, _ = judged(tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2))
+    shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
+    assert (shown["Same when swapped"], shown["Same of what was read"]) == ("75.0 %", "100.0 %")
+    assert "the same answer in both orders in 75.0 %, in 100.0 % of those read in both" in answer(judge)

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from visualjudge.analysis.baselines import above_baseline, baseline_of
@@ -125,6 +126,8 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
 
 def _dataset_facts(study: Study) -> DatasetFacts:
     questions, meta = study.questions, study.meta
+    asked = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *study.asked]))
+    images = pl.concat([questions["cluster"].head(0), *(table["cluster"] for table in study.answered)]).n_unique()
     return DatasetFacts(
         path=str(study.root) if study.root is not None else None,
         questions_sha256=meta.get("questions_sha256"),
@@ -134,6 +137,8 @@ def _dataset_facts(study: Study) -> DatasetFacts:
         images=study.clusters,
         by_question_type={str(k): n for k, n in sorted(questions.group_by("kind").len().iter_rows())},
         prompts=_prompts(meta),
+        asked=int(asked.size),
+        images_asked=images,
     )
 
 

@@ -32,13 +32,16 @@ def baseline_of(study: Study) -> int | None:
 
 
 def above_baseline(study: Study, index: int, baseline: int | None) -> tuple[Above, ...]:
-    """The gap of a judge to the baseline, in all and by task and error type; empty for the baseline itself."""
+    """The gap of a judge to the baseline, in all and by task and error type.
+
+    Empty for the baseline itself, and for a judge that answered nothing.
+    """
     if baseline is None or is_baseline(study.runs[index]):
         return ()
     kept = ["id", "right", "parsed"]
     theirs = study.kind(baseline, "pairwise").select(kept).unique("id", keep="first", maintain_order=True)
     both = study.kind(index, "pairwise").join(theirs, on="id", suffix="_b", maintain_order="left")
-    if both.is_empty():
+    if both.is_empty() or not both["parsed"].any():
         return ()
     name = study.runs[baseline].name
     return tuple(row for scope in ("all", *SCOPES) for row in _rows(both, scope, name))
@@ -52,6 +55,7 @@ def _rows(both: pl.DataFrame, scope: str, name: str) -> Iterator[Above]:
         "gap": known * (right.cast(pl.Int8) - other.cast(pl.Int8)),
         "apart": known & (right != other),
         "declined": ~known,
+        "other": known & other,
     }
     sums = image_sums(both, by, values)
     value, influence = ratio_influence(sums.columns["gap"], sums.columns["n"], sums.cell, sums.cells)
@@ -61,4 +65,5 @@ def _rows(both: pl.DataFrame, scope: str, name: str) -> Iterator[Above]:
     for k in range(sums.cells):
         place = str(sums.keys[scope][k]) if by else "all"
         gap = estimate_of(value, found, ends, int(n[k]), k)
-        yield Above(name, scope, place, gap, test_of(value, found, k), int(declined[k]))
+        theirs = float(sums.total("other")[k] / n[k]) if n[k] else None
+        yield Above(name, scope, place, gap, test_of(value, found, k), int(declined[k]), theirs)

@@ -11,6 +11,9 @@ from typing import TypeVar
 
 from visualjudge.analysis import figures as f
 from visualjudge.analysis import words
+from visualjudge.analysis.comparison_columns import ABOVE as ABOVE
+from visualjudge.analysis.comparison_columns import AGREEMENT as AGREEMENT
+from visualjudge.analysis.comparison_columns import COMPARISON as COMPARISON
 from visualjudge.analysis.published import RULES, Rule
 from visualjudge.analysis.tabular import Column, Json, Plot, figure
 from visualjudge.analysis.tabular import Table as Table
@@ -37,7 +40,7 @@ ESTIMATE: Table[f.Estimate] = Table((
 ACCURACY: Table[f.Accuracy] = Table((
     Column("n", lambda a: a.share.n, "Verdicts", lambda a: number(a.share.n)),
     Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
-    *figure("accuracy", lambda a: a.share, "Right", ends="ci95"),
+    *figure("accuracy", lambda a: a.share, "Right", ends="ci95", shown=lambda a: a.shown),
     Column("failed", lambda a: a.failed, "No answer", lambda a: words.failed_share(a.failed, a.share.n)),
     Column("declined", lambda a: unanswered(a.causes).declined),
     Column("cannot_tell", lambda a: unanswered(a.causes).cannot_tell),
@@ -294,15 +297,17 @@ JUDGE: Table[f.JudgeResult] = Table((
     Column("problems", lambda j: list(j.problems)),
     Column("warnings", lambda j: list(j.warnings)),
     Column("info", lambda j: j.info),
-    Column(None, lambda j: j, "Pairs", lambda j: number(j.pairwise.accuracy.share.n)),
+    Column(None, lambda j: j, "Verdicts on pairs", lambda j: number(j.pairwise.accuracy.share.n)),
     Column(None, lambda j: j, "Images", lambda j: number(j.pairwise.accuracy.share.images)),
-    Column("pairwise", _pairwise, "Right", lambda j: percent(j.pairwise.accuracy.share.value)),
-    Column(None, lambda j: j, "95 %", lambda j: percents(j.pairwise.accuracy.share.interval)),
-    Column(None, lambda j: j, "Mean over tasks", lambda j: percent(j.pairwise.macro.value)),
+    Column("pairwise", _pairwise, "Right", lambda j: percent(j.pairwise.accuracy.shown.value)),
+    Column(None, lambda j: j, "95 %", lambda j: percents(j.pairwise.accuracy.shown.interval)),
+    Column(None, lambda j: j, "Mean over tasks",
+           lambda j: words.NONE if j.pairwise.accuracy.none else percent(j.pairwise.macro.value)),
     Column(None, lambda j: j, "Failed", words.failed),
     Column(None, lambda j: j, "Right of what was read", lambda j: percent(j.pairwise.accuracy.parsed.value)),
     Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
     Column(None, lambda j: j, "Same when swapped", lambda j: percent(j.pairwise.swap.consistency.value)),
+    Column(None, lambda j: j, "Same of what was read", lambda j: percent(j.pairwise.swap.consistency_parsed)),
     Column("ranking", lambda j: RANKING.json(j.ranking), "Ranking τ-b", lambda j: number(j.ranking.tau.value)),
     Column("scoring", lambda j: SCORING.json(j.scoring), "Scoring τ-b in an image",
            lambda j: number(j.scoring.within.value)),
@@ -325,51 +330,6 @@ JUDGE: Table[f.JudgeResult] = Table((
     Column("above_baseline", lambda j: [ABOVE.json(row) for row in j.above_baseline]),
 ))  # fmt: skip
 
-ABOVE: Table[f.Above] = Table((
-    Column("baseline", lambda r: r.baseline),
-    Column("scope", lambda r: r.scope),
-    Column("value", lambda r: r.value, "Questions", text=True),
-    Column("n", lambda r: r.gap.n, "Verdicts", lambda r: number(r.gap.n)),
-    Column("images", lambda r: r.gap.images, "Images", lambda r: number(r.gap.images)),
-    *figure("difference", lambda r: r.gap, "Points above the baseline", points, ends="ci95"),
-    Column("p", lambda r: r.p),
-    Column("declined", lambda r: r.declined, "Declined by it", lambda r: number(r.declined)),
-    Column("standing", lambda r: r.standing, "Standing", text=True),
-), Plot(lambda r: r.gap, -0.5, 0.5, 0))  # fmt: skip
-
-COMPARISON: Table[f.Comparison] = Table((
-    Column("a", lambda c: c.a, "First", text=True),
-    Column("b", lambda c: c.b, "Second", text=True),
-    Column("n", lambda c: c.questions, "Questions in common", lambda c: number(c.questions)),
-    Column("verdicts", lambda c: c.verdicts),
-    Column("images", lambda c: c.gap.images, "Images", lambda c: number(c.gap.images)),
-    Column("accuracy_a", lambda c: c.accuracy_a),
-    Column("accuracy_b", lambda c: c.accuracy_b),
-    *figure("difference", lambda c: c.gap, "Points", points, ends="ci95"),
-    Column("p", lambda c: c.p),
-    Column("only_a_right", lambda c: c.only_a_right),
-    Column("only_b_right", lambda c: c.only_b_right),
-    Column("mcnemar_p", lambda c: c.p),
-    Column("design_effect", lambda c: c.design_effect),
-    Column("needed", lambda c: c.needed),
-    Column("more_needed", lambda c: c.more_needed),
-    Column("gap", lambda c: c.asked_gap),
-    Column("images_needed", lambda c: c.images_needed, "Images needed", words.images_needed),
-    Column("images_needed_range", lambda c: c.images_range),
-    Column("more_images", lambda c: c.more_images),
-    Column("p_holm", lambda c: c.p_holm, "p (Holm)", lambda c: p_value(c.p_holm)),
-), Plot(lambda c: c.gap, -0.2, 0.2, 0))  # fmt: skip
-
-AGREEMENT: Table[f.Agreement] = Table((
-    Column("kind", lambda a: a.kind, "Questions", text=True),
-    Column("level", lambda a: a.level, "Level", text=True),
-    Column("judges", lambda a: len(a.names), "Judges"),
-    Column("names", lambda a: list(a.names), "Which", lambda a: ", ".join(a.names), text=True),
-    Column("units", lambda a: a.alpha.n, "Units", lambda a: number(a.alpha.n)),
-    Column("images", lambda a: a.alpha.images, "Images", lambda a: number(a.alpha.images)),
-    *figure("alpha", lambda a: a.alpha, "α", number, ends="ci95"),
-))  # fmt: skip
-
 LEAK: Table[f.Leak] = Table((
     Column("scope", lambda r: r.scope, "Questions", text=True),
     Column("rule", lambda r: r.rule, "Rule", words.rule, text=True),
@@ -390,4 +350,6 @@ DATASET: Table[f.DatasetFacts] = Table((
     Column("images", lambda d: d.images),
     Column("by_question_type", lambda d: d.by_question_type),
     Column("prompts", lambda d: list(d.prompts)),
+    Column("asked", lambda d: d.asked),
+    Column("images_asked", lambda d: d.images_asked),
 ))  # fmt: skip

@@ -46,7 +46,7 @@ def _overlap(a: IntArray, b: IntArray) -> float:
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    keep = [*KEYS, "right", "cluster"]
+    keep = [*KEYS, "right", "parsed", "cluster"]
     a, b = (study.joined[k].lazy().filter(pl.col("kind") == "pairwise").select(keep).collect() for k in (i, j))
     return a.join(b.drop("cluster"), on=KEYS, suffix="_b")
 
@@ -56,9 +56,21 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
     both = _common(study, i, j)
     names = study.runs[i].name, study.runs[j].name
     if both.is_empty():
-        nothing = Estimate(None, None, 0, 0, "no question in common")
-        return Comparison(*names, 0, 0, None, None, nothing, None, None, None, None, None, None, gap, None, None, None)
+        return _nothing(names, Estimate(None, None, 0, 0, "no question in common"), gap)
+    silent = [name for name, told in zip(names, ("parsed", "parsed_b"), strict=True) if not both[told].any()]
+    if silent:
+        images = both["cluster"].n_unique()
+        why = f"no question in common has an answer of {' and '.join(silent)}"
+        return replace(
+            _nothing(names, Estimate(None, None, both.height, images, why), gap),
+            questions=both["question"].n_unique(),
+            verdicts=both.height,
+        )
     return paired(both, names, gap)
+
+
+def _nothing(names: tuple[str, str], why: Estimate, gap: float) -> Comparison:
+    return Comparison(*names, 0, 0, None, None, why, None, None, None, None, None, None, gap, None, None, None)
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:

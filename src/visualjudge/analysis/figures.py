@@ -9,13 +9,18 @@ An :class:`Estimate` never comes without the number of images behind it. Where i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from visualjudge.analysis.comparison_figures import NO_PROOF as NO_PROOF
+from visualjudge.analysis.comparison_figures import Above as Above
+from visualjudge.analysis.comparison_figures import Agreement as Agreement
+from visualjudge.analysis.comparison_figures import Comparison as Comparison
 from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts
 from visualjudge.analysis.dataset_figures import Leak as Leak
 from visualjudge.analysis.estimates import NO_SHARE as NO_SHARE
 from visualjudge.analysis.estimates import NOTHING as NOTHING
+from visualjudge.analysis.estimates import UNANSWERED as UNANSWERED
 from visualjudge.analysis.estimates import Ends as Ends
 from visualjudge.analysis.estimates import Estimate as Estimate
 from visualjudge.analysis.estimates import Share as Share
@@ -36,6 +41,16 @@ class Accuracy:
     """Share of the usable replies that chose the option shown first."""
     causes: Mapping[str, int]
     """Failed replies by cause."""
+
+    @property
+    def shown(self) -> Share:
+        """``share`` as reports show it: without a value where no verdict has an answer to be right or wrong."""
+        return replace(NO_SHARE, n=self.share.n, images=self.share.images, why=UNANSWERED) if self.none else self.share
+
+    @property
+    def none(self) -> bool:
+        """Whether verdicts are there and none has an answer."""
+        return 0 < self.share.n == self.failed
 
 
 @dataclass(frozen=True)
@@ -312,64 +327,6 @@ class JudgeResult:
 
 
 @dataclass(frozen=True)
-class Above:
-    """How far a judge is above the local baseline on the questions that it did not decline; ``gap`` = judge less it."""
-
-    baseline: str
-    scope: str
-    """``all``, ``task`` or ``error_type``."""
-    value: str
-    gap: Estimate
-    p: float | None
-    declined: int
-    """Verdicts of the judge that have none of the baseline beside them."""
-
-    @property
-    def standing(self) -> str:
-        """What the interval shows."""
-        low, high = self.gap.interval or (None, None)
-        if low is None or high is None:
-            return "cannot be told"
-        return "better" if low > 0 else "worse" if high < 0 else "not shown to be better"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two judges on the questions, orders and repeats that both answered; ``gap`` = a less b."""
-
-    a: str
-    b: str
-    questions: int
-    verdicts: int
-    accuracy_a: float | None
-    accuracy_b: float | None
-    gap: Estimate
-    p: float | None
-    only_a_right: int | None
-    only_b_right: int | None
-    design_effect: float | None
-    needed: int | None
-    """Verdicts that would show the gap seen (5 %, power 80 %)."""
-    more_needed: int | None
-    asked_gap: float
-    """The gap that ``images_needed`` is for."""
-    images_needed: int | None
-    images_range: Ends | None
-    more_images: int | None
-    p_holm: float | None = None
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Krippendorff's α among judges that were asked the same questions."""
-
-    kind: str
-    level: str
-    names: tuple[str, ...]
-    alpha: Estimate
-
-
-@dataclass(frozen=True)
 class Results:
     """The whole analysis."""
 
@@ -388,6 +345,12 @@ class Results:
         """Which judges a report is about: the real ones, the others stand in its appendix; all where none is real."""
         every = tuple(range(len(self.judges)))
         return tuple(i for i in every if not self.judges[i].simulated) or every
+
+    @property
+    def groups(self) -> tuple[tuple[JudgeResult, ...], ...]:
+        """All judges by the questions that they were asked: only those of one group can be held against each other."""
+        likes = dict.fromkeys(judge.asked_like for judge in self.judges)
+        return tuple(tuple(judge for judge in self.judges if judge.asked_like == like) for like in likes)
 
     @property
     def appendix(self) -> tuple[JudgeResult, ...]:

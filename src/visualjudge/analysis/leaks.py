@@ -14,7 +14,7 @@ import polars as pl
 from scipy import stats
 
 from visualjudge.analysis.cells import image_sums, share_of
-from visualjudge.analysis.figures import NO_SHARE, Leak
+from visualjudge.analysis.figures import NO_SHARE, Leak, Share
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.shares import ratio_influence
@@ -141,7 +141,8 @@ def permutation_p(seen: float, drawn: FloatArray) -> float:
 
 
 def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
-    """One row a rule and scope ("all", or a task); ``flagged`` where p by Holm over all rows is below 5 %."""
+    """One row a rule and scope ("all", or a task); ``flagged`` where p by Holm over all rows is below 5 % and the
+    interval leaves out ½ too: the test is on the share's own scale, the interval allows for few and unequal images."""
     pairs = questions.filter((pl.col("kind") == "pairwise") & pl.col("answer").is_in(["A", "B"]))
     rows: list[Leak] = []
     for scope, part in [("all", pairs), *((str(key[0]), p) for key, p in sorted(pairs.group_by("task")))]:
@@ -152,5 +153,12 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
         rows += [*_rule_rows(part, gaps, scope), *([combined] if combined else [])]
     adjusted = holm([row.p for row in rows])
     return tuple(
-        replace(row, p_holm=p, flagged=p is not None and p < LEVEL) for row, p in zip(rows, adjusted, strict=True)
+        replace(row, p_holm=p, flagged=p is not None and p < LEVEL and _apart(row.share))
+        for row, p in zip(rows, adjusted, strict=True)
     )
+
+
+def _apart(share: Share) -> bool:
+    """Whether the interval leaves out ½."""
+    low, high = share.interval or (None, None)
+    return low is not None and high is not None and not low <= 0.5 <= high

@@ -82,13 +82,18 @@ def figure(
     show: Callable[[float | None], str] = percent,
     *,
     ends: str | None = None,
+    shown: Callable[[Row], f.Estimate] | None = None,
 ) -> tuple[Column[Row], ...]:
-    """Columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and why it has none."""
+    """Columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and why it has none.
+
+    ``shown``: what readers see in its place.
+    """
+    seen = shown or get
     interval = f"{name}_ci95" if ends is None else ends
     spread = percents if show in (percent, points) else span
     both = None if title is None else "95 %"
     return (
-        Column(name, lambda row: get(row).value, title, lambda row: show(get(row).value)),
-        Column(interval, lambda row: get(row).interval, both, lambda row: spread(get(row).interval)),
+        Column(name, lambda row: get(row).value, title, lambda row: show(seen(row).value)),
+        Column(interval, lambda row: get(row).interval, both, lambda row: spread(seen(row).interval)),
         Column(f"{interval}_why", lambda row: get(row).why),
     )

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from visualjudge.analysis.figures import (
+    NO_PROOF,
+    UNANSWERED,
+    Accuracy,
     Comparison,
     EncodingChoice,
     Estimate,
@@ -18,6 +21,7 @@ from visualjudge.analysis.unanswered import unanswered
 
 Ends = Sequence[float | None] | None
 NONE = "–"
+APART = "The judges below were asked different questions: each table is of judges that were asked the same."
 UNSURE = "say “cannot tell”"
 RULES = {
     "position": "the first option",
@@ -94,13 +98,18 @@ def headline(judge: JudgeResult) -> str:
     p = judge.pairwise.accuracy
     if not p.share.n:
         return "No pairwise question was answered; see ranking and scoring below."
+    if p.none:
+        return f"None of {_asked(p)} has an answer: {_without_answer(p.causes)} and count as wrong."
     known = f"95 % interval {percents(p.share.interval)}" if p.share.interval else f"no interval: {p.share.why}"
-    text = f"Right in {percent(p.share.value)} of {many(p.share.n, 'pairwise verdict')} on "
-    text += f"{many(p.share.images, 'image')} ({known})."
+    text = f"Right in {percent(p.share.value)} of {_asked(p)} ({known})."
     if p.failed:
         text += f" {_without_answer(p.causes)} and count as wrong; of what was read, "
         text += f"{percent(p.parsed.value)} is right."
     return text
+
+
+def _asked(found: Accuracy) -> str:
+    return f"{many(found.share.n, 'pairwise verdict')} on {many(found.share.images, 'image')}"
 
 
 def _without_answer(causes: Mapping[str, int]) -> str:
@@ -111,11 +120,11 @@ def _without_answer(causes: Mapping[str, int]) -> str:
 
 
 def verdict(judge: JudgeResult) -> str:
-    """The answer in a few words: better than chance, not shown to be, or worse."""
-    p = judge.pairwise.accuracy.share
-    if p.interval is None:
-        return "cannot be told" if p.n else "no pairwise question"
-    low, high = p.interval
+    """The answer in a few words: better than chance with what failed as wrong, worse in what was read, or not shown."""
+    p = judge.pairwise.accuracy
+    if p.shown.interval is None:
+        return "cannot be told" if p.share.n else "no pairwise question"
+    low, high = p.shown.interval[0], (p.parsed.interval or (None, None))[1]
     if low is not None and low > 0.5:
         return "better than chance"
     return "worse than chance" if high is not None and high < 0.5 else "not shown to be better than chance"
@@ -126,12 +135,14 @@ def answer(judge: JudgeResult) -> str:
     p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
     if not p.share.n:
         return headline(judge)
-    parts = [
-        f"right in {with_ends(p.share)} of {many(p.share.n, 'pairwise verdict')} on {many(p.share.images, 'image')}"
-    ]
+    parts = [f"{UNANSWERED} of {_asked(p)}" if p.none else f"right in {with_ends(p.share)} of {_asked(p)}"]
+    if p.failed and not p.none:
+        parts[0] += f", in {with_ends(p.parsed)} of what was read"
     parts.append(verdict(judge))
-    if swap.n:
-        parts.append(f"the same answer in both orders in {percent(swap.value)}")
+    if swap.n and not p.none:
+        same = judge.pairwise.swap.consistency_parsed
+        read = "" if same in (None, swap.value) else f", in {percent(same)} of those read in both"
+        parts.append(f"the same answer in both orders in {percent(swap.value)}{read}")
     leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
     parts.append(f"leans {', '.join(leans)}" if leans else "no leaning is shown")
     found = unanswered(judge.unread.causes)
@@ -151,6 +162,8 @@ def above(judge: JudgeResult) -> str | None:
     where = f"on {number(row.gap.n)} verdicts{left_out}"
     side = "above" if row.gap.value >= 0 else "below"
     text = f"{size} points {side} the {row.baseline} ({ends}) {where}"
+    if row.standing == NO_PROOF:
+        return f"{text}: this proves nothing, the baseline is right in {percent(row.baseline_right)}, below chance."
     return text + ("." if row.standing == "better" else f": {row.standing} than it." if row.gap.interval else ".")
 
 

@@ -22,9 +22,10 @@ from visualjudge.analysis.decisions.checks import (
     check,
     read_thresholds,
 )
+from visualjudge.analysis.decisions.items import items
 from visualjudge.analysis.decisions.people import omega
-from visualjudge.analysis.decisions.system import System, system
-from visualjudge.analysis.figures import Ends, Estimate, JudgeResult
+from visualjudge.analysis.decisions.system import KINDS, System, system
+from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult
 from visualjudge.analysis.join import Study, clusters_of
 from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
 from visualjudge.analysis.statistics.shares import one_share
@@ -108,7 +109,7 @@ def _judge(
     evidence = {
         **_evidence(result),
         "failed": _failed(study, run),
-        "order_of_sources": _order(ordered),
+        "order_of_sources": _order(ordered, study, run),
         "omega": omega(study, run, people, epsilon) if people else NOT_ASKED,
     }
     return JudgeCard(
@@ -134,6 +135,9 @@ def _measured(found: Estimate) -> Evidence:
 def _evidence(result: JudgeResult) -> Mapping[str, Evidence]:
     place = next((row.estimate for row in result.bias if row.feature == "position"), None)
     pairwise = result.pairwise
+    if pairwise.accuracy.none:
+        nothing = Evidence(None, None, pairwise.accuracy.share.images, UNANSWERED)
+        return {"macro_accuracy": nothing, "right_in_both_orders": nothing, "lean": nothing}
     return {
         "macro_accuracy": _measured(pairwise.macro) if pairwise.questions else NOT_ASKED,
         "right_in_both_orders": _measured(pairwise.swap.right_in_both),
@@ -159,10 +163,12 @@ def _failed(study: Study, run: int) -> Evidence:
     return Evidence(float(failed.mean()), found.interval(0), int(found.images[0]), found.why(0))
 
 
-def _order(found: System) -> Evidence:
+def _order(found: System, study: Study, run: int) -> Evidence:
     main = found.main
     if main is None:
-        return Evidence(None, None, 0, "the questions compare no two named sources")
+        named = any(len(items(study, kind, (run,)).names) > 1 for kind in KINDS)
+        why = "it answered no question on the sources" if named else "the questions compare no two named sources"
+        return Evidence(None, None, 0, why)
     tau = main.found.tau_b
     return Evidence(tau.value, tau.interval, main.found.images)
 

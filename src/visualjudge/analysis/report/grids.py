@@ -9,7 +9,7 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.figures import Cell, JudgeResult
+from visualjudge.analysis.figures import UNANSWERED, Cell, JudgeResult
 from visualjudge.analysis.report.charts import whisker
 from visualjudge.analysis.tabular import Plot, Table
 from visualjudge.analysis.words import NONE, many, number, percent, percents
@@ -92,6 +92,10 @@ def _accuracy(cell: Cell | None) -> str | Markup:
     if cell is None:
         return NONE
     a = cell.accuracy
+    if a.none:
+        return Markup("{}<br><small>{} of {} on {}</small>").format(
+            NONE, UNANSWERED, number(a.share.n), many(a.share.images, "image")
+        )
     spread = percents(a.share.interval) if a.share.interval else a.share.why
     read = "" if not a.failed else f"; {percent(a.failed / a.share.n)} no answer, of the rest {percent(a.parsed.value)}"
     return Markup("{}<br><small>{}; {} on {}{}</small>").format(

@@ -10,7 +10,7 @@ from visualjudge.analysis import columns, words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.columns import ACCURACY, Table
 from visualjudge.analysis.decisions.opening import opening
-from visualjudge.analysis.figures import Cell, JudgeResult
+from visualjudge.analysis.figures import Cell, JudgeResult, Results
 from visualjudge.analysis.report.methods import methods
 
 Row = TypeVar("Row")
@@ -62,6 +62,13 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(columns.SHAPE, judge.unread.shapes)
 
 
+def _headlines(results: Results, shown: Sequence[JudgeResult]) -> list[str]:
+    """A table of each group of judges that were asked the same questions."""
+    groups = [[judge for judge in group if judge in shown] for group in results.groups]
+    tables = [_headline(group) for group in groups if group]
+    return [*([words.APART + "\n"] if len(tables) > 1 else []), *tables]
+
+
 def _headline(judges: Iterable[JudgeResult]) -> str:
     rows = [[j.name + (" (simulated)" if j.simulated else ""), *columns.JUDGE.cells(j)] for j in judges]
     return table(["Judge", *columns.JUDGE.titles], rows)
@@ -75,7 +82,7 @@ def markdown(analysis: Analysis) -> str:
         left = words.unfinished(judge)
         parts += [f"**{_cell(judge.name)}: {left}**\n"] if left else []
     shown = [results.judges[i] for i in results.shown]
-    parts.append(_headline(shown))
+    parts += _headlines(results, shown)
     about = {judge.name for judge in shown}
     parts.append(of(columns.COMPARISON, [row for row in results.comparisons if {row.a, row.b} <= about]))
     parts.append(of(columns.AGREEMENT, results.agreement))
@@ -86,5 +93,5 @@ def markdown(analysis: Analysis) -> str:
         parts += ["## Appendix: simulated judges\n", _headline(results.appendix), of(columns.COMPARISON, others)]
     parts += ["## Methods\n", _cell(methods(results)) + "\n"]
     dataset = results.dataset
-    parts.append(f"\nDataset `{dataset.questions_sha256}`, {dataset.questions} questions, {dataset.images} images.\n")
+    parts.append(f"\nDataset `{dataset.questions_sha256}`, {dataset.extent}.\n")
     return "\n".join(part for part in parts if part.strip()) + "\n"

@@ -174,7 +174,7 @@ def _sways(results: Results, judges: Sequence[JudgeResult]) -> list[Section]:
             "leaks",
             "Can the questions be gamed?",
             "How far a judge gets that only takes the option with more of something. No judge is involved: this is the "
-            "dataset. Marked rules are off 50 % beyond chance.",
+            "dataset. Marked rules are off 50 % beyond chance: p is below 5 % and the interval leaves out 50 %.",
             [("", grid(columns.LEAK, flagged, hit=lambda row: row.flagged))],
         ),
     ]

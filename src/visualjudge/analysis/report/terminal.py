@@ -6,19 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from visualjudge.analysis import words
 from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.figures import Results
+from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.words import p_value, percents, points
 from visualjudge.tables import Table, folded
+
+TITLE = "How far can the judge be trusted?"
 
 
 def text(results: Results, answers: Sequence[str]) -> str:
     """The answers, one row per judge, its biases, and the comparisons."""
-    rows = []
-    for judge in results.judges:
-        name = judge.name + (" (simulated)" if judge.simulated else "")
-        rows.append((name, *JUDGE.cells(judge)))
-    table = Table(("Judge", *JUDGE.titles), tuple(rows), tuple(_notes(results)), "How far can the judge be trusted?")
-    return "\n".join([*map(folded, answers), table.text()])
+    apart = [folded(words.APART)] if len(results.groups) > 1 else []
+    tables = [_headline(group).text() for group in results.groups]
+    return "\n".join([*map(folded, answers), TITLE, *apart, *tables, *map(folded, _notes(results))])
+
+
+def _headline(judges: Sequence[JudgeResult]) -> Table:
+    rows = [(judge.name + (" (simulated)" if judge.simulated else ""), *JUDGE.cells(judge)) for judge in judges]
+    return Table(("Judge", *JUDGE.titles), tuple(rows))
 
 
 def _notes(results: Results) -> Iterator[str]:

@@ -1,0 +1,76 @@
+"""What is known of two judges beside each other, as frozen records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from visualjudge.analysis.estimates import Ends, Estimate
+
+NO_PROOF = "above a baseline that is below chance"
+
+
+@dataclass(frozen=True)
+class Above:
+    """How far a judge is above the local baseline on the questions that it did not decline; ``gap`` = judge less it."""
+
+    baseline: str
+    scope: str
+    """``all``, ``task`` or ``error_type``."""
+    value: str
+    gap: Estimate
+    p: float | None
+    declined: int
+    """Verdicts of the judge that have none of the baseline beside them."""
+    baseline_right: float | None = None
+    """Share of these verdicts in which the baseline is right."""
+
+    @property
+    def below_chance(self) -> bool:
+        """Whether the baseline is right in fewer than half: to be above it proves nothing."""
+        return self.baseline_right is not None and self.baseline_right < 0.5
+
+    @property
+    def standing(self) -> str:
+        """What the interval shows."""
+        low, high = self.gap.interval or (None, None)
+        if low is None or high is None:
+            return "cannot be told"
+        if low > 0:
+            return NO_PROOF if self.below_chance else "better"
+        return "worse" if high < 0 else "not shown to be better"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two judges on the questions, orders and repeats that both answered; ``gap`` = a less b."""
+
+    a: str
+    b: str
+    questions: int
+    verdicts: int
+    accuracy_a: float | None
+    accuracy_b: float | None
+    gap: Estimate
+    p: float | None
+    only_a_right: int | None
+    only_b_right: int | None
+    design_effect: float | None
+    needed: int | None
+    """Verdicts that would show the gap seen (5 %, power 80 %)."""
+    more_needed: int | None
+    asked_gap: float
+    """The gap that ``images_needed`` is for."""
+    images_needed: int | None
+    images_range: Ends | None
+    more_images: int | None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Krippendorff's α among judges that were asked the same questions."""
+
+    kind: str
+    level: str
+    names: tuple[str, ...]
+    alpha: Estimate
