@@ -11,6 +11,7 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.load import load_study
+from visualjudge.errors import UsageError
 
 QUESTIONS = [pair(k, (8.0, 2.0)) for k in range(4)]
 
@@ -38,6 +39,15 @@ def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum
     content = (dataset / "questions.json").read_text()
     (dataset / "questions.json").write_text(content.replace('"answer": "A"', '"answer": "B"'))
     assert any("changed since the run" in problem for problem in load_study([run]).runs[0].problems)
+
+
+def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "data", QUESTIONS)
+    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    moved = dataset.rename(tmp_path / "moved")
+    with pytest.raises(UsageError, match=r"is not a dataset.*a dataset that was moved is named with --dataset"):
+        load_study([run])
+    assert load_study([run], dataset=moved).runs[0].verdicts.height == 4
 
 
 def test_tokens_that_nobody_counted_are_null_and_not_0(tmp_path: Path) -> None:

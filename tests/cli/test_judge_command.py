@@ -115,10 +115,20 @@ def test_a_refused_key_is_said_once_and_shown_nowhere(tmp_path: Path, dataset: P
         done = judge(tmp_path, *args, "--concurrency", 1, MY_KEY=key)
         assert server.did.total() == 8
     assert done.returncode == 1
-    assert "given up: HTTP 401" in done.stderr
+    assert "given up: HTTP 401" in done.stderr and "no API key was sent" not in done.stderr
     assert f"the last: {server.url}: HTTP 401: no" in done.stderr
     assert key not in done.stdout + done.stderr
     assert all(key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_a_key_that_was_not_sent_is_said(tmp_path: Path, dataset: Path) -> None:
+    with running(ChaoticServer({"HTTP 401": 1.0})) as server:
+        done = judge(tmp_path, dataset, "--model", "m", "--base-url", server.url, "--out", tmp_path / "run")
+    assert "HTTP 401: no; no API key was sent: set it, or name its variable with --api-key-env" in done.stderr
+    done = judge(tmp_path, dataset, "--model", "m", "--out", tmp_path / "run2")
+    assert "set OPENAI_API_KEY, or name its variable with --api-key-env" in done.stderr
+    done = judge(tmp_path, dataset, "--model", "m", "--api-key-env", "NOKEY", "--out", tmp_path / "run2")
+    assert "the environment variable NOKEY is not set\n" in done.stderr
 
 
 def test_a_server_that_is_not_there_is_named_with_the_reason(tmp_path: Path, dataset: Path) -> None:
@@ -157,6 +167,9 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
     assert "calls: 24" in done.stdout
     assert "images: 72 (36 different files)" in done.stdout
     assert "cost" in done.stdout
+    assert "2880 out (reasons and an answer; --mode text asks for none)" in done.stdout
+    args = [dataset, "--model", "m", "--swap", "--dry-run", "--mode", "text", "--out", tmp_path / "run"]
+    assert "192 out (an answer without reasoning)" in judge(tmp_path, *args).stdout
     assert not (tmp_path / "run").exists()
 
 

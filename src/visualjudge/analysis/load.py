@@ -158,7 +158,11 @@ def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = No
     _refuse_twice(folders)
     runs = _distinct_names([load_run(folder) for folder in folders])
     roots = _roots(runs, dataset)
-    table, meta = merged(roots)
+    try:
+        table, meta = merged(roots)
+    except UsageError as error:
+        hint = "" if dataset is not None else "; a dataset that was moved is named with --dataset (dataset in Python)"
+        raise UsageError(f"{error}{hint}") from None
     checksum = str(meta.get("questions_sha256") or "") if len(roots) == 1 else None
     checked = tuple(_checked(run, table, checksum, len(roots) == 1) for run in runs)
     return Study(table, checked, meta, roots[0], seed, lambda ids: find(roots, ids))

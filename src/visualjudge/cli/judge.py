@@ -123,7 +123,8 @@ def judge(
     resume = run.resume or retry_errors
     if dry_run:
         prices = budget.prices.times(0.5 if batches.settings else 1.0)
-        _dry_run(chosen, out, RunSettings(swap, repeats, run.limit, run.concurrency, resume, retry_errors), prices)
+        settings = RunSettings(swap, repeats, run.limit, run.concurrency, resume, retry_errors)
+        _dry_run(chosen, out, settings, prices, reasons=mode is ModeName.auto)
         return
     limits = budget.limits
     _tell_batches()
@@ -198,15 +199,16 @@ def _cascade(rule: Path | None, cheap: Path | None, expensive: Judge) -> Judge:
     return CascadeJudge(recorded, expensive, read_rule(rule))
 
 
-def _dry_run(dataset: Dataset, out: Path, options: RunSettings, prices: Prices) -> None:
+def _dry_run(dataset: Dataset, out: Path, options: RunSettings, prices: Prices, *, reasons: bool) -> None:
     from visualjudge.runs.estimate import estimate
     from visualjudge.runs.judging import check_images, still_to_ask
 
     check_images(dataset, dataset.questions[: options.limit])
-    found = estimate(dataset, still_to_ask(out, dataset.questions, options), prices)
+    found = estimate(dataset, still_to_ask(out, dataset.questions, options), prices, reasons=reasons)
+    told = "reasons and an answer; --mode text asks for none" if reasons else "an answer without reasoning"
     print(f"calls: {found.calls}")
     print(f"images: {found.images} ({found.different_images} different files)")
-    print(f"tokens, estimated: {found.tokens_in} in, {found.tokens_out} out (an answer without reasoning)")
+    print(f"tokens, estimated: {found.tokens_in} in, {found.tokens_out} out ({told})")
     if prices.per_million_in or prices.per_million_out:
         print(f"cost, estimated: {found.cost:.4f}")
 

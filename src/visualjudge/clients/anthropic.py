@@ -14,7 +14,7 @@ from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.remote import RemoteClient, Server
-from visualjudge.clients.secrets import key_secret
+from visualjudge.clients.secrets import NAME_KEY, key_secret
 from visualjudge.errors import TransportError, UsageError
 from visualjudge.prompts.adapters import anthropic_style
 
@@ -77,7 +77,7 @@ class AnthropicClient(RemoteClient):
     ) -> None:
         key = api_key or os.environ.get("ANTHROPIC_API_KEY")
         if not key:
-            raise UsageError("backend 'anthropic' needs a key: set ANTHROPIC_API_KEY or api_key")
+            raise UsageError(f"backend 'anthropic' needs a key: set ANTHROPIC_API_KEY, {NAME_KEY}")
         url = base_url or ANTHROPIC_URL
         server = Server(
             url, "base_url, --base-url", key_secret(key), headers, float(timeout), largest_reply, follow_redirects

@@ -15,7 +15,7 @@ from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.openai_protocol import chat_pieces, reply_of
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.remote import RemoteClient, Server
-from visualjudge.clients.secrets import Secret, key_secret
+from visualjudge.clients.secrets import NAME_KEY, Secret, key_secret
 from visualjudge.errors import UsageError
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -83,7 +83,10 @@ class ApiClient(RemoteClient):
     def _secret(self, api_key: str | None, url: str) -> Secret | None:
         key = api_key or os.environ.get("OPENAI_API_KEY")
         if not key and url.rstrip("/") == OPENAI_URL:
-            raise UsageError("OpenAI's server needs a key: set OPENAI_API_KEY or api_key, or base_url for another one")
+            raise UsageError(
+                f"OpenAI's server needs a key: set OPENAI_API_KEY, {NAME_KEY}; --base-url (base_url) names another "
+                "server"
+            )
         return key_secret(key) if key else None
 
     def _parameters(self, full: Request) -> frozenset[str]:

@@ -26,7 +26,7 @@ from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient, Server
-from visualjudge.clients.secrets import key_secret
+from visualjudge.clients.secrets import NAME_KEY, key_secret
 from visualjudge.errors import TransportError, UsageError
 from visualjudge.prompts.adapters import google_style
 
@@ -91,7 +91,7 @@ class GoogleClient(RemoteClient):
     ) -> None:
         key = api_key or os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY")
         if not key:
-            raise UsageError("backend 'google' needs a key: set GOOGLE_API_KEY or api_key")
+            raise UsageError(f"backend 'google' needs a key: set GOOGLE_API_KEY, {NAME_KEY}")
         server = Server(
             base_url or GEMINI_URL,
             "base_url, --base-url",

@@ -20,7 +20,7 @@ from visualjudge.clients.fields import writable
 from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.quirks import Quirks
-from visualjudge.clients.secrets import Redactor, Secret, check_url, is_secret_name, public_url, url_secrets
+from visualjudge.clients.secrets import NAME_KEY, Redactor, Secret, check_url, is_secret_name, public_url, url_secrets
 from visualjudge.clients.wire import Answer, Sender, Wire
 from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
 
@@ -197,6 +197,14 @@ class RemoteClient(ABC):
         TransportError
             There is no answer, or it is not a JSON object.
         """
+        try:
+            return await self._posted(url, headers, body)
+        except ApiError as refusal:
+            if refusal.status == 401 and self._server.key is None:
+                refusal.args = (f"{refusal}; no API key was sent: set it, {NAME_KEY}",)
+            raise
+
+    async def _posted(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> dict[str, Any]:
         answer = await self._wire.post(url, headers, body)
         parsed = self.object_of(answer)
         error = embedded_error(parsed, answer.body, self._redact)

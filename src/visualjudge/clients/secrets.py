@@ -25,7 +25,8 @@ _KEY_SHAPE = re.compile(
     r"|^eyJ[\w-]{8,}\.",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,12}")
+NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
 _log = logging.getLogger("visualjudge.clients")
 
 

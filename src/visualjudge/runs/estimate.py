@@ -18,6 +18,8 @@ LARGEST_TOKENS = 1600
 """No model is charged more for one image without tiling."""
 REPLY_TOKENS = 8
 """An answer without reasoning."""
+REASONED_TOKENS = 120
+"""An answer after a few sentences of reasons, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,8 @@ def image_tokens(width: int, height: int) -> int:
     return min(LARGEST_TOKENS, -(-width // PATCH) * -(-height // PATCH))
 
 
-def estimate(dataset: Dataset, asks: Iterable[Ask], prices: Prices) -> Estimate:
-    """Count what ``asks`` would send."""
+def estimate(dataset: Dataset, asks: Iterable[Ask], prices: Prices, *, reasons: bool = False) -> Estimate:
+    """Count what ``asks`` would send; with ``reasons``, replies give them before the answer."""
     sizes: dict[str, int] = {}
     calls = images = tokens = 0
     for ask in asks:
@@ -50,6 +52,6 @@ def estimate(dataset: Dataset, asks: Iterable[Ask], prices: Prices) -> Estimate:
                 sizes[name] = image_tokens(width, height)
             tokens += sizes[name]
         tokens += round(len(ask.question.prompt) / CHARS_PER_TOKEN)
-    out = REPLY_TOKENS * calls
+    out = (REASONED_TOKENS if reasons else REPLY_TOKENS) * calls
     cost = prices.cost({"prompt_tokens": tokens, "completion_tokens": out})
     return Estimate(calls, images, len(sizes), tokens, out, cost)
