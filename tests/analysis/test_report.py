@@ -195,6 +195,17 @@ def test_judge_of_one_place_is_said_to_lean_to_it_and_has_an_interval(tmp_path: 
     assert low < 0.5 < high
 
 
+def test_the_true_score_of_a_source_is_said_to_be_of_the_pairs_asked(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0 - i % 2, 1.0), image_id=f"i{i}", sources=("one", "two")) for i in range(12)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    analysis = analyse([write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions])])
+    (one,) = [row for row in analysis.results.judges[0].leaderboard.rows if row.source == "one"]
+    assert (one.mean_score, one.true_strength) == (7.5, None)
+    for text in (markdown(analysis), page(analysis)):
+        assert "True score, asked: the ground truth" in text
+        assert "for a source that the truth always puts above" in text  # as it does here: By truth is a dash
+
+
 def test_examples_show_each_pair_once(tmp_path: Path) -> None:
     turned = {"annotation_ids": ("b0", "a0"), "encoding": "text_other", "id": "again"}
     questions = [pair(0, (8.0, 1.0)), pair(0, (1.0, 8.0), **turned), pair(1, (7.0, 1.0))]

@@ -41,6 +41,24 @@ def labels(made: Example) -> Path:
     return path
 
 
+def ratings(path: Path, raters: int, item: str = "photo{}", dimension: str = "object_detection") -> Path:
+    """People who rate each source of the example the better the lower its number."""
+    rows = [
+        {
+            "item": item.format(image),
+            "source": f"model{s}",
+            "rater": f"r{r}",
+            "dimension": dimension,
+            "score": 9 - 2 * s,
+        }
+        for image in range(6)
+        for s in range(4)
+        for r in range(raters)
+    ]
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
 ENDINGS = {
     "describe": (lambda made: ("describe", made.data), "build"),
     "audit": (lambda made: ("audit", made.dataset), "judge"),
@@ -48,7 +66,7 @@ ENDINGS = {
     "convert": (lambda made: ("convert", made.dataset, "--to", "parquet", "--out", made.out / "parquet"), "validate"),
     "label": (lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"), "correct"),
     "correct": (lambda made: ("correct", made.run, "--labels", labels(made)), "report"),
-    "agreement": (lambda made: ("agreement", "--run", made.run), "card"),
+    "agreement": (lambda made: ("agreement", ratings(made.out / "r.csv", 2), "--run", made.run), "card"),
     "probe": (lambda made: ("probe", made.data, "--only", "tool", "--n", 4, "--out", made.out / "probes"), "judge"),
     "drift build": (lambda made: ("drift", "build", made.dataset, "--n", 4, "--out", made.out / "canary"), "judge"),
 }  # fmt: skip
@@ -101,6 +119,40 @@ def test_the_next_command_of_correct_and_card_can_be_given(
         (line,) = [x for x in said(capsys, monkeypatch, *command)[0].splitlines() if x.startswith("next: ")]
         out, err = said(capsys, monkeypatch, *line.removeprefix("next: visualjudge ").split())
         assert "next: visualjudge correct" in out and not err
+
+
+def test_agreement_without_people_is_an_error_that_names_the_reason(
+    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, err = said(capsys, monkeypatch, "agreement", "--run", made.run, "--run", made.run)
+    assert not out and err.startswith("visualjudge: nothing to compare: ratings of people are needed")
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (
+            {"dimension": "faith"},
+            "people have dimension 'faith', the judge 'object_detection'; in a run it is the task",
+        ),
+        ({"item": "{}.png"}, "people have item '0.png', the judge 'photo0'; in a run it is the image_id"),
+    ],
+)
+def test_a_judge_without_a_rating_in_common_with_people_is_named(
+    other: dict[str, str],
+    reason: str,
+    made: Example,
+    there: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = ratings(there / "people.csv", 2, **other)
+    out, err = said(capsys, monkeypatch, "agreement", table, "--run", made.run)
+    assert "people, mean" in out
+    assert err == f"visualjudge: oracle:1.0: no rating in common with people: {reason}\n"
+    out, _ = said(capsys, monkeypatch, "card", made.run, "--people", table, "--json", "card.json")
+    checks = json.loads((there / "card.json").read_text("utf-8"))["judges"][0]["checks"]
+    assert any(reason in str(line) for line in (checks.values() if isinstance(checks, dict) else checks))
 
 
 def test_after_the_last_label_there_is_nothing_to_draw(

@@ -208,7 +208,7 @@ SOURCE: Table[f.SourceRow] = Table((
     Column("images", lambda r: r.strength.images, "Images", lambda r: number(r.strength.images)),
     *figure("strength", lambda r: r.strength, "Strength", number, ends="ci95"),
     Column("true_strength", lambda r: r.true_strength, "By truth", lambda r: number(r.true_strength)),
-    Column("mean_score", lambda r: r.mean_score, "Mean score", lambda r: number(r.mean_score)),
+    Column("mean_score", lambda r: r.mean_score, "True score, asked", lambda r: number(r.mean_score)),
     Column("rank", lambda r: r.rank, "Rank"),
     Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
 ), Plot(lambda r: r.strength, -3, 3, 0))  # fmt: skip

@@ -20,6 +20,8 @@ from visualjudge.analysis.join import ColumnTypes
 from visualjudge.errors import DataError, Problem, UsageError
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
+MEETING = {"dimension": "task", "item": "image_id", "source": "source"}
+"""What a judge's rating and a person's must share, and what that is in a run's scores."""
 SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
 RATER_FILE = re.compile(r"^(?P<stem>.+)_rater(?P<number>\d+)\.tsv$")
 Problems = list[Problem]
@@ -180,6 +182,20 @@ def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
         .agg(score=pl.col("number").mean(), rater=pl.lit(judge).first(), kind=pl.lit("judge").first())
         .select(*COLUMNS, "kind")
     )
+
+
+def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
+    """Why no rating of a judge meets one of people (same item, source and dimension); None: some do."""
+    if judged.is_empty():
+        return "no rating in common with people: the judge has no usable score of a named source"
+    if not judged.join(people, on=list(MEETING), how="semi").is_empty():
+        return None
+    for name, meaning in MEETING.items():
+        ours, theirs = (table[name].drop_nulls() for table in (judged, people))
+        if not set(ours) & set(theirs) and len(theirs):
+            said = f"people have {name} {theirs[0]!r}, the judge {ours[0]!r}; in a run it is the {meaning}"
+            return f"no rating in common with people: {said}"
+    return "no rating in common with people: no item, source and dimension is rated by both"
 
 
 def as_array(table: pl.DataFrame, raters: list[str], items: list[str], sources: list[str]) -> Any:

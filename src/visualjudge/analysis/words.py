@@ -54,6 +54,16 @@ def number(value: float | None, digits: int = 2) -> str:
     return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "\u2212")
 
 
+SOURCES = (
+    "Bradley–Terry strengths with ties (log odds, mean 0); a question answered differently when swapped is a tie. A "
+    "source that never lost, or never won, has one open side. By truth: the strength from the right answers to the "
+    f"same pairs; {NONE} for a source that the truth always puts above, or always below, others that it meets. True "
+    "score, asked: the ground truth's mean over the annotations in these pairs, neither over all annotations of the "
+    "source nor the judge's. Strengths and scores may order sources differently."
+)
+"""What the table of sources shows."""
+
+
 def many(count: int, noun: str) -> str:
     """1 image, 1,200 images."""
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"

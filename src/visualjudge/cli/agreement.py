@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,11 @@ import typer
 from visualjudge.cli.listing import following
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from visualjudge.analysis.people import PeopleAgreement
+
+NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a second person"
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -37,7 +42,8 @@ def agreement(
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
-    Ratings have the columns item, source, rater, dimension, score, one rating a row.
+    Ratings have the columns item, source, rater, dimension, score, one rating a row. To be compared with the scores of
+    a --run, item must be the image_id and dimension the task.
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
 
@@ -51,7 +57,7 @@ def agreement(
     from visualjudge.analysis.raters import ratings_of_runs
     from visualjudge.analysis.ratings import read_ratings
     from visualjudge.atomic import write_json
-    from visualjudge.errors import UsageError
+    from visualjudge.errors import DataError, UsageError
 
     if level not in ("nominal", "ordinal", "interval"):
         raise UsageError(f"--level must be nominal, ordinal or interval, got {level!r}")
@@ -66,6 +72,9 @@ def agreement(
     every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
         result = figures(every, judge or (), level=level)  # type: ignore[arg-type]
+    lost = _unmatched(every, judge or [])
+    if not result.rows:
+        raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
     if json is not None:
         told = plain(asdict(result))
@@ -74,11 +83,27 @@ def agreement(
     if published is not None:
         typer.echo(published[0])
     following(f"card {run[0]}" if run else "card RUN")
-    for problem in problems:
+    for problem in [*lost, *problems]:
         typer.echo(f"visualjudge: {problem}", err=True)
     if problems:
         typer.echo(f"visualjudge: {len(problems)} ratings left out", err=True)
+    if lost or problems:
         raise typer.Exit(1)
+
+
+def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
+    """A line for each judge without a rating that people gave too."""
+    import polars as pl
+
+    from visualjudge.analysis.ratings import apart
+
+    marked = pl.col("kind") == "judge" if "kind" in ratings.columns else pl.lit(False)
+    is_judge = pl.col("rater").is_in(named) | marked.fill_null(False)
+    people = ratings.filter(~is_judge)
+    if people.is_empty():
+        return []
+    parts = ratings.filter(is_judge).group_by(["rater"], maintain_order=True)
+    return [f"{rater}: {reason}" for (rater,), part in parts if (reason := apart(part, people)) is not None]
 
 
 def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
@@ -101,9 +126,6 @@ def _show(result: PeopleAgreement) -> None:
         spearman = (number(row.spearman, 3), span(row.spearman_ci95))
         rest = (number(row.kendall_tau, 3), percent(row.pairwise_accuracy), percents(row.pairwise_ci95))
         rows.append((row.dimension, name, number(row.items), *spearman, *rest))
-    if not rows:
-        typer.echo("nothing to compare: ratings of people are needed, and --judge or --run for a judge", err=True)
-        return
     columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
     typer.echo(Table(columns, tuple(rows), keys=2).text())
     for unit in result.alpha:

@@ -23,7 +23,8 @@ def card(
     badge: Annotated[Path | None, typer.Option(help="Write an SVG badge to this file (for one run).")] = None,
     thresholds: Annotated[Path | None, typer.Option(help="YAML file with your own thresholds and families.")] = None,
     people: Annotated[
-        list[Path] | None, typer.Option(help="People's ratings of the scored items, 0 to 10; adds the check omega.")
+        list[Path] | None,
+        typer.Option(help="People's ratings, 0 to 10 (item: image_id, dimension: task); adds the check omega."),
     ] = None,
     epsilon: Annotated[
         float, typer.Option(min=0, max=1, help="Cost advantage of the judge over a person, for omega.")

@@ -70,6 +70,27 @@ def test_what_was_not_asked_is_never_green() -> None:
     assert lines["order_of_sources"].state == "pass"
 
 
+@pytest.mark.parametrize(("raters", "state"), [(2, "not_shown"), (3, "pass")])
+def test_omega_has_no_interval_and_needs_three_people(raters: int, state: str, tmp_path: Path) -> None:
+    world = World.of(40, 4)
+    questions = world.scoring_questions()
+    study = study_of(questions, {"judge": scores_of(questions, 0.2)})
+    rng = np.random.default_rng(0)
+    rows = ["item,source,rater,dimension,score"]
+    for rater in range(raters):
+        for q in questions:
+            rows.append(f"{q.image_id},{q.sources[0]},r{rater},{q.task},{float(q.answer) + rng.normal(0, 0.7):.2f}")
+    (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
+    card = card_of(analyse_study(study), people=[tmp_path / "people.csv"])
+    line = next(line for line in card.judges[0].checks if line.name == "omega")
+    assert (line.value, line.interval, line.state) == (1.0, None, state)
+    assert state == "pass" or line.why == "people with enough items: 2; at least 3 are needed"
+
+
+def test_the_ranks_of_the_sources_are_said_to_hold_for_each_alone() -> None:
+    assert "Ranks: of each source alone" in card_page.text(_card(World.of(20, 3), 0.9))
+
+
 def test_a_judge_that_turns_the_order_round_fails() -> None:
     card = _card(World.of(60, 4, gap=0.8), 0.02)
     assert _states(card)["order_of_sources"] == "fail" and ": no" in card.judges[0].answer

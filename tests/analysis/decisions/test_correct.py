@@ -107,12 +107,19 @@ def test_labels_that_fit_nothing_are_named_and_left_out(world: World, tmp_path: 
         ("annotation_id,score\na0-0,\n", "holds no label"),
         ("annotation_id,score\na0-0,5\n", "at least 3 images"),
         ("annotation_id,score\nzzz,5\n", "no label is on an item"),
+        ("annotation_id,score\na0-0,5\na1-0,55\na2-0,60\n", "got 1 at most; 2 labels left out, .*0 to 10, got '55'"),
+        ("annotation_id,score\na1-0,55\n", "1 label left out, .*0 to 10, got '55'"),
     ],
 )
 def test_labels_that_cannot_serve_are_refused(world: World, tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(DataError, match=said):
         correct_study(_scored(world), tmp_path / "labels.csv")
+
+
+def test_rank_sets_are_said_to_hold_for_each_source_alone(world: World, tmp_path: Path) -> None:
+    board = correct_study(_scored(world), _random_scores(world, tmp_path / "labels.csv", 15))
+    assert "Ranks: of each source alone" in str(board)
 
 
 def test_one_source_is_no_leaderboard(tmp_path: Path) -> None:

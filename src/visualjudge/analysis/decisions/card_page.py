@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.benchmarks import benchmarks_table
-from visualjudge.analysis.decisions.pages import number, ranks, span
+from visualjudge.analysis.decisions.pages import RANKS_NOTE, number, ranks, span
 from visualjudge.analysis.words import many
 from visualjudge.tables import Table, folded
 
@@ -87,10 +87,10 @@ def sources_table(kind: KindOfSystem) -> Table:
         said = "favoured" if sure and favour.value > 0 else "disfavoured" if sure else ""
         means = (number(float(found.judged[s])), number(float(found.true[s])), ranks(found.ranks[s]))
         rows.append((kind.names[s], *means, signed(favour.value), span(favour.interval), said))
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = (RANKS_NOTE,)
     if kind.self_preference is not None:
         own = kind.self_preference
-        notes = (f"Self-preference: {signed(own.value)}, 95 % {span(own.interval)}, over all other sources.",)
+        notes += (f"Self-preference: {signed(own.value)}, 95 % {span(own.interval)}, over all other sources.",)
     columns = ("Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge", "Beyond a fair judge", "95 %", "")
     return Table(columns, tuple(rows), notes)
 

@@ -50,12 +50,16 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run shows of one check; ``value`` None: it was not asked. ``why``: why there is no interval."""
+    """What a run shows of one check; ``value`` None: it was not asked. ``why``: why there is no interval.
+
+    ``tested``: the figure is the result of tests. It has no interval, and is held to the threshold itself.
+    """
 
     value: float | None
     interval: Interval | None
     images: int
     why: str | None = None
+    tested: bool = False
 
 
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
@@ -86,9 +90,10 @@ def _state(evidence: Evidence, threshold: Threshold, least: int, skilled: bool) 
         return "not_shown", evidence.why or "was not asked"
     if evidence.images < least:
         return "not_shown", f"only {many(evidence.images, 'image')}; at least {least} are needed"
-    if evidence.interval is None:
+    ends = (evidence.value, evidence.value) if evidence.tested else evidence.interval
+    if ends is None:
         return "not_shown", evidence.why or "has no interval"
-    state = threshold.state(evidence.interval)
+    state = threshold.state(ends)
     if state == "not_shown":
         return state, "the threshold lies within the interval"
     if state == "pass" and not skilled:

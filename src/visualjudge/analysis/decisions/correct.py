@@ -21,7 +21,7 @@ from visualjudge.analysis.statistics import (
     powered_strengths,
     rank_sets,
 )
-from visualjudge.analysis.words import percent
+from visualjudge.analysis.words import many, percent
 from visualjudge.errors import DataError, Problem
 from visualjudge.records import FloatArray
 
@@ -113,7 +113,8 @@ def correct_study(study: Study, labels: str | Path, *, gap: float | None = None)
     read = read_labels(labels)
     found = require_sources(items(study, kind_of(read, study)))
     placed = place(read, found, study, str(labels))
-    means = _means(found, placed, labels)
+    problems = (*read.problems, *placed.problems)
+    means = _means(found, placed, labels, problems)
     strengths = _strengths(found, placed, means)
     sets = rank_sets(means.values, means.covariance, means.freedom)
     rows = [_row(found, placed, means, strengths, sets, s) for s in range(len(found.names))]
@@ -127,21 +128,22 @@ def correct_study(study: Study, labels: str | Path, *, gap: float | None = None)
         found.images,
         labelled,
         _assumptions(found, placed, means),
-        (*read.problems, *placed.problems),
+        problems,
         gap,
         None if gap is None else _labels_for(gap, means, labelled),
         len(set(found.item)) - labelled,
     )
 
 
-def _means(found: Items, placed: Placed, labels: str | Path) -> PooledMeans:
+def _means(found: Items, placed: Placed, labels: str | Path, problems: Sequence[Problem]) -> PooledMeans:
+    out = f"; {many(len(problems), 'label')} left out, the first: {problems[0]}" if problems else ""
     if not np.isfinite(placed.y).any():
-        raise DataError(f"{labels}: no label is on an item that the runs judged")
+        raise DataError(f"{labels}: no label is on an item that the runs judged, and can be read{out}")
     means = pooled_means(found.filled(), placed.y, found.source, found.image, probability=placed.probability)
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
         raise DataError(
-            f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} images, got {most} at most"
+            f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} images, got {most} at most{out}"
         )
     return means
 

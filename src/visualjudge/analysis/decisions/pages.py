@@ -27,6 +27,9 @@ def ranks(found: tuple[int, int] | None) -> str:
     return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
 
 
+RANKS_NOTE = "Ranks: of each source alone, at 95 %; the sets of two sources need not fit together."
+
+
 def leaderboard_table(board: Leaderboard) -> Table:
     """A corrected leaderboard."""
     lee, strength = (any(getattr(row, name) is not None for row in board.rows) for name in ("lee", "strength"))
@@ -49,7 +52,7 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     """What the figures are, what they assume, and how many labels a gap needs."""
     who = " + ".join(board.judges)
     scope = f"{words.many(board.labels, 'label')}, {words.many(board.images, 'image')}, λ {board.lam:.2f}"
-    out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}"]
+    out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}", RANKS_NOTE]
     for assumption in board.assumptions:
         said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
         p = "" if assumption.p is None else f", p = {assumption.p:.2g}"

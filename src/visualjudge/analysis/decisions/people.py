@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import polars as pl
+
 from visualjudge.analysis.decisions.checks import Evidence
 from visualjudge.analysis.join import Study
-from visualjudge.analysis.ratings import ratings_of_run, read_ratings
+from visualjudge.analysis.ratings import apart, ratings_of_run, read_ratings
 from visualjudge.analysis.statistics import AltTest, alt_test
 from visualjudge.errors import UsageError
 
 Item = tuple[str, str, str]
+KEYS = ("item", "source", "dimension")
+LEAST_PEOPLE = 3
+"""Fewer people decide nothing (Calderon et al. 2025)."""
 
 
 def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> AltTest:
@@ -22,23 +27,22 @@ def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon
     UsageError
         If no person has enough items in common with the run.
     """
-    human: dict[str, dict[Item, float]] = {}
-    for path in people:
-        table, _ = read_ratings(path)
-        for item, source, rater, dimension, score in table.select(
-            "item", "source", "rater", "dimension", "score"
-        ).iter_rows():
-            human.setdefault(rater, {})[item, source, dimension] = score
+    ratings = pl.concat([read_ratings(path)[0] for path in people], how="diagonal")
     own = ratings_of_run(study.joined[run], study.runs[run].name)
-    judge = {
-        (item, source, dimension): score
-        for item, source, dimension, score in own.select("item", "source", "dimension", "score").iter_rows()
-    }
-    return alt_test(human, judge, epsilon=epsilon, metric="neg_rmse")  # type: ignore[arg-type]
+    reason = apart(own, ratings)
+    if reason is not None:
+        raise UsageError(reason)
+    human = {str(rater): _scores(part) for (rater,), part in ratings.group_by(["rater"], maintain_order=True)}
+    return alt_test(human, _scores(own), epsilon=epsilon, metric="neg_rmse")  # type: ignore[arg-type]
+
+
+def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
+    """One rater's scores."""
+    return {(item, source, what): score for item, source, what, score in ratings.select(*KEYS, "score").iter_rows()}
 
 
 def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> Evidence:
-    """ω as evidence. It is the result of tests, not an estimate: its interval is the figure itself where it passes.
+    """ω as evidence: the result of tests, which has no interval, from at least 3 people.
 
     Below one half, the judge was not shown to be as good as most people; that it is worse is shown by ρ < ½.
     """
@@ -47,6 +51,10 @@ def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) 
     except UsageError as error:
         return Evidence(None, None, 0, str(error))
     images = int(study.kind(run, "scoring")["cluster"].n_unique())
+    raters = len(found.people)
+    if raters < LEAST_PEOPLE:
+        few = f"people with enough items: {raters}; at least {LEAST_PEOPLE} are needed"
+        return Evidence(found.value, None, images, few)
     decided = found.passed or found.advantage < 0.5
-    ends = (found.value, found.value) if decided else None
-    return Evidence(found.value, ends, images, None if decided else "not shown for half of the people")
+    why = None if decided else "not shown for half of the people"
+    return Evidence(found.value, None, images, why, tested=decided)

@@ -56,6 +56,7 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(columns.ABOVE, judge.above_baseline)
     yield "\n" + of(columns.SENSITIVITY, judge.sensitivity)
     yield "\n" + of(columns.CHOICE, judge.encodings)
+    yield f"\n{_cell(words.SOURCES)}\n" if judge.leaderboard.rows else ""
     yield "\n" + of(columns.SOURCE, judge.leaderboard.rows)
     yield "\n" + of(columns.PROBE, judge.probes)
     yield "\n" + of(columns.TRUST, judge.tool_trust)

@@ -198,8 +198,7 @@ def _uses(judges: Sequence[JudgeResult]) -> list[Section]:
         Section(
             "sources",
             "The sources as it ranks them",
-            "Bradley–Terry strengths with ties (log odds, mean 0); a question answered differently when swapped is a "
-            "tie. A source that never lost, or never won, has one open side.",
+            words.SOURCES,
             _each(judges, lambda j: grid(columns.SOURCE, j.leaderboard.rows)),
             notes=[note for j in judges for note in _board_notes(j)],
         ),
