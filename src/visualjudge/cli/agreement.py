@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.people import PeopleAgreement
 
 NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a second person"
+INTERVALS = "95 %: each item is left out in turn, with all its sources; one item that moves the figure makes it wide."
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -127,7 +128,7 @@ def _show(result: PeopleAgreement) -> None:
         rest = (number(row.kendall_tau, 3), percent(row.pairwise_accuracy), percents(row.pairwise_ci95))
         rows.append((row.dimension, name, number(row.items), *spearman, *rest))
     columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
-    typer.echo(Table(columns, tuple(rows), keys=2).text())
+    typer.echo(Table(columns, tuple(rows), (INTERVALS,), keys=2).text())
     for unit in result.alpha:
         if unit.alpha is not None:
             units = f"{unit.people} people, {number(unit.units)} units, {unit.level}"

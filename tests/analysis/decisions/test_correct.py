@@ -117,6 +117,21 @@ def test_labels_that_cannot_serve_are_refused(world: World, tmp_path: Path, text
         correct_study(_scored(world), tmp_path / "labels.csv")
 
 
+def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(world: World, tmp_path: Path) -> None:
+    questions = world.pair_questions()
+    study = study_of(questions, {"judge": choices_of(questions, 0.5)})
+    labels = []
+    for question in questions[:200]:
+        winner = next((i for i, source in enumerate(question.sources) if source == "model 0"), 0)
+        labels.append((question.id, "AB"[winner]))  # model 0 always wins
+    board = correct_study(study, _labels(tmp_path / "labels.csv", labels, "question_id,answer"))
+    best = next(row for row in board.rows if row.source == "model 0")
+    assert board.lam == 0 and (best.corrected, best.interval, best.rank_set) == (1.0, None, None)
+    assert best.why == "its labels all agree"
+    assert "No interval and no ranks: model 0 (its labels all agree)." in str(board)
+    assert leaderboard_json(board)["rows"][0]["why"] == "its labels all agree"
+
+
 def test_rank_sets_are_said_to_hold_for_each_source_alone(world: World, tmp_path: Path) -> None:
     board = correct_study(_scored(world), _random_scores(world, tmp_path / "labels.csv", 15))
     assert "Ranks: of each source alone" in str(board)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,8 @@ class CorrectedRow:
     naive_strength: float | None = None
     strength: float | None = None
     strength_interval: Interval | None = None
+    why: str | None = None
+    """Why there is no interval, and no rank set."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,10 @@ def correct_study(study: Study, labels: str | Path, *, gap: float | None = None)
     problems = (*read.problems, *placed.problems)
     means = _means(found, placed, labels, problems)
     strengths = _strengths(found, placed, means)
-    sets = rank_sets(means.values, means.covariance, means.freedom)
-    rows = [_row(found, placed, means, strengths, sets, s) for s in range(len(found.names))]
+    reasons = [_why_open(means, s) for s in range(len(found.names))]
+    told = np.array([reason is None for reason in reasons])
+    sets = rank_sets(np.where(told, means.values, np.nan), means.covariance, means.freedom)
+    rows = [replace(_row(found, placed, means, strengths, sets, s), why=reason) for s, reason in enumerate(reasons)]
     order = sorted(rows, key=lambda row: (row.corrected is None, -(row.corrected or 0), row.source))
     labelled = len({found.item[i] for i in np.flatnonzero(np.isfinite(placed.y))})
     return Leaderboard(
@@ -146,6 +150,13 @@ def _means(found: Items, placed: Placed, labels: str | Path, problems: Sequence[
             f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} images, got {most} at most{out}"
         )
     return means
+
+
+def _why_open(means: PooledMeans, s: int) -> str | None:
+    """Why a source has no interval; None where it has one."""
+    if not np.isfinite(means.values[s]):
+        return f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
+    return "its labels all agree" if means.interval(s) is None else None
 
 
 def _row(

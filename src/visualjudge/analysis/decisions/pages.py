@@ -53,6 +53,9 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     who = " + ".join(board.judges)
     scope = f"{words.many(board.labels, 'label')}, {words.many(board.images, 'image')}, λ {board.lam:.2f}"
     out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}", RANKS_NOTE]
+    for why in sorted({row.why for row in board.rows if row.why}):
+        names = ", ".join(row.source for row in board.rows if row.why == why)
+        out.append(f"No interval and no ranks: {names} ({why}).")
     for assumption in board.assumptions:
         said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
         p = "" if assumption.p is None else f", p = {assumption.p:.2g}"

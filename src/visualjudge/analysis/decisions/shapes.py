@@ -59,6 +59,7 @@ def _row(row: CorrectedRow) -> Json:
         "rank_set": _pair(row.rank_set),
         "labels": row.labels,
         "label_images": row.images,
+        "why": row.why,
         "effective_labels_per_label": row.worth,
         "lee": lee,
         "bradley_terry": strength,
