@@ -131,4 +131,4 @@ def _is_inside(path: str, root: str) -> bool:
 
 def _shown(name: object) -> str:
     text = repr(name)
-    return text if len(text) <= 80 else f"{text[:80]}…"
+    return text if len(text) <= 80 else f"{text[:79]}…{text[-1]}"

@@ -50,6 +50,17 @@ def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     assert load_study([run], dataset=moved).runs[0].verdicts.height == 4
 
 
+def test_runs_of_one_judge_in_folders_of_one_name_are_named_by_their_paths(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "data", QUESTIONS)
+    folders = [tmp_path / place for place in ("may/a", "june/a", "june/b")]
+    for folder in folders:
+        folder.parent.mkdir(exist_ok=True)
+        write_run(folder, dataset, [said(q, "A") for q in QUESTIONS], judge="m")
+    alike, apart = load_study(folders), load_study(folders[1:])
+    assert [run.name for run in alike.runs] == ["m (may/a)", "m (june/a)", "m (june/b)"]
+    assert [run.name for run in apart.runs] == ["m (a)", "m (b)"]
+
+
 def test_tokens_that_nobody_counted_are_null_and_not_0(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])

@@ -98,6 +98,20 @@ def test_tampered_dataset_ends_with_status_1_and_the_file(
     assert "media/original_photo.png" in capsys.readouterr().err
 
 
+def test_a_folder_of_images_that_was_renamed_is_a_few_lines(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    _status(monkeypatch, "build", data, "--out", out, "--workers", 1)
+    lost = len(list((out / "media").iterdir()))
+    (out / "media").rename(out / "pictures")
+    capsys.readouterr()
+    assert _status(monkeypatch, "validate", out) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert lost > 3 and len(told) == 4
+    assert told[0].endswith(f" and {lost - 3} more: files: the file is not there")
+
+
 @pytest.mark.parametrize("command", ["build", "validate", "export", "prompts"])
 def test_help_shows_an_example(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -31,6 +31,15 @@ def test_sources_are_told_apart_and_a_missing_one_is_named() -> None:
     assert [(part["name"], part["annotations"]) for part in parts] == [("(none)", 1), ("a", 2), ("b", 1)]
 
 
+def test_the_pairs_of_a_source_are_those_that_it_is_in() -> None:
+    parts = describe("keypoint", NOTES).to_json()["by_source"]
+    assert [(part["name"], part["groups"], part["pairs"]) for part in parts] == [
+        ("(none)", 1, 1),
+        ("a", 2, 2),
+        ("b", 1, 1),
+    ]
+
+
 def test_nothing_to_compute_is_null() -> None:
     assert describe("keypoint", [note(0, "x", 1)]).to_json()["margin_median"] is None
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from rich.console import Console
@@ -29,11 +30,22 @@ def test_a_terminal_sees_each_status_counted_and_what_was_spent() -> None:
     assert "ok 3 · refusal 1 · 1000 tokens, cost 0.0100" in shown
 
 
+def test_a_terminal_of_80_columns_has_the_bar_the_number_and_all_counts() -> None:
+    statuses = Counter(ok=390, unparseable=20, refusal=12, truncated=9, api_error=1)
+    progress = Progress(total=1514, done=432, statuses=statuses, budget=state(2).budget)
+    screen = io.StringIO()
+    with Display(console=Console(file=screen, force_terminal=True, width=80, color_system=None)) as display:
+        display.update(progress)
+    bar, counts = next((line, below) for line, below in pairwise(screen.getvalue().splitlines()) if "432/1514" in line)
+    assert "━━━━━━━━" in bar
+    assert "ok 390 · unparseable 20 · refusal 12 · truncated 9 · api_error 1" in counts
+
+
 def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     steps = [state(2), state(5), state(9)]
     display = Display(console=Console(file=io.StringIO(), force_terminal=False))
     display._said = 0.0
-    times = iter([10.0, 31.0, 31.0, 40.0])  # asked once an update, once more where a line is written
+    times = iter([9.0, 11.0, 11.0, 20.0])  # asked once an update, once more where a line is written
     monkeypatch.setattr("visualjudge.runs.progress.time.monotonic", lambda: next(times))
     for step in steps:
         display.update(step)

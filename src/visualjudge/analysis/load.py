@@ -60,17 +60,25 @@ def dataset_checksum(info: Mapping[str, Any]) -> str | None:
 
 
 def _distinct_names(runs: Sequence[Run]) -> list[Run]:
-    """Runs of one judge are told apart by their folder."""
+    """Runs of one judge are told apart by the ends of their folders' paths, as long as it takes."""
     names = [run.name for run in runs]
     out: list[Run] = []
     for run in runs:
         name = run.name
         if names.count(name) > 1 and run.folder is not None:
-            name = f"{name} ({run.folder.resolve().name})"
+            name = f"{name} ({_ending(run.folder, [other.folder for other in runs if other.name == run.name])})"
         while name in {r.name for r in out}:
             name += "′"
         out.append(replace(run, name=name))
     return out
+
+
+def _ending(folder: Path, others: Sequence[Path | None]) -> str:
+    """The last parts of the path of ``folder``: so many that no two of ``others`` end alike."""
+    paths = {home.resolve().parts for home in others if home is not None}
+    longest = max(map(len, paths))
+    depth = next((n for n in range(1, longest) if len({parts[-n:] for parts in paths}) == len(paths)), longest)
+    return "/".join(folder.resolve().parts[-depth:])
 
 
 def _refuse_twice(folders: Sequence[str | Path]) -> None:

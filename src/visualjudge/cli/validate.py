@@ -22,15 +22,17 @@ def validate(
 ) -> None:
     """Recompute every checksum and rule of a dataset.
 
-    Each violation is reported in one line on stderr: file, record, field, reason. Exit status 1 if there are any.
+    Each violation is reported in one line on stderr: file, record, field, reason; more than three of one kind become a
+    count. Exit status 1 if there are any.
     """
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.validate import validate as check
+    from visualjudge.errors import summarized
 
     with stages() as progress:
         read, problems = check(dataset, lambda done, total: progress("checking files", done, total), sample=sample)
-    for problem in problems:
-        print(" ".join(str(problem).split()), file=sys.stderr)
+    for line in summarized(problems):
+        print(line, file=sys.stderr)
     if problems:
         print(f"visualjudge: {len(problems)} rules do not hold in {dataset}", file=sys.stderr)
         raise typer.Exit(1)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from visualjudge.dataset.groups import group
+from visualjudge.dataset.groups import Group, group
 from visualjudge.errors import UsageError
 from visualjudge.records import Annotation
 
@@ -22,7 +22,7 @@ MARGINS_A_GROUP = 500
 
 @dataclass
 class Slice:
-    """Scores of one part of a data folder, and the margins of the pairs that can be asked within it."""
+    """Scores of one part of a data folder, and the margins of the pairs that hold one of its annotations."""
 
     name: str
     scores: list[float] = field(default_factory=list)
@@ -86,11 +86,12 @@ class Description:
 
 def describe(task: str, annotations: Sequence[Annotation]) -> Description:
     """Counts, scores and margins of one task's annotations. A margin is the difference of two scores of one group."""
+    groups = group(task, annotations)
     return Description(
         task,
-        _slice(task, annotations, "all"),
-        _parts(task, annotations, lambda note: note.source),
-        _parts(task, annotations, lambda note: note.error_type),
+        _slice(annotations, groups, "all", lambda _: "all"),
+        _parts(annotations, groups, lambda note: note.source or NONE),
+        _parts(annotations, groups, lambda note: note.error_type or NONE),
         _thresholds(annotations),
     )
 
@@ -142,26 +143,34 @@ def plot(descriptions: Sequence[Description], path: Path) -> None:
     plt.close(figure)
 
 
-def _parts(task: str, annotations: Sequence[Annotation], name_of: Any) -> list[Slice]:
-    parts: dict[str, list[Annotation]] = defaultdict(list)
-    for note in annotations:
-        parts[name_of(note) or NONE].append(note)
-    return [_slice(task, parts[name], name) for name in sorted(parts)]
+def _parts(
+    annotations: Sequence[Annotation], groups: Sequence[Group], name_of: Callable[[Annotation], str]
+) -> list[Slice]:
+    names = sorted({name_of(note) for note in annotations})
+    return [_slice(annotations, groups, name, name_of) for name in names]
 
 
-def _slice(task: str, annotations: Sequence[Annotation], name: str) -> Slice:
-    part = Slice(name, [note.final_score for note in annotations], images={note.image_id for note in annotations})
-    for one in group(task, annotations):
-        part.groups += 1
-        part.margins += _margins([note.final_score for note in one.members])
+def _slice(
+    annotations: Sequence[Annotation], groups: Sequence[Group], name: str, name_of: Callable[[Annotation], str]
+) -> Slice:
+    """The part of the annotations that have this name."""
+
+    def holds(note: Annotation) -> bool:
+        return name_of(note) == name
+
+    own = [note for note in annotations if holds(note)]
+    part = Slice(name, [note.final_score for note in own], images={note.image_id for note in own})
+    for one in groups:
+        if any(map(holds, one.members)):
+            part.groups += 1
+            part.margins += _margins(one.members, holds)
     return part
 
 
-def _margins(scores: Iterable[float]) -> list[float]:
-    pairs = combinations(scores, 2)
-    margins = [
-        abs(first - second) for first, second in (pair for _, pair in zip(range(MARGINS_A_GROUP), pairs, strict=False))
-    ]
+def _margins(members: Iterable[Annotation], holds: Callable[[Annotation], bool]) -> list[float]:
+    """Differences of the scores of pairs that hold one of the part's annotations."""
+    pairs = (pair for pair in combinations(members, 2) if any(map(holds, pair)))
+    margins = [abs(first.final_score - second.final_score) for first, second in islice(pairs, MARGINS_A_GROUP)]
     return [margin for margin in margins if margin > 0]
 
 

@@ -6,16 +6,18 @@ import importlib
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
 from visualjudge.runs.runner import Progress
 
-_PLAIN_EVERY_S = 30.0
+_PLAIN_EVERY_S = 10.0
 _CELL_EVERY_S = 0.25
 
 
@@ -42,20 +44,27 @@ def spent(progress: Progress) -> str:
     return ", ".join(parts)
 
 
+class _Bar(Bar):
+    """The counts on a line of their own: beside the bar they leave no place for it in 80 columns."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        yield from (Text(task.fields["counts"]) for task in self.tasks if task.fields["counts"])
+
+
 class Display:
     """Use as a context; give :meth:`update` to the runner. A terminal gets a live bar, a log a line now and then."""
 
     def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
         self._live = self._console.is_terminal
-        self._bar = Bar(
+        self._bar = _Bar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[counts]}"),
             console=self._console,
             refresh_per_second=4,
             disable=not self._live,
