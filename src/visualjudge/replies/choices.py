@@ -62,12 +62,12 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("best", DECLARED, 0, "clause", r"b[nk]{0,2}(@)(?=:(?![^?\n]{0,160}@:)(?![z#]))"),
     ("best", DECLARED, 0, "clause", r"b[nk]{1,2}i(?:[wIVp]?[OJ])(@)»"),
     ("verb", DECLARED, 0, "I", r"v[rOtks]?(@)(?:¶|(?=:(?![^?\n]*@:)|&(?!n?@)))"),
-    ("said", DECLARED, 0, "conclusion", "jM?(@)¶"),
+    ("said", DECLARED, 0, "conclusion", r"jM?(@)(?:¶|(?=:(?![^?\n]*@:)))"),
     ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=i?»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
-    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iIRw]{0,2}[vO]?[mseP]?b[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?i?§|bI[nT]{0,2}§|[IV]{1,2}[nTw]{0,4}b(?:[+bnkmTw]{0,5}(?<=[nk]))?§|i[nT]{1,2}b§|ij»)"),
+    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iIRw]{0,2}[vO]?[mseP]?b(?:[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?|w{1,2}n)i?§|bI[nT]{0,2}§|[IV]{1,2}[nTw]{0,4}b(?:[+bnkmTw]{0,5}(?<=[nk]))?§|i[nT]{1,2}b§|ij»)"),
     ("makes it better", COMPARED, 0, "conclusion", "I(@)[bk][nk]{0,3}»"),
-    ("and so it is", COMPARED, 0, "conclusion", r"(@)[^A-H.?\nzhfqYy:ulρ]{1,50},?(?:[s&]{1,2}(?:jv|i[jsm]{0,2}b[nk]{0,3}|g[nk]?)§|r(?:I?b[nkm]{1,3}|g)»)"),
+    ("and so it is", COMPARED, 0, "conclusion", r"(@)(?:[^A-H.?\nzhfqYy:ulρ]|t@){1,50},?(?:[s&]{1,2}(?:jv|i[jsm]{0,2}b[nk]{0,3}|g[nk]?)§|r(?:I?b[nkm]{1,3}|g)»)"),
     ("follows", FOLLOWED, 0, "subject", r"(@)(?:,[^,.A-H]{1,30},)?[mwI]{0,3}IwT[^A-H\n?:]{0,60}[.,Yy&]{1,2}n?(?!\1)@(?:,[^,.A-H]{1,30},)?[miI]{0,2}[zl]I?(?:wT|»)".replace("wT", "[wn]{0,2}T")),
     ("follows", FOLLOWED, -1, "subject", r"(@)(?:,[^,.A-H]{1,30},)?[miI]{0,2}[zl]IwT[^A-H\n?:]{0,60}[.,Yy&]{1,2}n?(?!\1)@(?:,[^,.A-H]{1,30},)?[mwI]{0,3}I(?:wT|»)".replace("wT", "[wn]{0,2}T")),
     ("so declared", COMPARED, 0, "clause", r"[km][nkm]{0,3}:(@)(?:I[^A-H.?\nzWulyY]{0,20})?b"),
@@ -88,8 +88,8 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("better, postposed", COMPARED, 0, "clause", "@P(@)i?bi?§"),
     ("worse than", COMPARED, 0, "clause", "@t(@)[iw]?ui?§"),
     ("worse, postposed", COMPARED, 0, "clause", "(@)P@i?ui?§"),
-    ("above", DECLARED, 0, "symbol", r"(@)>@(?=»|[,(r\-])"),
-    ("below", DECLARED, 0, "symbol", r"@<(@)(?=»|[,(r\-])"),
+    ("above", DECLARED, 0, "symbol", r"(@)>{1,2}@(?=»|[,(r\-])"),
+    ("below", DECLARED, 0, "symbol", r"@<{1,2}(@)(?=»|[,(r\-])"),
     ("it is", BARE, 0, "it", "i(@)¶"),
     ("it is", BARE, 0, "conclusion", "(@)i»"),
     ("alone", BARE, 0, "sentence", "(@)[,:]?d?»"),
@@ -175,7 +175,8 @@ def _claim(
     if rule in ("alone", "first") and _SECOND.search(codes, 0, start):
         return None
     supposed = after.find("f")
-    if "f" in before or "f" in match[0] or (supposed >= 0 and (level < BARE or "," not in after[:supposed])):
+    counted = before.rpartition(",y")[2] if rule == "so" else before  # if sharpness counted, A, but …, so B
+    if "f" in counted or "f" in match[0] or (supposed >= 0 and (level < BARE or "," not in after[:supposed])):
         return None
     if (level < BARE or rule in ("verb", "is the answer")) and _ASPECT.search(before[: found.end()]):
         return None

@@ -367,7 +367,12 @@ def _places(scan: Scan, n_options: int) -> Iterator[Claim]:
             facts.spans.append((match.start(), match.end() + 1))
     order = facts.order() if facts.spans else None
     if order:
-        yield Claim(order, COMPARED, min(facts.spans)[0], max(stop for _, stop in facts.spans), "places")
+        start, end = min(facts.spans)[0], max(stop for _, stop in facts.spans)
+        yield Claim(order, COMPARED, start, end, "places")
+        for row in _CHAIN.finditer(codes, end):  # all options in a row, which takes back what was said before
+            letters = "".join(re.findall(_O, row[0]))[:: -1 if "<" in row[0] else 1]
+            if letters != order:
+                yield Claim(letters, COMPARED, row.start(), row.end(), "places")
 
 
 def _placed(scan: Scan, facts: _Facts) -> bool:

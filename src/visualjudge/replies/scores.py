@@ -24,7 +24,7 @@ WORDS: dict[str, int] = {
 }
 
 _HEAD = re.compile(r"(?:^|(?<=\n))[^\nA-Zijgv]?#[.)](?=[^\n])|(?<=\n)#[.)]$")
-_ASPECT = re.compile(r"(?:z|O|rb)[^,#]{0,12}[wWTbg][^,#]{0,20},")
+_ASPECT = re.compile(r"(?:z|O|rb)[^,#]{0,12}[wWTbg][^,#]{0,20},(?!y)")
 """Sentences on one aspect or on what might be: "for localization, …", "without the blur, …"."""
 
 _START = r"(?:^|(?<=[,;(\-sy&])|(?<=~)(?=[mSs]|#U?['|])|(?<![#U]~)(?<=~))"
@@ -32,7 +32,7 @@ _NUM = r"…?(?P<n>#)(?P<half>½?)(?:U?['|](?P<of>#))?U?"
 _END = r"(?=$|[.)sYym]|:(?![z#])|,(?!z?:?#(?![wi])|[|∨h]|K(?!$))|[-](?!#)|r(?!b)|V$|\((?!['p|∨hz]|#(?!i|N[^)])|[^)]{0,30}p)|[Oa](?:[nmj]|$)|'m|i[jm]?[S+]|[ti|S~]$|~[^#]|i[rV]$|SV$|\|N|(?<=['|]#)[-(])"
 _SURE = r"[jmskbnM+Ki]{0,8}"
 _FORMS: tuple[tuple[str, float, str], ...] = (
-    ("label", DECLARED, rf"{_START}r?{_SURE}(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjiksS:']{{0,4}}{_NUM}{_END}"),
+    ("label", DECLARED, rf"{_START}r?{_SURE}(?:n{{1,2}}[iI])?(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjiksS:']{{0,4}}{_NUM}{_END}"),
     ("verb", DECLARED, rf"{_START}(?!aV)[jmsnkwOrvSM%i+b'a]{{0,20}}V[nhSVwOjrm'Tb+aie:k]{{0,10}}(?<!w'){_NUM}{_END}"),
     ("said", DECLARED, rf"{_START}[sym]{{0,3}}(?:j[mnjiO]{{0,3}}(?:v[rOa]{{0,2}})?|v[rOa]{{0,2}}){_NUM}{_END}"),
     ("sum", BARE, rf"^(?!w{{1,3}}[:=])(?=.{{0,60}}[\^K\-])[^zhfq]{{0,80}}#[^zhfq=]{{0,20}}[=V]{_NUM}{_END}"),
@@ -129,7 +129,7 @@ _THEN = steps(
     ("#", r"(?<=#)#[|]#", _half),
     (
         "#",
-        r"(?<=#),?[tz]{1,2}'?#(?=$|[.,\n])|(?:z#[,&]{0,2}){1,3}[yt:](?=#)|(?:z#[,&]{1,2}){1,3}(?=#)|#,z,(?=#)",
+        r"(?<=#),?[tz]{1,2}'?#(?=$|[.,\n])|(?:z#[,&]{0,2}){1,3}[yt:](?=#)|(?:z#[,&]{1,2}){1,3}(?=#)|#,z,(?=#)|z#,?(?:MO?|b)(?=#)",
         "",
     ),  # 7 rather than 8, not 8 but 7
 )
