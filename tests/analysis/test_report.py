@@ -10,12 +10,18 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from judged_records import pair, ranking, said, scoring, write_dataset, write_run
-from visualjudge.analysis import analyse
+from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
+from visualjudge.analysis import analyse, scopes
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.figures import Estimate
+from visualjudge.analysis.report.charts import fitted, whisker
 from visualjudge.analysis.report.examples import examples
+from visualjudge.analysis.report.grids import breakable
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
+from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.tabular import Plot
 from visualjudge.cli.report import app
 from visualjudge.errors import DataError, UsageError
 
@@ -279,3 +285,80 @@ def test_what_was_asked_is_told_from_what_is_there(tmp_path: Path) -> None:
     assert "40 questions on 12 images" in page(
         analyse([write_run(tmp_path / "all", dataset, [said(q, "A") for q in questions])])
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "more"),
+    [("--out", "ratings.jsonl", []), ("--out", "report.md", ["--format", "html"]), ("--json", "labels.csv", [])],
+)
+def test_a_file_of_another_format_is_not_overwritten(
+    run: Path, tmp_path: Path, option: str, name: str, more: list[str]
+) -> None:
+    kept = tmp_path / name
+    kept.write_text("mine")
+    refused = CliRunner().invoke(app, [str(run), option, str(kept), *more])
+    assert isinstance(refused.exception, UsageError)
+    assert f"{option} must end in" in str(refused.exception)
+    assert kept.read_text() == "mine"
+
+
+def test_the_format_of_the_report_is_that_of_its_suffix(run: Path, tmp_path: Path) -> None:
+    for name, start in (("report.md", "# Judge report"), ("report.html", "<!DOCTYPE html>"), ("report", "<!DOCTYPE")):
+        CliRunner().invoke(app, [str(run), "--out", str(tmp_path / name)], catch_exceptions=False)
+        assert (tmp_path / name).read_text().startswith(start)
+
+
+def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) -> None:
+    def of(*tasks: str) -> Analysis:
+        questions = [
+            pair(i, (9.0, 1.0) if i % 2 else (1.0, 9.0), task=tasks[i % len(tasks)],
+                 features=features(90, 10) if i % 3 else features(10, 90))
+            for i in range(96)
+        ]  # fmt: skip
+        root = tmp_path / "-".join(tasks)
+        dataset = write_dataset(root / "ds", questions)
+        verdicts = [said(q, "A" if i % 5 else "B") for i, q in enumerate(questions)]
+        return analyse([
+            write_run(root / "vlm", dataset, verdicts),
+            write_run(root / "local", dataset, [said(q, q.answer) for q in questions], backend="local"),
+        ])  # fmt: skip
+
+    one, two = of("object_detection"), of("object_detection", "keypoint_detection")
+    assert "object_detection · margin" not in page(one)
+    assert "object_detection · margin" in page(two)
+    leaks = one.results.leaks
+    assert {row.scope for row in leaks} == {"all", "object_detection"}
+    by_scope = [[row.p_holm for row in leaks if row.scope == scope] for scope in ("all", "object_detection")]
+    assert by_scope[0] == by_scope[1] == holm([row.p for row in leaks if row.scope == "all"])
+    assert len(scopes.leaks(leaks)) == len(by_scope[0])
+    assert {row.scope for row in scopes.leaks(two.results.leaks)} == {"all", "object_detection", "keypoint_detection"}
+    judge = one.results.judges[0]
+    assert [row.value for row in scopes.above(judge.above_baseline)] == ["all"]
+    assert {row.value for row in judge.above_baseline} == {"all", "object_detection", "missed"}
+
+
+@pytest.mark.parametrize(
+    ("values", "reach"), [([0.1, -0.2], 0.2), ([0.3], 0.4), ([-0.515], 1.0), ([None], 0.2), ([7.0], 0.2)]
+)
+def test_an_axis_holds_its_estimates_and_an_arrow_tells_those_beyond(values: list[float | None], reach: float) -> None:
+    plot = Plot[float | None](lambda value: Estimate(value, None, 1, 1), -0.2, 0.2, 0)
+    fit = fitted(plot, values)
+    assert (fit.low, fit.high) == pytest.approx((-reach, reach))
+    for value in values:
+        drawn = whisker(value, None, fit.low, fit.high, 0)
+        assert ("▶" in drawn) is (value is not None and value > reach)
+        assert ("circle" in drawn) is (value is not None and value <= reach)
+    assert "◀" in whisker(-2.0, None, -1, 1, 0)
+
+
+def test_curves_name_their_judges(tmp_path: Path) -> None:
+    questions = [pair(i, (5.0 + (i % 8) / 2, 4.9)) for i in range(96)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [said(q, "A" if i % 3 else "B") for i, q in enumerate(questions)]
+    runs = [write_run(tmp_path / name, dataset, verdicts, judge=name) for name in ("first<b>", "second")]
+    shown = page(analyse(runs)).split('id="sensitivity"')[1].split("</figure>")[0]
+    assert '<span><i class="key s0"></i>first&lt;b&gt;</span><span><i class="key s1"></i>second</span>' in shown
+
+
+def test_names_break_after_underscores_alone() -> None:
+    assert breakable("instance_seg<b>") == "instance_<wbr>seg&lt;b&gt;"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from visualjudge.analysis.estimates import Ends, Estimate
 
-NO_PROOF = "above a baseline that is below chance"
+NO_PROOF = "baseline below chance"
 
 
 @dataclass(frozen=True)

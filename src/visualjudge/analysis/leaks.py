@@ -15,8 +15,8 @@ from scipy import stats
 
 from visualjudge.analysis.cells import image_sums, share_of
 from visualjudge.analysis.figures import NO_SHARE, Leak, Share
+from visualjudge.analysis.scopes import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.shares import ratio_influence
 from visualjudge.records import FloatArray, IntArray
 from visualjudge.seeding import rng_for
@@ -151,7 +151,7 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
         gaps = differences(part)
         combined = _combined(part, gaps, scope)
         rows += [*_rule_rows(part, gaps, scope), *([combined] if combined else [])]
-    adjusted = holm([row.p for row in rows])
+    adjusted = holm_apart([row.p for row in rows], originals(rows, leak_verdicts))
     return tuple(
         replace(row, p_holm=p, flagged=p is not None and p < LEVEL and _apart(row.share))
         for row, p in zip(rows, adjusted, strict=True)

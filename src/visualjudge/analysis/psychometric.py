@@ -19,8 +19,8 @@ from scipy import sparse, stats
 from visualjudge.analysis.bootstrap import Resampling, standard_error, t_interval, widened_tail
 from visualjudge.analysis.figures import CurvePoint, Estimate, Sensitivity
 from visualjudge.analysis.join import clusters_of
+from visualjudge.analysis.scopes import holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.records import FloatArray, IntArray
 
 TARGET = 0.75
@@ -164,13 +164,15 @@ def curves(parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling) 
     """The fitted curve of each part and its 75 % point, or the reason for its absence.
 
     A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered by image, with Holm
-    over the parts. It needs a curve that fits, and data below it.
+    over the parts that differ. It needs a curve that fits, and data below it.
     """
     apart = [_apart(scope, rows) for scope, rows in parts]
+    sizes = {scope: rows.height for (scope, _), rows in zip(parts, apart, strict=True)}
     asked = [_asked(rows, scope.column, resampling) for (scope, _), rows in zip(parts, apart, strict=True)]
+    whole = originals([scope for scope, _ in parts], lambda scope: (scope.against, sizes[scope]))
     slopes = [None if data is None else slope_p(data.distance, data.right, data.clusters) for data in asked]
     out = []
-    for (scope, _), rows, data, p in zip(parts, apart, asked, holm(slopes), strict=True):
+    for (scope, _), rows, data, p in zip(parts, apart, asked, holm_apart(slopes, whole), strict=True):
         out.append(_sensitivity(scope, rows, data, p, resampling))
     return tuple(out)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 from scipy import stats
 
+from visualjudge.analysis import scopes
 from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.join import question_table
 from visualjudge.analysis.leaks import leak_audit
@@ -62,7 +63,7 @@ def _contradiction(question: Question) -> str | None:
 def leaks(dataset: Dataset, table: pl.DataFrame | None = None) -> Finding:
     """Rules that look at no content and are right more often than chance (or less often: turned round, they leak)."""
     rows = leak_audit(question_table(dataset.questions) if table is None else table)
-    told = [row for row in rows if row.rule != "position" and row.share.value is not None]
+    told = [row for row in scopes.leaks(rows) if row.rule != "position" and row.share.value is not None]
     faults = [_leak(row) for row in told if _leaks(row)]
     return finding("leak", faults, len(told))
 

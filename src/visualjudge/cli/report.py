@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,12 +25,17 @@ class ReportFormat(StrEnum):
     md = "md"
 
 
+SUFFIXES = {".html": ReportFormat.html, ".htm": ReportFormat.html, ".md": ReportFormat.md, ".markdown": ReportFormat.md}
+
+
 @app.command()
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the report to this file, .html or .md.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
-    format: Annotated[ReportFormat, typer.Option(help="Format of --out.")] = ReportFormat.html,
+    format: Annotated[
+        ReportFormat | None, typer.Option(help="Format of --out; default: by its suffix, html without one.")
+    ] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write every table as CSV to this folder.")] = None,
     dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
     seed: Annotated[
@@ -60,13 +66,15 @@ def report(
     from visualjudge.analysis.report.terminal import text
 
     _check(gap, questions)
+    shape = _format(out, format)
+    _suffix("--json", json, (".json",))
     _refuse_inputs(runs, dataset, {"--out": out, "--json": json, "--csv": csv})
     notes = Console(stderr=True)
     with notes.status("analysing") as status, TemporaryDirectory() as scratch:
         more = _baseline(runs, dataset, Path(scratch)) if baseline else []
         analysis = analyse([*runs, *more], dataset=dataset, seed=seed, gap=gap / 100, progress=status.update)
         status.update("writing the report")
-        _write(analysis, out, json, format, csv, questions)
+        _write(analysis, out, json, shape, csv, questions)
     typer.echo(text(analysis.results, opening(analysis).sentences))
     following("card " + " ".join(map(str, runs)))
     _tell(analysis)
@@ -85,6 +93,20 @@ def _check(gap: float, questions: int) -> None:
         raise UsageError(f"--gap must be above 0 and at most 100 points, got {gap:g}")
     if questions < 0:
         raise UsageError(f"--questions must be at least 0, got {questions}")
+
+
+def _format(out: Path | None, format: ReportFormat | None) -> ReportFormat:
+    """What ``--out`` is written as; a name of another format is refused: it may be a file of something else."""
+    fitting = [suffix for suffix, kind in SUFFIXES.items() if format in (None, kind)]
+    _suffix("--out", out, fitting)
+    return format or SUFFIXES.get("" if out is None else out.suffix.lower(), ReportFormat.html)
+
+
+def _suffix(option: str, path: Path | None, fitting: Sequence[str]) -> None:
+    from visualjudge.errors import UsageError
+
+    if path is not None and path.suffix and path.suffix.lower() not in fitting:
+        raise UsageError(f"{option} must end in {' or '.join(fitting)}, got {path}")
 
 
 def _refuse_inputs(runs: list[Path], dataset: Path | None, outputs: dict[str, Path | None]) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
+from typing import TypeVar
 
 import numpy as np
 from markupsafe import Markup
 
 from visualjudge.analysis.figures import Sensitivity, ToolTrust
 from visualjudge.analysis.psychometric import curve
+from visualjudge.analysis.tabular import Plot
+
+Row = TypeVar("Row")
 
 WIDTH, HEIGHT = 420, 250
 LEFT, RIGHT, TOP, BOTTOM = 44, 10, 12, 40
@@ -17,7 +22,10 @@ Ends = Sequence[float | None] | None
 
 
 def whisker(estimate: float | None, ends: Ends, low: float, high: float, mark: float | None) -> Markup:
-    """One row of an interval plot: a line from end to end, a dot, a rule at ``mark``; stretched to its table cell."""
+    """One row of an interval plot: a line from end to end, a dot, a rule at ``mark``; stretched to its table cell.
+
+    An arrow at the edge stands for an estimate that lies beyond it.
+    """
 
     def at(value: float) -> str:
         return f"{100 * min(1.0, max(0.0, (value - low) / (high - low))):.2f}%"
@@ -27,9 +35,27 @@ def whisker(estimate: float | None, ends: Ends, low: float, high: float, mark: f
         parts.append(f'<line class="mark" x1="{at(mark)}" x2="{at(mark)}" y1="1" y2="17"/>')
     if ends is not None and ends[0] is not None and ends[1] is not None:
         parts.append(f'<line class="reach" x1="{at(ends[0])}" x2="{at(ends[1])}" y1="9" y2="9"/>')
-    if estimate is not None:
+    if estimate is not None and low <= estimate <= high:
         parts.append(f'<circle class="dot" cx="{at(estimate)}" cy="9" r="4.5"/>')
+    elif estimate is not None:
+        parts.append(f'<text class="dot beyond" x="{at(estimate)}" y="14">{"◀" if estimate < low else "▶"}</text>')
     return Markup(f'<svg class="whisker" height="18" aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def fitted(plot: Plot[Row], rows: Sequence[Row]) -> Plot[Row]:
+    """The plot with an axis that is twice or five times as long where an estimate would lie beyond it."""
+    values = [value for row in rows if (value := plot.get(row).value) is not None]
+    for factor in (1, 2, 5):
+        low, high = (plot.mark + factor * (end - plot.mark) for end in (plot.low, plot.high))
+        if all(low <= value <= high for value in values):
+            return replace(plot, low=low, high=high)
+    return plot
+
+
+def legend(series: Sequence[tuple[int, str]]) -> Markup:
+    """The colour of every judge, by its number, under a drawing."""
+    keys = (Markup('<span><i class="key s{}"></i>{}</span>').format(k % 6, name) for k, name in series)
+    return Markup('<figcaption class="legend">{}</figcaption>').format(Markup("").join(keys))
 
 
 def _x(value: float, most: float) -> float:
@@ -83,27 +109,28 @@ def _one_curve(row: Sensitivity, most: float, series: int) -> list[str]:
     return out
 
 
-def curves(rows: Sequence[Sensitivity], label: str) -> Markup:
-    """Share right against distance for each of ``rows`` (one a judge), with the fitted curve and its 75 % point."""
+def curves(judges: Sequence[tuple[int, str, Sensitivity]], label: str) -> Markup:
+    """Share right against distance, a curve a judge (its number and name), with the fit, 75 % points and a legend."""
+    rows = [row for _, _, row in judges]
     reach = [p.x for row in rows for p in row.points] + [row.jnd.value for row in rows if row.jnd.value is not None]
     if not reach:
         return Markup("")
     most, title = max(reach) * 1.05, f"Share of right answers against {label}"
     parts = _axes(most, label)
-    for series, row in enumerate(rows):
+    for series, _, row in judges:
         parts += _one_curve(row, most, series % 6)
-    return Markup(
+    return legend([(k, name) for k, name, _ in judges]) + Markup(
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
         f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
     )
 
 
-def trust(judges: Sequence[Sequence[ToolTrust]], label: str) -> Markup:
+def trust(judges: Sequence[tuple[int, str, Sequence[ToolTrust]]], label: str) -> Markup:
     """Share that follows a wrong tool against the confidence it claims, one line a judge, with 95 % intervals."""
-    if not any(judges):
+    if not judges:
         return Markup("")
     title, parts = f"Share that follows a wrong tool against {label}", _axes(1.05, label)
-    for series, rows in enumerate(judges):
+    for series, _, rows in judges:
         known = [(row.confidence, row.wrong_tool) for row in rows if row.wrong_tool.value is not None]
         places = [(_x(at, 1.05), _y(share.value or 0.0), share) for at, share in known]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)
@@ -114,7 +141,7 @@ def trust(judges: Sequence[Sequence[ToolTrust]], label: str) -> Markup:
             if low is not None and high is not None:
                 ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{_y(low):.1f}" y2="{_y(high):.1f}"'
                 parts.append(f'<line class="jnd s{series % 6}" {ends}/>')
-    return Markup(
+    return legend([(k, name) for k, name, _ in judges]) + Markup(
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
         f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
     )

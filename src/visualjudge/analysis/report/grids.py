@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figures import UNANSWERED, Cell, JudgeResult
-from visualjudge.analysis.report.charts import whisker
+from visualjudge.analysis.report.charts import fitted, whisker
 from visualjudge.analysis.tabular import Plot, Table
 from visualjudge.analysis.words import NONE, many, number, percent, percents
 
@@ -46,7 +46,8 @@ def grid(
 ) -> Grid:
     """The rows under their table's titles; ``first`` is a column before them, ``hit`` marks rows."""
     before = [] if first is None else [first[0]]
-    plot = table.plot
+    rows = list(rows)
+    plot = None if table.plot is None else fitted(table.plot, rows)
     drawn = [
         GridRow([*([] if first is None else [first[1](row)]), *table.cells(row)], _drawing(plot, row), hit(row))
         for row in rows
@@ -86,6 +87,11 @@ def across(
     names = list(dict.fromkeys(name for found in by_judge for name in found))
     rows = [GridRow([label(name), *(_accuracy(found.get(name)) for found in by_judge)]) for name in names]
     return Grid([title, *(judge.name for judge in judges)], [False, *[True] * len(judges)], rows)
+
+
+def breakable(name: str) -> Markup:
+    """A name that breaks after underscores, and only there."""
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def _accuracy(cell: Cell | None) -> str | Markup:

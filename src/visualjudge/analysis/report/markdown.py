@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from visualjudge.analysis import columns, words
+from visualjudge.analysis import columns, scopes, words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.columns import ACCURACY, Table
 from visualjudge.analysis.decisions.opening import opening
@@ -53,8 +53,8 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
         (judge.by_margin, "Margin"),
     ):
         yield "\n" + _cells(title, cells)
-    yield "\n" + of(columns.ABOVE, judge.above_baseline)
-    yield "\n" + of(columns.SENSITIVITY, judge.sensitivity)
+    yield "\n" + of(columns.ABOVE, scopes.above(judge.above_baseline))
+    yield "\n" + of(columns.SENSITIVITY, scopes.sensitivity(judge.sensitivity))
     yield "\n" + of(columns.CHOICE, judge.encodings)
     yield f"\n{_cell(words.SOURCES)}\n" if judge.leaderboard.rows else ""
     yield "\n" + of(columns.SOURCE, judge.leaderboard.rows)

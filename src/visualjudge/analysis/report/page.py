@@ -11,13 +11,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import visualjudge
-from visualjudge.analysis import columns, words
+from visualjudge.analysis import columns, scopes, words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity
 from visualjudge.analysis.report import charts
 from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_images, examples, probe_examples
-from visualjudge.analysis.report.grids import Grid, across, by_rows, grid, headline_grid
+from visualjudge.analysis.report.grids import Grid, across, breakable, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.encoding.titles import encoding_title
@@ -73,16 +73,16 @@ def _label(images: Mapping[str, Thumbnail]) -> Callable[[str], Markup]:
         thumb = images.get(name)
         image = Markup('<img class="thumb" src="{}" alt="">').format(thumb.src) if thumb and thumb.src else Markup("")
         return Markup('<span class="named">{}<span>{}<br><small>{}, {}</small></span></span>').format(
-            image, encoding_title(task, stem), task, stem
+            image, encoding_title(task, stem), breakable(task), stem
         )
 
     return label
 
 
 def _where(judges: Sequence[JudgeResult], images: Mapping[str, Thumbnail]) -> list[Section]:
-    task = across("Task", judges, lambda j: j.by_task)
+    task = across("Task", judges, lambda j: j.by_task, breakable)
     encoding = across("Encoding", judges, lambda j: j.by_encoding, _label(images))
-    error = across("Error type", judges, lambda j: j.by_error_type)
+    error = across("Error type", judges, lambda j: j.by_error_type, breakable)
     margin = across("Margin between the scores", judges, lambda j: j.by_margin)
     why = "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
     return [
@@ -109,12 +109,16 @@ def _compared(results: Results, names: Sequence[str]) -> Section:
 
 def _baseline(judges: Sequence[JudgeResult]) -> Section:
     said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
+
+    def table(judge: JudgeResult) -> Grid:
+        return grid(columns.ABOVE, scopes.above(judge.above_baseline), hit=lambda row: row.standing != "better")
+
     return Section(
         "baseline",
         "Beyond the local baseline?",
         "The local baseline is a small model without language that looks at image and prediction. A judge that is not "
         "shown to be better has shown no more than low-level features tell. Questions that it declined are left out.",
-        _each(judges, lambda j: grid(columns.ABOVE, j.above_baseline, hit=lambda row: row.standing != "better")),
+        _each(judges, table),
         notes=said,
     )
 
@@ -122,7 +126,7 @@ def _baseline(judges: Sequence[JudgeResult]) -> Section:
 def _sensitivity(judges: Sequence[JudgeResult]) -> Section:
     found: dict[str, dict[str, str]] = {}
     for judge in judges:
-        for row in judge.sensitivity:
+        for row in scopes.sensitivity(judge.sensitivity):
             found.setdefault(f"{row.value} · {row.against}", {})[judge.name] = words.jnd_text(row)
     labels = {"margin": "difference between the options' scores", "severity": "difference in severity"}
     drawn = [charts.curves(_all(judges, against), label) for against, label in labels.items()]
@@ -136,8 +140,13 @@ def _sensitivity(judges: Sequence[JudgeResult]) -> Section:
     )
 
 
-def _all(judges: Sequence[JudgeResult], against: str) -> list[Sensitivity]:
-    return [row for j in judges for row in j.sensitivity if row.scope == "all" and row.against == against]
+def _all(judges: Sequence[JudgeResult], against: str) -> list[tuple[int, str, Sensitivity]]:
+    return [
+        (k, judge.name, row)
+        for k, judge in enumerate(judges)
+        for row in judge.sensitivity
+        if row.scope == "all" and row.against == against
+    ]
 
 
 def _each(judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Grid]) -> list[tuple[str, Grid]]:
@@ -161,7 +170,7 @@ def _named_choices(judge: JudgeResult) -> Grid:
 
 
 def _sways(results: Results, judges: Sequence[JudgeResult]) -> list[Section]:
-    flagged = [row for row in results.leaks if row.scope == "all" or row.flagged]
+    flagged = [row for row in scopes.leaks(results.leaks) if row.scope == "all" or row.flagged]
     return [
         Section(
             "bias",
@@ -267,6 +276,8 @@ def _probes(analysis: Analysis, shown: Sequence[int]) -> Section:
     for judge in judges:
         for row in judge.probes:
             states.setdefault(row.name.replace("_", " "), {})[judge.name] = row.state.replace("_", " ")
+    every = (analysis.results.judges[i] for i in shown)
+    trusts = [(k, judge.name, judge.tool_trust) for k, judge in enumerate(every) if judge.tool_trust]
     first = next((i for i in shown if analysis.results.judges[i].probes), None)
     return Section(
         "probes",
@@ -280,9 +291,7 @@ def _probes(analysis: Analysis, shown: Sequence[int]) -> Section:
             *_each(judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")),
             *_each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
         ],
-        figures=[charts.trust([judge.tool_trust for judge in judges], "the confidence that the tool claims")]
-        if any(judge.tool_trust for judge in judges)
-        else [],
+        figures=[charts.trust(trusts, "the confidence that the tool claims")] if trusts else [],
         examples=[("An example of each probe", probe_examples(analysis.study, first))] if first is not None else [],
         open=True,
     )
