@@ -21,12 +21,21 @@ from visualjudge.replies import read_reply
         ("The image shows a dog.", "pairwise", "no answer"),
         ("85/100", "scoring", "other scale"),
         ("7 to 8", "scoring", "several answers"),
+        ("B > A", "ranking", "incomplete"),
+        ("Answer: BA", "ranking", "incomplete"),
+        ("Ranking: 1. B 2. A", "ranking", "incomplete"),
+        ('{"answer": "BA"}', "ranking", "incomplete"),
+        ("B > A > B", "ranking", "several answers"),
+        ("A > B, B > A", "ranking", "several answers"),
+        ("B > A > C > D", "ranking", "several answers"),
+        ("I looked at A and B.", "ranking", "several answers"),
+        ("A bad", "ranking", "no answer"),
         ("<think>B", "pairwise", "cut"),
         ("I'm sorry, but I can't help with that.", "pairwise", "declined"),
     ],
 )
 def test_what_is_not_read_has_a_cause(reply: str, kind: Any, cause: str) -> None:
-    reading = read_reply(reply, kind)
+    reading = read_reply(reply, kind, 3 if kind == "ranking" else 2)
     assert (reading.value, reading.cause) == ("Failed", cause)
 
 

@@ -20,6 +20,7 @@ Status = Literal["ok", "unparseable", "refusal", "truncated"]
 Cause = Literal[
     "tie",
     "several answers",
+    "incomplete",
     "no answer",
     "hedge",
     "other scale",
@@ -217,7 +218,22 @@ def _read(text: str, question_type: QuestionType, n_options: int, offset: int) -
         order, level = _read(text, "ranking", 2, offset)
         if order.rule == "list" or (order.rule == "places" and plainly):
             return replace(order, value=str(order.value)[0]), level
-    return Reading(FAILED, "unparseable", grammar.cause(scan.codes) if best == "no answer" else best), 0.0
+    if best == "no answer":
+        incomplete = question_type == "ranking" and _is_incomplete(text, n_options)
+        best = "incomplete" if incomplete else grammar.cause(scan.codes)
+    return Reading(FAILED, "unparseable", best), 0.0
+
+
+_SOME = re.compile(
+    r"(?:[A-Za-z ]{0,30}:)?[\s*\"'(\[]*((?:\d[.)]\s*)?[A-H](?:(?:\s*(?:>|,|\d[.)]))?\s*[A-H])+)[\s*\"')\].]*"
+)
+
+
+def _is_incomplete(text: str, n_options: int) -> bool:
+    """Whether a reply is an order of some of the options, each named once, and nothing else: "B > A" of three."""
+    found = _SOME.fullmatch(text) if len(text) < _LONG else None
+    letters = re.findall("[A-H]", found[1]) if found else []
+    return 0 < len(letters) == len(set(letters)) < n_options and set(letters) < set("ABCDEFGH"[:n_options])
 
 
 _TIE = re.compile(
