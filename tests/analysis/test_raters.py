@@ -68,7 +68,7 @@ def _table(told: dict[str, dict[str, Any]], letter: str) -> Any:
 @pytest.mark.parametrize(("letter", "dimension", "level"), [("q", "/pairwise", "nominal"), ("s", "", "interval")])
 def test_alpha_between_raters(runs: Any, letter: str, dimension: str, level: Any) -> None:
     people, judge, told = runs
-    found = agreement(ratings_of_runs([people, judge]), level=level)
+    found = agreement(ratings_of_runs([people, judge]).table, level=level)
     alpha = next(row for row in found.alpha if row.dimension == f"object_detection{dimension}")
     expected = krippendorff.alpha(reliability_data=_table(told, letter), level_of_measurement=level)
     assert alpha.alpha == pytest.approx(expected, abs=1e-9)
@@ -77,7 +77,7 @@ def test_alpha_between_raters(runs: Any, letter: str, dimension: str, level: Any
 
 def test_the_judge_is_held_against_the_peoples_mean(runs: Any) -> None:
     people, judge, told = runs
-    found = agreement(ratings_of_runs([people, judge]))
+    found = agreement(ratings_of_runs([people, judge]).table)
     row = next(r for r in found.rows if r.kind == "judge")
     table, names = _table(told, "q"), sorted({n for t in told.values() for n in t if n.startswith("q")})
     mean = np.nanmean(table, axis=0)
@@ -91,7 +91,7 @@ def test_the_judge_is_held_against_the_peoples_mean(runs: Any) -> None:
 
 def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:
     people, _, told = runs
-    table = ratings_of_runs([people])
+    table = ratings_of_runs([people]).table
     assert table.height == sum(len(said_) for said_ in told.values())
     assert set(table["kind"]) == {"person"}
 

@@ -155,6 +155,18 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
     assert any(reason in str(line) for line in (checks.values() if isinstance(checks, dict) else checks))
 
 
+def test_a_judge_that_gave_no_score_is_named_beside_people(
+    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only = there / "pairs"
+    asked = ("--type", "pairwise", "--backend", "baseline", "--model", "random", "--out", only)
+    said(capsys, monkeypatch, "judge", made.dataset, *asked)
+    _, err = said(capsys, monkeypatch, "agreement", ratings(there / "people.csv", 2), "--run", only)
+    assert (
+        err == "visualjudge: random: no rating in common with people: the judge has no usable score of a named source\n"
+    )
+
+
 def test_after_the_last_label_there_is_nothing_to_draw(
     made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

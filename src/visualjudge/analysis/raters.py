@@ -8,6 +8,7 @@ mean. What a person could not tell is no rating, and a question that was asked a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -22,8 +23,16 @@ CHOICE = "first option"
 _KEYS = ("id", "order", "repeat")
 
 
-def ratings_of_runs(folders: Sequence[str | Path]) -> pl.DataFrame:
-    """The verdicts of runs as ratings (COLUMNS and ``kind``): of people by rater, of other runs by judge.
+@dataclass(frozen=True, eq=False)
+class RunRatings:
+    """Ratings as a table (COLUMNS and ``kind``), and the names of the judges, also of those that rated nothing."""
+
+    table: pl.DataFrame
+    judges: tuple[str, ...]
+
+
+def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
+    """The verdicts of runs as ratings: of people by rater, of other runs by judge.
 
     Pairwise choices are among them where one of the runs is a people's run.
 
@@ -43,7 +52,8 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> pl.DataFrame:
         else:
             tables.append(ratings_of_run(joined, run.name))
             tables += [_choices(joined.with_columns(rater=pl.lit(run.name)), "judge")] if asked else []
-    return pl.concat(tables, how="vertical")
+    judges = tuple(study.runs[0].name for study in studies if not _is_people(study.runs[0]))
+    return RunRatings(pl.concat(tables, how="vertical"), judges)
 
 
 def _is_people(run: Run) -> bool:

@@ -69,11 +69,12 @@ def agreement(
         problems += found
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
-    tables += [ratings_of_runs(run)] if run else []
+    of_runs = ratings_of_runs(run) if run else None
+    tables += [of_runs.table] if of_runs else []
     every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
         result = figures(every, judge or (), level=level)  # type: ignore[arg-type]
-    lost = _unmatched(every, judge or [])
+    lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
     if not result.rows:
         raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
@@ -93,18 +94,18 @@ def agreement(
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
-    """A line for each judge without a rating that people gave too."""
+    """A line for each judge, ``named`` or marked as one, without a rating that people gave too."""
     import polars as pl
 
     from visualjudge.analysis.ratings import apart
 
     marked = pl.col("kind") == "judge" if "kind" in ratings.columns else pl.lit(False)
-    is_judge = pl.col("rater").is_in(named) | marked.fill_null(False)
-    people = ratings.filter(~is_judge)
+    names = list(dict.fromkeys([*named, *ratings.filter(marked)["rater"]]))
+    people = ratings.filter(~pl.col("rater").is_in(names))
     if people.is_empty():
         return []
-    parts = ratings.filter(is_judge).group_by(["rater"], maintain_order=True)
-    return [f"{rater}: {reason}" for (rater,), part in parts if (reason := apart(part, people)) is not None]
+    reasons = ((name, apart(ratings.filter(pl.col("rater") == name), people)) for name in names)
+    return [f"{name}: {reason}" for name, reason in reasons if reason is not None]
 
 
 def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
