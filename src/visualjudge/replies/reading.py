@@ -225,7 +225,7 @@ def _read(text: str, question_type: QuestionType, n_options: int, offset: int) -
 
 
 _SOME = re.compile(
-    r"(?:[A-Za-z ]{0,30}:)?[\s*\"'(\[]*((?:\d[.)]\s*)?[A-H](?:(?:\s*(?:>|,|\d[.)]))?\s*[A-H])+)[\s*\"')\].]*"
+    r"(?:[A-Za-z ]{0,30}:)?[\s*\"'(\[]*((?:\d[.)]\s*)?[A-H](?:\s*(?:(?:>|,|\d[.)])\s*)?[A-H])+)[\s*\"')\].]*"
 )
 
 
