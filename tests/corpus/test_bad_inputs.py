@@ -21,11 +21,14 @@ from visualjudge.cli.main import run
 
 CASES = [*coco_cases.cases(), *file_cases.cases(), *build_cases.cases()]
 EXPECTED: dict[str, list[str | int]] = json.loads((Path(__file__).parent / "expected.json").read_text())
-_COUNT = re.compile(r"visualjudge: \d+ (records cannot be used|invalid records? left out)")
+_COUNT = re.compile(
+    r"visualjudge: (\d+ (records cannot be used|invalid records? left out)|\S+: must hold predictions for images of)"
+)
+"""The line after those of the records."""
 
 
 def outcome(case: Case, root: Path) -> tuple[int, str]:
-    """Exit status and stderr of the command, with ``{}`` for the folder and without the count at its end."""
+    """Exit status and stderr of the command, with ``{}`` for the folder and without the closing line on all records."""
     case.make(root)
     sys.argv = ["visualjudge", *(word.replace("{}", str(root)) for word in case.words)]
     said, status = io.StringIO(), 0
