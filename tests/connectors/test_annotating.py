@@ -107,7 +107,7 @@ def test_argilla_answers_are_read_from_its_json(dataset: Dataset, tmp_path: Path
 def test_what_cannot_be_asked_or_read_is_named(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="must hold pairs alone or scores alone, got pairwise, ranking, scoring"):
         label_studio_config(dataset)
-    with pytest.raises(DataError, match="an answer of u is to 'gone', which is no question"):
+    with pytest.raises(DataError, match="an answer of u is to 'gone', which is not a question of"):
         people_run(dataset, iter([Given("gone", "u", "A")]), tmp_path / "run")
     path = tmp_path / "export.json"
     path.write_text('[{"data": {}}]')

@@ -64,7 +64,7 @@ def test_own_folder_adds_versions_to_the_projects_assets(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("prompt_id: a/b\nversion: v2\n", "its place says 'a/b' 'v1'"),
+        ("prompt_id: a/b\nversion: v2\n", "must state its path, 'a/b' 'v1', got 'a/b' 'v2'"),
         ("- a list\n", "must be a mapping"),
         ("prompt_id: [\n", "must be YAML"),
         ("prompt_id: a/b\nversion: v1\nuser: 3\n", "user must be text, got int"),

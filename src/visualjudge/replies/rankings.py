@@ -118,12 +118,7 @@ def prepare(scan: Scan) -> None:
 def claims(scan: Scan) -> Iterator[Claim]:
     """What a reply to a ranking question states."""
     letters = sorted("ABCDEFGH"[: scan.n_options])
-    for found in (
-        _chains(scan),
-        _lists(scan, scan.n_options),
-        _places(scan, scan.n_options),
-        _scored(scan),
-    ):
+    for found in (_chains(scan), _lists(scan, scan.n_options), _places(scan, scan.n_options), _scored(scan)):
         for claim in found:
             if sorted(str(claim.value)) == letters:
                 yield claim
