@@ -9,13 +9,11 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from visualjudge.columnar import parquet_metadata, parquet_parts
-from visualjudge.errors import DataError
+from visualjudge.columnar import parquet_metadata, parquet_parts, readable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +23,7 @@ _CONTINUED = b"\xff\xff\xff\xff"
 _END = _CONTINUED + bytes(4)
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
 _LONGEST_HEAD = 1 << 24
+_FORM = ("an Arrow stream or file", ValueError, OverflowError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,10 @@ def arrow_metadata(path: Path) -> dict[str, str]:
     DataError
         If it is no Arrow stream or file.
     """
-    with _readable(path), path.open("rb") as file:
-        first = next(_messages(file))
+    with readable(path, *_FORM), path.open("rb") as file:
+        first = next(_messages(file), None)
+        if first is None:
+            raise ValueError("it is empty")
         schema = _Flat(first.head).table(2)
         pairs = schema.tables(2) if first.kind == _SCHEMA else []
         return {pair.text(0): pair.text(1) for pair in pairs}
@@ -84,7 +85,7 @@ def arrow_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
     import polars as pl
 
     before: list[bytes] = []
-    with _readable(path), path.open("rb") as file:
+    with readable(path, *_FORM), path.open("rb") as file:
         for message in _messages(file):
             if message.kind == _BATCH:
                 yield from pl.read_ipc_stream(io.BytesIO(b"".join((*before, message.content, _END)))).iter_slices(rows)
@@ -154,14 +155,3 @@ class _Flat:
         """A text."""
         start = self._target(field)
         return self._data[start + 4 : start + 4 + self._unsigned(start)].decode("utf-8", "replace")
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    from polars.exceptions import PanicException, PolarsError
-
-    try:
-        yield
-    except (PolarsError, PanicException, OSError, ValueError, OverflowError, struct.error, StopIteration) as error:
-        reason = " ".join(str(error).split("\n", 1)[0].split()) or "it is empty"
-        raise DataError(f"{path}: must be an Arrow stream or file: {reason[:200]}") from None

@@ -25,7 +25,7 @@ def parquet_schema(path: Path) -> pl.Schema:
     DataError
         If it is no Parquet file.
     """
-    with _readable(path):
+    with readable(path):
         return _scan(path).collect_schema()
 
 
@@ -39,7 +39,7 @@ def parquet_metadata(path: Path) -> dict[str, str]:
     """
     import polars as pl
 
-    with _readable(path):
+    with readable(path):
         return pl.read_parquet_metadata(path)
 
 
@@ -53,7 +53,7 @@ def parquet_height(path: Path) -> int:
     """
     import polars as pl
 
-    with _readable(path):
+    with readable(path):
         return int(_scan(path).select(pl.len()).collect().item())
 
 
@@ -65,7 +65,7 @@ def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
     DataError
         If it is no Parquet file.
     """
-    with _readable(path):
+    with readable(path):
         return _scan(path).slice(start, count).collect()
 
 
@@ -82,7 +82,7 @@ def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -
     DataError
         If it is no Parquet file, or a column is not in it.
     """
-    with _readable(path):
+    with readable(path):
         wanted = _scan(path) if columns is None else _scan(path).select(columns)
         for part in wanted.collect_batches(chunk_size=rows, maintain_order=True):
             yield from part.iter_slices(rows)
@@ -138,11 +138,19 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path, form: str = "a Parquet file", *also: type[Exception]) -> Iterator[None]:
+    """Say of what polars, the disk or ``also`` raise that the file must be of this form.
+
+    Raises
+    ------
+    DataError
+        In place of what was raised.
+    """
     from polars.exceptions import PanicException, PolarsError
 
+    failures: tuple[type[BaseException], ...] = (PolarsError, PanicException, OSError, *also)
     try:
         yield
-    except (PolarsError, PanicException, OSError) as error:
+    except failures as error:
         reason = " ".join(str(error).split("\n", 1)[0].split())
-        raise DataError(f"{path}: must be a Parquet file: {reason[:_LONGEST_REASON]}") from None
+        raise DataError(f"{path}: must be {form}: {reason[:_LONGEST_REASON]}") from None

@@ -19,7 +19,7 @@ def print_json(rows: Iterable[Any]) -> None:
 
 
 def unused(name: str) -> str:
-    """``name``, or the first of ``stem-2.csv``, ``stem-3.csv`` and so on that is no file yet."""
+    """``name``, or the first of ``stem-2.csv``, ``stem-3.csv`` and so on that does not exist yet."""
     first = Path(name)
     others = (first.with_stem(f"{first.stem}-{number}") for number in count(2))
     return str(first if not first.exists() else next(path for path in others if not path.exists()))

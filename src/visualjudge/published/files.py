@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ LARGEST = 1 << 30
 """Bytes of one file."""
 ROWS = 1000
 """Rows of a table that are read at a time."""
+KINDS = ("json", "jsonl", "parquet", "arrow", "csv", "tsv")
+"""Formats in which copies of one table are found."""
 TABLES = ("*.parquet", "*.arrow", "*.jsonl", "*.json")
 Row = dict[str, Any]
 
@@ -63,6 +65,12 @@ def tables(folder: Path, patterns: Sequence[str] = TABLES) -> list[Path]:
             if found := sorted(path for path in home.glob(pattern) if path.is_file()):
                 return found
     return []
+
+
+def table_of(homes: Iterable[Path], *stems: str) -> Path | None:
+    """The file of the first of ``stems`` in the first of ``homes`` that has one, whatever its format."""
+    paths = (home / f"{stem}.{kind}" for home in homes for stem in stems for kind in KINDS)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _lines(path: Path) -> list[Any]:
@@ -164,6 +172,12 @@ def number_of(row: Row, name: str, path: Path, number: int) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise DataError(f"{path}: record {number}: {name}: must be a number, got {value!r}") from None
+
+
+def name_of(image: Any, key: str) -> str:
+    """What a field calls its image: the path in it; ``key`` where it holds pixels alone."""
+    name = image.get("path") if isinstance(image, dict) else image
+    return name if isinstance(name, str) and name else key
 
 
 class Images:

@@ -18,10 +18,9 @@ from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.published.files import Images, Row, document, field, lines_of, one_of, tables
+from visualjudge.published.files import Images, Row, document, field, lines_of, name_of, one_of, table_of, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, dealt
 from visualjudge.published.own import file_of, of_copy, own_prompt
-from visualjudge.published.places import name_of, table_of
 from visualjudge.published.replies import kept_replies
 from visualjudge.records import IMAGE_MARK
 

@@ -52,7 +52,7 @@ def read(folder: Path) -> Copy:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file; none of a JSON file that is no table, such as a configuration."""
+    """The rows of a file; an empty list for a JSON file that is not a table, such as a configuration."""
     return [] if path.suffix == ".json" and not isinstance(document(path), list) else records(path)
 
 

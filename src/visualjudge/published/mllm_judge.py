@@ -18,10 +18,9 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Keys, Row, lines_of
+from visualjudge.published.files import Images, Keys, Row, lines_of, name_of, table_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
 from visualjudge.published.own import file_of, own_prompt, python_literal, shipped
-from visualjudge.published.places import name_of, table_of
 from visualjudge.records import LETTERS
 
 IDS = {"score": "score_id", "pair": "pair_id", "batch": "id"}

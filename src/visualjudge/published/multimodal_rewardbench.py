@@ -18,10 +18,9 @@ import numpy as np
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.published.files import Images, Row, field, one_of, records
+from visualjudge.published.files import Images, Row, field, name_of, one_of, records, table_of
 from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, PublishedReply, by_part
 from visualjudge.published.own import file_of, of_copy, own_prompt, python_literal
-from visualjudge.published.places import name_of, table_of
 
 BETTER = {"Output1": "A", "Output2": "B"}
 BETTER_OF = {letter: name for name, letter in BETTER.items()}

@@ -14,9 +14,8 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Row, field, lines_of, one_of
+from visualjudge.published.files import Images, Row, field, lines_of, one_of, table_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, OwnPrompt
-from visualjudge.published.places import table_of
 from visualjudge.published.replies import kept_replies
 from visualjudge.records import IMAGE_MARK, Span
 

@@ -14,7 +14,14 @@ import orjson
 
 from visualjudge import jsons
 from visualjudge.atomic import atomic_path
-from visualjudge.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema, write_parquet
+from visualjudge.columnar import (
+    parquet_height,
+    parquet_metadata,
+    parquet_parts,
+    parquet_rows,
+    parquet_schema,
+    write_parquet,
+)
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import verdict_line, verdict_of
 from visualjudge.records import Verdict
@@ -187,9 +194,7 @@ class CompactedFile:
     @property
     def digest(self) -> str | None:
         """SHA-256 of the journal that it was made from."""
-        import polars as pl
-
-        return pl.read_parquet_metadata(self._path).get(_DIGEST)
+        return parquet_metadata(self._path).get(_DIGEST)
 
     def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         """Some rows as lines of a journal, of which each starts at its row."""

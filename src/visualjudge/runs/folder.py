@@ -131,7 +131,7 @@ class RunFolder:
         Raises
         ------
         DataError
-            If there is none.
+            If the run has no file of verdicts.
         """
         path = self.verdicts_path
         if not path.is_file():

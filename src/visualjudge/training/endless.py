@@ -29,7 +29,7 @@ ROUND = Caps(judge_groups=4, judge_pairs=4, scoring_groups=2, ranking_groups=2, 
 LEVELS = 4
 """Severities a group, at most."""
 FRUITLESS = 20
-"""Rounds in a row without a question after which there is none to be had."""
+"""Rounds in a row without a question, after which drawing questions fails."""
 
 
 @dataclass(frozen=True, slots=True)
