@@ -6,7 +6,6 @@ Prompts and image paths are left on disk; :func:`find` reads them again for the 
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import mmap
 import re
@@ -22,6 +21,7 @@ from visualjudge.analysis.join import FEATURES, WIRE, asked_table, numbered, que
 from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire, read_meta
 from visualjudge.dataset.parquet_form import ParquetQuestions
 from visualjudge.dataset.stored import at, columns
+from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError
 from visualjudge.records import Question
 from visualjudge.remote import located
@@ -132,8 +132,7 @@ def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _stated(root: Path) -> dict[str, str]:
     """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score verdicts wrongly."""
-    with (root / QUESTIONS).open("rb") as file:
-        return {"path": str(root), "questions_sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    return {"path": str(root), "questions_sha256": file_sha256(root / QUESTIONS)}
 
 
 def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:

@@ -19,6 +19,7 @@ import filelock
 import numpy as np
 
 from visualjudge.atomic import atomic_path, write_bytes, write_json
+from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError
 from visualjudge.predictions import Prediction, payload_of
 from visualjudge.raster.images import check_image, image_size, orientation, oriented, png_bytes, read_rgb
@@ -126,7 +127,7 @@ class FolderWriter:
         suffix = path.suffix.lower()
         target = self.root / f"{name}{suffix}"
         if target.exists() and not _same(target, path):
-            target = self.root / f"{name}-{_digest(path)[:12]}{suffix}"
+            target = self.root / f"{name}-{file_sha256(path)[:12]}{suffix}"
         if not target.exists():
             with atomic_path(target) as scratch:
                 shutil.copyfile(path, scratch)
@@ -229,7 +230,7 @@ class FolderWriter:
 
     def _content(self, record: Mapping[str, Any], name: str) -> str | None:
         path = self.root / str(record.get(name))
-        return _digest(path) if record.get(name) is not None and path.is_file() else None
+        return file_sha256(path) if record.get(name) is not None and path.is_file() else None
 
     def _source(self, record: Any, name: str = "file") -> Path:
         return self.root / str(record.get(name) if isinstance(record, Mapping) else record)
@@ -326,12 +327,7 @@ def _parsed_lines(path: Path) -> list[Any]:
 
 
 def _same(first: Path, second: Path) -> bool:
-    return first.stat().st_size == second.stat().st_size and _digest(first) == _digest(second)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return first.stat().st_size == second.stat().st_size and file_sha256(first) == file_sha256(second)
 
 
 @contextmanager

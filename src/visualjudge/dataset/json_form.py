@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from visualjudge import jsons
 from visualjudge.data.scan import spans
 from visualjudge.dataset.question_wire import question_from_wire
 from visualjudge.dataset.stored import Stored
+from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError
 from visualjudge.records import Question
 
@@ -41,8 +41,7 @@ class JsonQuestions(Stored):
             self._starts, self._stops = _noted(_lines(path))
         except _OtherLayout:
             self._starts, self._stops = _noted(_braces(path))
-        with path.open("rb") as file:
-            self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+        self.digest = file_sha256(path)
         self._check_unchanged()
 
     def __len__(self) -> int:

@@ -18,6 +18,7 @@ from visualjudge.confine import confined_path
 from visualjudge.dataset.json_form import BETWEEN, FIRST
 from visualjudge.dataset.question_wire import TUPLES, question_from_wire, question_to_wire
 from visualjudge.dataset.stored import BATCH, Batch, Stored
+from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError
 from visualjudge.records import OptionFeatures, Question
 
@@ -191,9 +192,8 @@ def _index(root: Path) -> dict[str, Any]:
 
 def _shard(root: Path, name: str, stated: object) -> Path:
     path = confined_path(root, f"{FOLDER}/{name}")
-    with path.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != stated:
-            raise DataError(f"{path}: its SHA-256 is not the one in {INDEX}; convert the dataset again")
+    if file_sha256(path) != stated:
+        raise DataError(f"{path}: its SHA-256 is not the one in {INDEX}; convert the dataset again")
     return path
 
 

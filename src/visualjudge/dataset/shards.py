@@ -17,6 +17,7 @@ from visualjudge.dataset import parquet_form
 from visualjudge.dataset.json_form import BETWEEN, FIRST, LAST
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, VERSION, question_of, schema
 from visualjudge.dataset.question_wire import QUESTIONS, question_from_wire, question_to_wire
+from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def write_shards(root: Path, records: Iterable[Record], tick: Callable[[int], No
         path = root / FOLDER / f"part-{len(done.digests):05d}.parquet"
         frames = chain([first], islice(groups, GROUPS_A_SHARD - 1))
         write_parquet(path, frames, schema(), rows_a_group=parquet_form.ROWS_A_GROUP)
-        with path.open("rb") as file:
-            done.digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+        done.digests[path.name] = file_sha256(path)
     return done
 
 

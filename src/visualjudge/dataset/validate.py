@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,10 +18,11 @@ from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions, js
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE_ANALYSIS, MOST_RANKED, SUBSETS
 from visualjudge.dataset.stored import at, columns
+from visualjudge.digests import file_sha256
 from visualjudge.encoding import encodings
 from visualjudge.encoding.catalogue import Kind
 from visualjudge.errors import DataError, Problem
-from visualjudge.media import Place, packed_images, shard_files
+from visualjudge.media import packed_images, shard_files
 from visualjudge.raster.images import image_size
 from visualjudge.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.seeding import rng_for
@@ -30,7 +30,6 @@ from visualjudge.tasks import TASKS
 
 Tick = Callable[[int, int], None]
 OPTIONS = {"pairwise": (2, 2), "ranking": (FEWEST_RANKED, MOST_RANKED), "scoring": (1, 1)}
-_CHUNK = 1 << 20
 _IDENTITY = ("id", "task", "encoding", "question_type", "annotation_ids")
 
 
@@ -103,7 +102,7 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None) -> Iterator[Pr
 
 def _changed(dataset: Dataset, name: str, digest: object) -> str | None:
     try:
-        same = _digest(dataset.image(name)) == digest
+        same = file_sha256(dataset.image(name)) == digest
     except DataError as error:
         return str(error)
     return None if same else "the file's SHA-256 is another; it was changed after the build"
@@ -283,11 +282,3 @@ def _stems(task: str) -> list[str]:
 
 def _problem(question: Question, field: str, reason: str) -> Problem:
     return Problem(QUESTIONS, question.id, field, reason)
-
-
-def _digest(path: Place) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from visualjudge.atomic import write_json
 from visualjudge.dataset.build import counts
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, question_to_wire
 from visualjudge.dataset.shown import PREDICTIONS
+from visualjudge.digests import file_sha256
 from visualjudge.records import Question
 
 
@@ -27,10 +27,5 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
             path.unlink()
     head = {"version": VERSION, "tool": {"name": "visualjudge", "version": __version__}}
     data = {QUESTIONS, PREDICTIONS} if (stage / PREDICTIONS).exists() else {QUESTIONS}
-    files = {name: _digest(stage / name) for name in sorted({*data, *used})}
+    files = {name: file_sha256(stage / name) for name in sorted({*data, *used})}
     write_json(stage / META, {**head, **meta, "counts": counts(questions), "files": files})
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,6 +22,7 @@ from visualjudge.columnar import (
     parquet_schema,
     write_parquet,
 )
+from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import verdict_line, verdict_of
 from visualjudge.records import Verdict
@@ -77,8 +78,7 @@ def compact(journal: Path, target: Path) -> None:
     RunError
         If the file cannot be written.
     """
-    with journal.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = file_sha256(journal)
     with atomic_path(target) as scratch:
         write_parquet(scratch, _frames(journal), schema(), rows_a_group=GROUP, metadata={_DIGEST: digest})
         _sync(scratch)

@@ -7,7 +7,6 @@ memory grows by some hundred bytes a question and not at all with prompts and im
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.dataset.engines import Engine
+from visualjudge.digests import file_sha256
 from visualjudge.records import Question
 from visualjudge.studio.parts import HERE, MULTIPLE, SINGLE, Part, parts
 from visualjudge.studio.records_on_disk import records, stamped
@@ -143,7 +143,7 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
     stamp = _stamp(stamped(root))
     checksum = None
     if not _is_current(path, stamp):
-        checksum = _sha256(stamped(root))
+        checksum = file_sha256(stamped(root))
         if not _is_current(path, None, checksum):
             _build(root, path, checksum, engine)
     connection = sqlite3.connect(path, check_same_thread=False)
@@ -157,11 +157,6 @@ def _stamp(path: Path) -> str:
     """Tells an untouched file without reading it."""
     stat = path.stat()
     return f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_current(path: Path, stamp: str | None, checksum: str | None = None) -> bool:
