@@ -92,3 +92,16 @@ def test_a_damaged_row_group_is_said_in_one_line(whole: tuple[Path, bytes], tmp_
     path.write_bytes(whole[1][:60] + bytes(80) + whole[1][140:])
     with pytest.raises(DataError, match="must be a Parquet file"):
         list(parquet_parts(path, 10))
+
+
+def test_nothing_comes_back_after_a_frame_that_could_not_be_made(tmp_path: Path) -> None:
+    def frames() -> Iterator[pl.DataFrame]:
+        raise DataError("no image")
+        yield TABLE
+
+    for k in range(200):  # the race was lost in one of fifty
+        path = tmp_path / f"{k}.parquet"
+        with pytest.raises(DataError, match="no image"):
+            write_parquet(path, frames(), TABLE.schema, rows_a_group=16)
+        path.unlink()
+    assert not list(tmp_path.iterdir())

@@ -113,9 +113,11 @@ def write_parquet(
     def source(*_: object) -> Iterator[pl.DataFrame]:
         yield from frames
 
-    register_io_source(source, schema=dict(schema)).sink_parquet(
-        path, compression="zstd", row_group_size=rows_a_group, metadata=None if metadata is None else dict(metadata)
-    )
+    footer = None if metadata is None else dict(metadata)
+    with path.open("wb") as file:  # polars may open a path late, after a frame has raised and the path was removed
+        register_io_source(source, schema=dict(schema)).sink_parquet(
+            file, compression="zstd", row_group_size=rows_a_group, metadata=footer
+        )
     _hide_arrow_schema(path)
 
 
