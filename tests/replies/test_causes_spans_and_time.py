@@ -15,6 +15,8 @@ from visualjudge.replies import read_reply
     [
         ("It's a tie.", "pairwise", "tie"),
         ("[[A=B=Bad]]", "pairwise", "tie"),
+        ("Both are good, but A is not sharper.", "pairwise", "no answer"),
+        ("It is close, but both are equally good.", "pairwise", "tie"),
         ("The answer could be A.", "pairwise", "hedge"),
         ("Answer: A, B", "pairwise", "several answers"),
         ("A | B", "pairwise", "several answers"),
@@ -25,6 +27,7 @@ from visualjudge.replies import read_reply
         ("Answer: BA", "ranking", "incomplete"),
         ("Ranking: 1. B 2. A", "ranking", "incomplete"),
         ('{"answer": "BA"}', "ranking", "incomplete"),
+        ("B is the best.", "ranking", "incomplete"),
         ("B > A > B", "ranking", "several answers"),
         ("A > B, B > A", "ranking", "several answers"),
         ("B > A > C > D", "ranking", "several answers"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visualjudge.replies import read_reply
@@ -31,6 +31,7 @@ def test_a_preference_is_read_whatever_the_options_are_called(form: str) -> None
     assert {text: read[text] for (_, letter), text in said.items() if read[text] != letter} == {}
 
 
+@settings(deadline=None)  # the first call loads the lexicon
 @given(
     st.sampled_from(GRAMMAR["cores"]),
     st.sampled_from(GRAMMAR["before"]),
@@ -43,6 +44,7 @@ def test_what_stands_around_a_preference_does_not_change_it(core: str, before: s
     assert read_reply(text[0].upper() + text[1:], "pairwise").value == letter
 
 
+@settings(deadline=None)  # the first call loads the lexicon
 @given(
     st.lists(st.tuples(st.sampled_from(GRAMMAR["remarks"]), st.sampled_from("AB")), max_size=6),
     st.sampled_from(GRAMMAR["conclusions"]),
@@ -57,6 +59,7 @@ def test_remarks_do_not_outweigh_the_conclusion(
     assert read_reply(text, "pairwise").value == letter
 
 
+@settings(deadline=None)  # the first call loads the lexicon
 @given(st.sampled_from(GRAMMAR["doubts"]), st.sampled_from(GRAMMAR["cores"]), st.sampled_from("AB"))
 def test_what_is_denied_or_supposed_is_never_a_preference(doubt: str, core: str, letter: str) -> None:
     said = core.format(X=f"option {letter}", Y=f"option {FLIP[letter]}").rstrip(".")
@@ -65,6 +68,7 @@ def test_what_is_denied_or_supposed_is_never_a_preference(doubt: str, core: str,
 
 
 @pytest.mark.parametrize("form", GRAMMAR["ranking"])
+@settings(deadline=None)  # the first call loads the lexicon
 @given(letters=LETTERS)
 def test_an_order_is_read_whichever_it_is(form: str, letters: str) -> None:
     text = form.format(*letters)
@@ -72,6 +76,7 @@ def test_an_order_is_read_whichever_it_is(form: str, letters: str) -> None:
 
 
 @pytest.mark.parametrize("form", GRAMMAR["scoring"])
+@settings(deadline=None)  # the first call loads the lexicon
 @given(score=st.sampled_from([0, 1, 3, 6, 7, 7.5, 10]))
 def test_a_score_is_read_whichever_it_is(form: str, score: float) -> None:
     assert read_reply(form.format(score), "scoring").value == score

@@ -31,11 +31,13 @@ CONCLUDING = 0.5
 
 
 _O = "[A-H]"
-_END = rf"(?=»|[)rsyYm]|O(?:w?m|[nT]|»)|[ibM]»|N#?»|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
+_END = rf"(?=»|[)rsyYm]|O(?:w?m|[nT]|»)|[ibMjt]»|N#?»|\|(?:N|\n|»)|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
+_EXPLAINED = rf"(?<=[i:]{_O}):(?![^?]{{0,200}}{_O}[:=\-(])(?![z#A-H])"
+"""What may follow an option that a verb or a colon declares: "my choice is A: …"."""
 _OVERALL = r"O(?:[mnTe]|[^A-H.,&\n?zhfqyY]{1,9}[,&]{1,2}(?!n?[A-H1])[wWTSM+bmnzN]|[wS+]{0,3}m)"
 """In every respect, in two respects or more."""
-_AFTER = rf"(?=»|[),\-&sYyr(:m\"]|[ta]?{_O}»|[ta]{_O}(?:(?!O)|(?={_OVERALL}))|{_OVERALL}|[aOr]?[wn]{{0,2}}T)(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
+_AFTER = rf"(?=»|[),\-&sYyr(:m\"]|(?:tO?|a)?{_O}»|[ta]{_O}(?:(?!O)|(?={_OVERALL}))|{_OVERALL}|[aOr]?[wn]{{0,2}}T)(?!,?[yY&][iI]?[mc]?(?:[uW]|z(?!{_O}»)))"
 """What may follow "better": nothing that says in what respect only, nothing that turns it round."""
 
 _WORDS = "[jsymwibnkrOTIM+]{0,40}"
@@ -47,25 +49,26 @@ _LEADS = {
     "conclusion": "°[symY]{0,8}",
     "symbol": "°[jsymkRviV]{0,8}",
     "sentence": r"\A(?:(?:r[wneT&]{0,10}|O[neT&]{0,8}),|r[A-H][iIVzM][^,.?\nhfqA-H]{0,12},)?(?:[Orsymwjn]{0,8}[smy])?[Orsym]?[:,]?|\A(?:[+VNnkmbjsS#TOMyw]{0,7}(?<=[+VNnkmbS]):|#N,?|(?:[km]{1,2}:)?[wVn+]{1,3},)",
-    "it": r"(?:\A[jnsyI]{0,3}|[,:\-]s)",
+    "it": r"(?:\A(?:z,|[jnsyI]{0,3})|[,:\-][sy]?)",
     "start": r"\A",
     "any": "",
-    "comma": r"(?:[,\-][sy]|(?:(?<![A-H])|(?<=∨[A-H]))~|∨[A-H](?:\([^()]*\))?:)[,:]?",
-    "correction": r"\A(?:z,?|O?o)?c[,:j]{0,2}",
+    "comma": r"(?:[,\-A-H][sy]|(?:(?<![A-H])|(?<=∨[A-H]))~|∨[A-H](?:\([^()]*\))?:)[,:]?",
+    "correction": r"\A(?:z,?|O?o)?c[,:jpw]{0,4}",
     "denial": r"\Az[,\-:]",
 }
 _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
-    ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIg]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:=]{1,2}|m[nk]{0,4}[i:,\-]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
+    ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIgV]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:=]{1,2}|m[nk]{0,4}[i:,\-|]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)(?:¶|ː)"),
     ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
-    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}it?|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)¶"),
+    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}it?|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)(?:¶|ː)"),
     ("best", DECLARED, 0, "clause", r"b[nk]{0,2}(@)(?=:(?![^?\n]{0,160}@:)(?![z#]))"),
     ("best", DECLARED, 0, "clause", r"b[nk]{1,2}i(?:[wIVp]?[OJ])(@)»"),
-    ("verb", DECLARED, 0, "I", r"v[rOtks]?(@)(?:¶|(?=:(?![^?\n]*@:)|&(?!n?@)))"),
+    ("verb", DECLARED, 0, "I", r"v[rOtksM]?(@)>?(?:¶|(?=:(?![^?\n]*@:)|&(?!n?@)))"),
     ("said", DECLARED, 0, "conclusion", r"jM?(@)(?:¶|(?=:(?![^?\n]*@:)))"),
-    ("verb last", DECLARED, 0, "clause", "(@)a?[iw]?v(?=i?»|[,r])"),
+    ("verb last", DECLARED, 0, "clause", "(@)n?a?[iw]?v(?=i?»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
-    ("is better", COMPARED, 0, "subject", "(@)n?S?(?:[iIRw]{0,2}[vO]?[mseP]?b(?:[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?|w{1,2}n)i?§|bI[nT]{0,2}§|[IV]{1,2}[nTw]{0,4}b(?:[+bnkmTw]{0,5}(?<=[nk]))?§|i[nT]{1,2}b§|ij»)"),
+    ("is better", COMPARED, 0, "subject", "(@)M?(?:ni|n)?S?(?:[iIRw]{0,2}[vO]?[mseP]?b(?:[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?|w{1,2}n)i?§|bI[nT]{0,2}§|[IV]{1,2}[nTw]{0,4}b(?:[+bnkmTw]{0,5}(?<=[nk]))?§|i[nT]{1,2}b§|ij»)"),
+    ("but it is better", COMPARED, 0, "subject", r"(@)[^A-H.?\nfq]{1,40},?y[jsm]?(?:i[sm]{0,2}b[nk]{0,3}§|g@?»)"),
     ("makes it better", COMPARED, 0, "conclusion", "I(@)[bk][nk]{0,3}»"),
     ("and so it is", COMPARED, 0, "conclusion", r"(@)(?:[^A-H.?\nzhfqYy:ulρ]|t@){1,50},?(?:[s&]{1,2}(?:jv|i[jsm]{0,2}b[nk]{0,3}|g[nk]?)§|r(?:I?b[nkm]{1,3}|g)»)"),
     ("follows", FOLLOWED, 0, "subject", r"(@)(?:,[^,.A-H]{1,30},)?[mwI]{0,3}IwT[^A-H\n?:]{0,60}[.,Yy&]{1,2}n?(?!\1)@(?:,[^,.A-H]{1,30},)?[miI]{0,2}[zl]I?(?:wT|»)".replace("wT", "[wn]{0,2}T")),
@@ -77,42 +80,57 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("more", COMPARED, 0, "I", r"(?:j[wvtO]{1,2}|[vIw])(@)[Mb]{1,2}(?:t@)?»"),
     ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
     ("not as good", COMPARED, 0, "subject", "@i?zp?r?[+]r?(@)(?:¶|(?=:))"),
+    ("not as good", COMPARED, 0, "subject", r"@[zl](@)\+»"),
     ("beats", COMPARED, 0, "subject", "(@)(?:i?n?gn?§|i?[gJ]t?@¶)"),
     ("outdoes", COMPARED, 0, "subject", "(@)(?:i?n?γ§|i?γt?@¶)"),
     ("rated better", COMPARED, 0, "I", "(?:j[wVv]?|[VvRS])(@)[aOr]{0,2}b[nk]{0,3}§"),
     ("rated better", COMPARED, 0, "I", "j[wVv]?(@)[aOr]{0,2}[kg]§"),
     ("rated worse", COMPARED, -1, "I", "[jVvR](@)[aOr]{0,2}u[nk]{0,3}§"),
     ("is beaten", COMPARED, 0, "conclusion", "l(@)»"),
-    ("is beaten", COMPARED, 0, "subject", "@(?:i?l[avk]?|[iIV]J[wrO]?)(@)¶"),
-    ("better than", COMPARED, 0, "clause", "(@)(?:t@[iw]?[b+]|i@Pb)i?§"),
-    ("better, postposed", COMPARED, 0, "clause", "@P(@)i?bi?§"),
+    ("is beaten", COMPARED, 0, "subject", "@(?:[wn]{0,3}i?l[avk]?|[iIV]J[wrO]?)(@)¶"),
+    ("better than", COMPARED, 0, "clause", "(@)(?:t@[iw]?[b+]|i?@PT?b)i?§"),
+    ("better, postposed", COMPARED, 0, "clause", "@P(@)i?T?bi?§"),
     ("worse than", COMPARED, 0, "clause", "@t(@)[iw]?ui?§"),
+    ("worse than, postposed", COMPARED, 0, "clause", "@i?(@)Pui?§"),
     ("worse, postposed", COMPARED, 0, "clause", "(@)P@i?ui?§"),
     ("above", DECLARED, 0, "symbol", r"(@)>{1,2}@(?=»|[,(r\-])"),
     ("below", DECLARED, 0, "symbol", r"@<{1,2}(@)(?=»|[,(r\-])"),
+    ("it is", COMPARED, 0, "clause", "i(@)[wra]{0,2}(?:j[jm]{0,2}v|[iI]{0,2}[gb])"),
+    ("is sharper", FOLLOWED, 0, "subject", r"(@)n?(?:[iI]{0,2}m?\+(?:[,&]{1,2}\+)*|bI[nTw]{1,3})(?:t@)?»"),
     ("it is", BARE, 0, "it", "i(@)¶"),
     ("it is", BARE, 0, "conclusion", "(@)i»"),
     ("alone", BARE, 0, "sentence", "(@)[,:]?d?»"),
     ("first", BARE, 0, "start", "(@)¶"),
     ("so", BARE, 0, "comma", "(@)¶"),
-    ("so", BARE, 0, "start", "[sm]{1,2}(@)¶"),
+    ("so", BARE, 0, "start", "&?[sm]{1,2}:?(@)¶"),
+    ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))(@),s»"),
+    ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))[^A-H.?\n:zhfqpuWρ]{0,40}[iIV][^A-H.?\n:zhfqpuWρ]{0,30}:(@)»"),
     ("so", BARE, 0, "any", r"y[^A-H.?\nzhfqpuWρ]{1,25}:(@)»"),
-    ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))r[^.?\n:]{1,80},(@)»"),
+    ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))r[^.?\n:]{1,80}(?:,|:(?!@[^?]{0,200}[yYzc]))(@)»"),
     ("rather", BARE, 0, "any", r"(?:^|(?<=[.\n?]))t(@)(?:t@)?»"),
     ("no", BARE, 0, "denial", "(@)»"),
     ("corrected", BARE, 0, "correction", "(@)»"),
     ("said of each", BARE, 0, "any", r"(?:^|(?<=\n))(@):b\Z|(@)[:=\-(i]{1,2}[b+][nk]{0,2}\)?[,\n&yY]{1,2}@[:=\-(i]{0,2}(?:[uW]|z[b+])[nk]{0,2}\)?»"),
+    ("contrast", COMPARED, 0, "any", r"(@)n?i[uW]{1,2}[.,y]{1,3}(?!\1)(@)n?i\+{1,2}»"),
+    ("said of each", COMPARED, 0, "any", r"(@)[^A-H.?\nzhfqulWρ]{0,12}[+T][^A-H.?\nzhfqulWρ]{0,12}[.,y&Y]{1,3}(?!\1)@[iI]?z»"),
     ("said of each", BARE, -1, "any", r"(@)[:=\-(i]{1,2}(?:[uW]|z[b+])[nk]{0,2}\)?[,\n&yY]{1,2}@[:=\-(i]{0,2}[b+][nk]{0,2}\)?»"),
     ("named again", COMPARED, 0, "conclusion", r"(@)[^A-H.?\nzhfqlu]{1,40},\1»"),
     ("does a better job", COMPARED, 0, "subject", r"(@)[iIV]?β(?:t@)?(?:§|(?=O?[^A-H.?\nzu]{0,40}»))"),
     ("and so it loses", COMPARED, -1, "conclusion", r"(@)[^A-H.?\nzhfqYy:bgρ]{1,50},?[s&]{1,2}(?:i[jsm]{0,2}u[nk]{0,3}|l)§"),
-    ("heading", 0.5, 0, "start", "(@):(?=[^A-H.?\n#z][^A-H.?\n]*»)"),
+    ("heading", 0.5, 0, "start", r"(@):(?=[^A-H.?\n#z][^A-H.?\n]*[.\n]*\Z)"),
 )  # fmt: skip
-_SHORT = {"°": r"(?:\A|(?<=[,:;(\-ysYr])|(?<=[^A-H]&))", "»": r"(?![^.?\n])", "@": _O, "¶": _END, "§": _AFTER}
+_SHORT = {
+    "°": r"(?:\A&?|(?<=[,:;(|\-ysYr])|(?<=[^A-H]&))",
+    "ː": _EXPLAINED,
+    "»": r"(?![^.?\n])",
+    "@": _O,
+    "¶": _END,
+    "§": _AFTER,
+}
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    for short in "@¶§°»":
+    for short in "@¶§ː°»":
         pattern = pattern.replace(short, _SHORT[short])
     return re.compile(pattern)
 
@@ -122,18 +140,33 @@ _RULES = tuple(
     for rule, level, winner, lead, form in _FORMS
 )
 _NEEDS = {
-    "ranked": "R", "best": "b+", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and so it is": "s&r",
-    "is better": "bj", "makes it better": "bk", "is worse": "ul",
-    "rejected": "ρ", "more": "Mb", "the worse is": "u", "not as good": "z", "beats": "gJ", "outdoes": "γ", "rated better": "bkg",
+    "label": "kRVvm", "so declared": "km", "is sharper": "+b", "contrast": "uW", "ranked": "R", "best": "b+", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and so it is": "s&r",
+    "is better": "bj", "makes it better": "bk", "but it is better": "y", "is worse": "ul",
+    "rejected": "ρ", "more": "Mb", "the worse is": "u", "not as good": "zl", "beats": "gJ", "outdoes": "γ", "rated better": "bkg",
     "rated worse": "u", "is beaten": "lJ", "better than": "tP", "better, postposed": "P", "worse than": "t",
-    "worse, postposed": "P", "above": ">", "below": "<", "follows": "zl", "rather": "t", "no": "z", "corrected": "zco",
-    "said of each": "b+", "does a better job": "β", "and so it loses": "ul",
+    "worse, postposed": "P", "worse than, postposed": "P", "above": ">", "below": "<", "follows": "zl", "rather": "t", "no": "z", "corrected": "zco",
+    "said of each": "b+T", "does a better job": "β", "and so it loses": "ul",
 }  # fmt: skip
 """Codes of which one must be there for a rule to hold: most rules are not tried on most replies."""
 _NAMES_OPTION = re.compile(_O)
 _OTHER = {"A": "B", "B": "A"}
 _REACH = 200
 """How far a sentence is followed, so that time grows with a reply's length and not with its square."""
+_LAST_WORDS = ("heading", "is sharper", "contrast")
+"""Rules that hold where no option is named afterwards and nothing speaks for the other."""
+_COMPARATIVE = ("er", "ее", "че")
+
+
+def _concludes(scan: Scan, match: re.Match[str], option: str) -> bool:
+    praised = re.compile(rf"{_OTHER[option]}(?:[^A-H.?\n]{{0,20}}[+bgM]|:(?!z))").search(scan.codes)
+    return not praised and not _NAMES_OPTION.search(scan.codes, match.end())
+
+
+def _compares(scan: Scan, match: re.Match[str]) -> bool:
+    said = range(match.start(), match.end())
+    return all(scan.token(at).lower().endswith(_COMPARATIVE) for at in said if scan.codes[at] == "+")
+
+
 _SECOND = re.compile(r"(?:[A-H][,\n.]?#[.)]|[uWρ]:z\.)$")
 """The second of a list, or what follows "Loser: none."."""
 
@@ -151,7 +184,12 @@ def claims(scan: Scan) -> Iterator[Claim]:
             continue
         for match in form.finditer(codes):
             claim = _claim(codes, rule, level, winner, lead, match)
-            if claim and not (rule == "heading" and scan.led):
+            if (
+                claim
+                and not (rule == "heading" and scan.led)
+                and (rule not in _LAST_WORDS or _concludes(scan, match, str(claim.value)))
+                and (rule != "is sharper" or _compares(scan, match))
+            ):
                 found.append(claim)
     yield from _weighed(scan, found)
 
@@ -170,7 +208,10 @@ def _claim(
     stop = end + len(after)
     if codes[stop : stop + 1] == "?" or "q" in before or "q" in after:
         return None
-    if rule == "first" and _NAMES_OPTION.search(codes, 0, start):
+    asked = start - len(before)
+    plainly = rule in _ANSWERS and not before.strip("jsmyi")
+    blamed = plainly and _BLAMING.search(codes, max(0, asked - _REACH), asked)
+    if blamed or (rule == "first" and _NAMES_OPTION.search(codes, 0, start)):
         return None
     if rule in ("alone", "first") and _SECOND.search(codes, 0, start):
         return None
@@ -190,8 +231,11 @@ def _claim(
     return Claim(option, level + _weight(before, found.start(), before + match[0]), start, end, rule)
 
 
-_ASPECT = re.compile(r"(?:^|[,&(:])[sym]{0,2}O[^A-H,]{0,8}[wWT+Sgo][^A-H,]{0,8},[smj]{0,3}$")
+_ASPECT = re.compile(r"(?:^|[,&(:])[sym]{0,2}O(?![^A-H,]{0,9}[m&])[^A-H,]{0,8}[wWT+Sgo][^A-H,]{0,8},[smj]{0,3}$")
 """In terms of sharpness, …"""
+_BLAMING = re.compile(r"[uWlρzL][^.?\n]*\?$")
+"""Which has more errors?"""
+_ANSWERS = ("alone", "first", "said", "it is")
 _PARTIAL = re.compile("[#.)\\-]*[bkg][nk]?O(?![^:]*[mT])")
 """Best on edges: …"""
 _WITHOUT = re.compile("[ys]?z[^A-H,]{1,12},$")
@@ -208,7 +252,7 @@ _SHARPER = re.compile(rf"(?<!Y)({_O})n?[iI]{{1,2}}m?([+b])")
 
 _LISTING = re.compile(r"#[.)][AB](?![.])[^\n]{0,80}\n#[.)][AB]|A[.:)][wn+&]{1,12}[.,|\n]{0,2}B[.:)](?=[wn+])")
 """Options spelled out: "A. cat B. dog"."""
-_HEAD = re.compile(r"(?:^|(?<=[.\n]))n?([AB])[:\-](?=[^.?\nA-H]{1,60}(?:[.\n]|$))")
+_HEAD = re.compile(r"(?:^|(?<=[.\n]))n?([AB])[:\-)](?=[^.?\nA-H]{1,60}(?:[.\n]|$))")
 _LINE = re.compile(r"(?:^|(?<=\n))[kn]?([AB]):?\n(?=[^.?\n]*[^.?\nA-H])")
 
 
@@ -242,17 +286,24 @@ def _without_parts(scan: Scan, claims: list[Claim]) -> list[Claim]:
     return [claim for claim, word in zip(claims, words, strict=True) if word not in torn]
 
 
+_PART = re.compile(r"(?:^|(?<=[.\n,]))[w+WO]{1,2}:(?=[A-H])")
+"""Sharpness: B is better."""
+
+
 def _weighed(scan: Scan, claims: list[Claim]) -> list[Claim]:
     """Without comparisons in one respect ("B is more natural") where another option leads in another ("A is sharper")."""
     claims = _without_parts(scan, _without_headings(scan, claims))
+    parts = {match.end() for match in _PART.finditer(scan.codes)}
+    if len(parts) > 1:
+        claims = [claim for claim in claims if claim.start not in parts]
     if len(set(_OUTDOES.findall(scan.codes))) > 1:  # each in one respect
         claims = [claim for claim in claims if claim.rule != "outdoes"]
     leads = {m[1] for m in _SHARPER.finditer(scan.codes) if scan.token(m.start(2)).lower().endswith("er")}
     if not leads:
         return claims
-    return [
-        claim for claim in claims if claim.level != COMPARED or not (leads - {claim.value}) or _is_overall(scan, claim)
-    ]
+    single = [claim for claim in claims if claim.level == COMPARED and not _is_overall(scan, claim)]
+    torn = len({claim.value for claim in single}) > 1
+    return [claim for claim in claims if claim not in single or not (torn or leads - {claim.value})]
 
 
 def _is_overall(scan: Scan, claim: Claim) -> bool:
@@ -273,13 +324,13 @@ _HEADED = re.compile("[km][kmn]{0,3}:$")
 def _weight(before: str, start: int, said: str) -> float:
     """What the words around a claim add to it."""
     lead = said[max(0, start - 2) :]
-    weight = CONCLUDING if "s" in lead or "y" in lead else 0.0
+    weight = CONCLUDING if "s" in lead or "y" in lead else -CONCLUDING if before[:start][-1:] == "Y" else 0.0
     if _HEADED.search(before[:start]):
         return weight + DECLARED - COMPARED
     return weight + (FINAL - DECLARED if "m" in lead else 0.0)
 
 
-_TIE = re.compile(r"e|nA[=~]B|A=B")
+_TIE = re.compile(r"e(?![^?]*y[^?]*[A-HMbu+])|nA[=~]B|A=B")
 
 
 def cause(codes: str) -> str:

@@ -167,6 +167,8 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
 def _phrase(value: Any, names: list[str]) -> str:
     """A JSON value as the words that a reader would say."""
     if isinstance(value, dict):
+        if "ranking" in names and sorted(map(str, value.values())) == [str(n) for n in range(1, len(value) + 1)]:
+            return ", ".join(sorted(value, key=lambda option: int(value[option])))
         inner = ", ".join(f"{key}: {item}" for key, item in value.items())
         return _answer_in(value, [*names, "value"]) or (inner if "ranking" in names else "?")
     if isinstance(value, list):

@@ -10,10 +10,11 @@ case, ``w`` one or more unknown words.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from importlib.resources import files
-from itertools import compress, count, pairwise, product
+from itertools import chain, compress, count, product
 
 OPTIONS = frozenset("ABCDEFGH")
 GONE = "\0"
@@ -22,12 +23,20 @@ GONE = "\0"
 _LATIN = "A-Za-zÀ-ÖØ-öø-ɏ\u1e00-\u1eff"
 _OTHER = "\u0370-\u060b\u060d-\u061a\u0620-\u0963\u0970-\u1dff"
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_DIGITS = {
-    code: chr(code - 0xFEE0) for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
-}
-_DIGITS |= {zero + digit: str(digit) for zero in (0x0660, 0x0966) for digit in range(10)}
-_DIGITS |= {0x1F170 + number: letter for number, letter in enumerate("AB")}  # 🅰 🅱
-_ELISION = re.compile(r"(?:qu|[ldjcnsmt])['’](.+)", re.I)
+
+
+class _Plain(dict[int, str]):
+    """Letters and digits in ASCII for those in other shapes and scripts: Ｂ, 𝐁, Ⓑ, ٧."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        plain = str(unicodedata.digit(char, "")) or unicodedata.normalize("NFKC", char)
+        self[code] = found = plain if len(plain) == 1 and plain.isascii() and plain.isalnum() else char
+        return found
+
+
+_PLAIN = _Plain({ord("’"): "'", ord("º"): "º", ord("ª"): "ª", ord("🅰"): "A", ord("🅱"): "B"})
+_ELISION = re.compile(r"(?:qu|[ldjcnsmt])'(.+)", re.I)
 _NUMBER = re.compile(r"\d+(?:\.\d+|,\d{1,2})?(?:-ish)?")
 _LONGEST_MEMO, _LONGEST_CHUNK = 20_000, 40
 KINDS = ("pairwise", "ranking", "scoring")
@@ -41,6 +50,8 @@ _BY_KIND = {
     "7": ("z", "z", ""),
     "8": ("v", "v", "V"),
     "9": ("u", "o", "w"),
+    "$": ("v", "v", "S"),
+    "%": ("h", "h", "w"),
 }
 """Codes that depend on the question: pairwise, ranking, scoring."""
 
@@ -87,7 +98,7 @@ def _lexicon() -> tuple[dict[str, str], dict[str, Phrase]]:
     return found, root.next
 
 
-_WORD = rf"[{_LATIN}]+(?:['’][{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
+_WORD = rf"[{_LATIN}]+(?:'[{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
 _NUMERAL = r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*(?:[-–][a-zA-Z]+)?|(?<![\w)\]/.])[-−–]\d+(?:[.,]\d+)*"
 _DOTTED = r"(?:vs|e\.g|E\.g|i\.e)\."
 _ASCII = re.compile(rf"{_DOTTED}|[A-Za-z]+(?:'[A-Za-z]+|(?<=[a-z])-(?!to\b)[a-z]+)*|{_NUMERAL}|[^\s\w*`$\"'{{}}\[\]\\]")
@@ -125,8 +136,7 @@ def _tokens(text: str) -> list[str]:
     for number, line in enumerate(text.split("\n")):
         if number and tokens and tokens[-1] != "\n":
             tokens.append("\n")
-        for chunk in line.split():
-            tokens += _TOKENS[chunk]
+        tokens.extend(chain.from_iterable(map(_TOKENS.__getitem__, line.split())))
     return tokens
 
 
@@ -162,8 +172,27 @@ def _stems() -> dict[str, str]:
     return {stem: code for word, code in verbs if len(stem := _ENDING.sub("", word)) > 3}
 
 
+_DEGREE = re.compile(r"(.{3,})(er|est)")
+
+
+def _of_degree(word: str) -> str | None:
+    """The code of a comparative or superlative that is not listed, by the adjective: crisper, blurriest."""
+    found = _DEGREE.fullmatch(word)
+    if not found:
+        return None
+    root, lexicon = found[1], _lexicon()[0]
+    stems = (root, root + "e", root[:-1] + "y" if root.endswith("i") else root[:-1])
+    stem = next((code for stem in stems if (code := lexicon.get(stem, "")) in ("+", "W")), None)
+    return stem if stem is None or found[2] == "er" else "b" if stem == "+" else "u"
+
+
 def _derived(word: str) -> str:
     """The code of a form that is not listed, of a verb or a plural. Manner ("happily") is nothing; a quality stays."""
+    if word.endswith("mente"):
+        return ""
+    degree = _of_degree(word)
+    if degree:
+        return degree
     if word.endswith("ly") and not word.endswith("ally"):
         stem = _lexicon()[0].get(word[:-2], "") if len(word) > 6 else "w"
         return stem if stem in "+W5w" else ""
@@ -195,15 +224,15 @@ class _Codes(dict[str, str]):
             return "#" if _NUMBER.fullmatch(token) else _lexicon()[0].get(folded, "w")
         if len(token) > 1 and not first.isalpha():
             return "w"
-        if OPTIONS.issuperset(token.upper()) and token.isascii():
-            code = self._letters(token, folded)
-            if code:
-                return code
-        if len(token) == 3 and first in OPTIONS and token[1:] in ("'s", "’s"):
-            return "1"
+        if OPTIONS.issuperset(token.upper()) and token.isascii() and (code := self._letters(token, folded)):
+            return code
+        if first in OPTIONS and token[1:2] == "'" and (token[2:] == "s" or _TURKISH.fullmatch(token, 2)):
+            return "1" if token[2:] == "s" else first
         found = _lexicon()[0].get(folded)
         if found is not None:
             return _of_kind(found, self.kind)
+        if token[-1] in OPTIONS and _lexicon()[0].get(folded[:-1], "w") in "nk" and token[-2].islower():
+            return token[-1]
         return self._elided(folded) if len(token) > 1 else ("w" if token.isalnum() else "")
 
     def _letters(self, token: str, folded: str) -> str | None:
@@ -216,7 +245,7 @@ class _Codes(dict[str, str]):
         return "Q" if self.kind == KINDS.index("ranking") and len(set(folded)) == len(folded) else "w"
 
     def _elided(self, folded: str) -> str:
-        if folded.endswith(("n't", "n’t")):
+        if folded.endswith("n't"):
             return "z"
         found = _ELISION.fullmatch(folded)
         if found:
@@ -224,7 +253,22 @@ class _Codes(dict[str, str]):
         return _misspelt().get(folded) or _derived(folded) if len(folded) > 3 else "w"
 
 
+_TURKISH = re.compile("[yd]?[iıuüeaoö]r?|t[iı]r|n?[iı]n")
+"""Endings of cases that change nothing: B'yi seçiyorum."""
+
 _CODES = {kind: _Codes(number) for number, kind in enumerate(KINDS)}
+
+
+_CYRILLIC = re.compile(r"(?:(?<=[а-яё,:—–>*-] )|(?<=[(*>:]))[АБВГДСЕ](?!\w)")
+
+
+def _latin(text: str) -> str:
+    """The text with Cyrillic letters that name options as Latin ones, by their order (А Б В) or their looks (А В С)."""
+    letters = {found[0] for found in _CYRILLIC.finditer(text)}
+    if not letters:
+        return text
+    latin = dict(zip("АБВГД" if letters & set("БГД") else "АВСDЕ", "ABCDE", strict=True))
+    return _CYRILLIC.sub(lambda match: latin.get(match[0], match[0]), text)
 
 
 By = str | Callable[["Scan", re.Match[str]], str]
@@ -245,11 +289,14 @@ class Scan:
 
     def __init__(self, text: str, kind: str = "pairwise", n_options: int = 2) -> None:
         self.kind, self.n_options = kind, n_options
-        self._text = text if text.isascii() else text.translate(_DIGITS)
+        self._text = text if text.isascii() else _latin(text.translate(_PLAIN))
         self._tokens = _tokens(self._text)
-        memo = _CODES[kind]
-        codes = [memo[token] for token in self._tokens]
+        codes = list(map(_CODES[kind].__getitem__, self._tokens))
         self._join(codes)
+        if kind == "pairwise":
+            for at in compress(count(), map("a".__eq__, self._tokens[:-1])):
+                if codes[at + 1] in _AFTER_ARTICLE:
+                    codes[at] = ""
         self.codes = "".join(codes)
         self._of_tokens = codes
         self._followed: list[int] | None = None
@@ -262,8 +309,8 @@ class Scan:
         """Give each phrase the code that it has as a whole, in the place of its first word; the longest one counts."""
         tokens, phrases = self._tokens, _lexicon()[1]
         stop, last = 0, len(tokens)
-        pairs = enumerate(pairwise(tokens))
-        for at in [at for at, (first, second) in pairs if first in phrases and second in phrases[first].next]:
+        begun = list(compress(count(), map(phrases.__contains__, tokens[:-1])))
+        for at in [at for at in begun if tokens[at + 1] in phrases[tokens[at]].next]:
             node: Phrase | None = phrases[tokens[at]]
             end, found = at + 1, None
             while node and at >= stop and end < last and (node := node.next.get(tokens[end])):
@@ -280,12 +327,14 @@ class Scan:
         A step is the codes of which each match has one ("" for any), the pattern, and what comes instead: a string,
         which is filled up with ``GONE``, or a function of the scan and the match.
         """
+        there = set(self.codes)
         for needs, pattern, by in steps:
-            if not needs or any(code in self.codes for code in needs):
+            if not needs or not there.isdisjoint(needs):
                 changed = pattern.sub(partial(_instead, self, by), self.codes)
                 if changed != self.codes:
                     self._steps.append(changed)
                     self.codes = changed.replace(GONE, "")
+                    there = set(self.codes)
 
     @property
     def led(self) -> bool:
@@ -298,7 +347,7 @@ class Scan:
         if self._followed is None:
             self._followed = list(compress(count(), self._of_tokens))
         for step in self._steps:
-            self._followed = list(compress(self._followed, map(GONE.__ne__, step)))
+            self._followed = list(compress(self._followed, step.encode("utf-16-le")[::2]))  # the low byte of GONE is 0
         self._steps.clear()
         return self._followed
 
@@ -306,10 +355,10 @@ class Scan:
         """The word or mark of the code at ``at``."""
         return self._tokens[self._places[at]]
 
-    def article(self, start: int, end: int) -> bool:
-        """Whether an article stands between the words of two codes, no more than a few words on."""
-        first, last = self.places(start, end)
-        return last - first < 9 and not {"the", "a", "an"}.isdisjoint(map(str.lower, self._tokens[first + 1 : last]))
+    def words_between(self, start: int, end: int) -> set[str]:
+        """The words, in lower case, between those of two codes; from the beginning where ``start`` is -1."""
+        first = self._places[start] if start >= 0 else -1
+        return {token.lower() for token in self._tokens[first + 1 : self._places[end]]}
 
     def places(self, *codes: int) -> tuple[int, ...]:
         """Which word or mark of the reply each code at ``codes`` is."""
@@ -333,6 +382,7 @@ class Scan:
         return at
 
 
+_AFTER_ARTICLE = frozenset("wn+bWukTRSmMLo#")
 _UNKNOWN = re.compile("(?<=w)w")
 
 

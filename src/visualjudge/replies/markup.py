@@ -25,7 +25,7 @@ _ANSWER = re.compile(
 )
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>")
 _DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]")
-_TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>")
+_TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
 _BREAK = re.compile(r"<br ?/?>")
 _LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|huge|displaystyle|quad|[,;!()\[\]])")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(\d{1,2})\s*\}\s*\{\s*(\d{1,2})\s*\}")
@@ -33,8 +33,8 @@ _TICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[[xX✓✔]\]|[☑☒✅])[ \t]*(.+
 _UNTICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[ \]|☐).*$", re.M)
 _ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
-_ROLE = re.compile(r"\A\W*(?:assistant|model|bot|ai|gpt|judge)\s*:(?=\s*\S)", re.I)
-"""Who speaks, where a model writes the chat template as well."""
+_ROLE = re.compile(r"\A\W*(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)", re.I)
+"""Who speaks, where a model writes the chat template or the question as well."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _ECHOES = (
     "respond with the ranking as a single string of letters only",
@@ -125,7 +125,7 @@ def plain(text: str) -> str:
         text = _FRACTION.sub(lambda match: f"{match[1]}/{match[2]}".rjust(len(match[0])), text)
         text = _ABOVE.sub(lambda match: ">".center(len(match[0])), text)
         text = _LATEX.sub(_blank, text).replace("\\n", " \n")
-    if "<" in text:
+    if "<" in text or "INST]" in text:
         text = _TAG.sub(_blank, _BREAK.sub(lambda match: "\n".ljust(len(match[0])), text))
     if "~~" in text:
         text = _STRUCK.sub(_blank, text)

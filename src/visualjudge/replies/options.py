@@ -12,9 +12,9 @@ ORDINALS = {
     word: place
     for place, words in enumerate(
         (
-            "former first 1st 🥇 gold 第一 第一名 第1名 第1 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
-            "latter 🥈 silver runner-up runners-up 次之 second 2nd 第二 第二名 第2名 第2 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
-            "third 🥉 bronze 3rd 第三 第三名 第3名 第3 dritte troisième tercera tercero terza terzo terceira третье третий",
+            "former first 1st zuerst erster d'abord сначала первом pertama birinci أولا 🥇 gold 第一 第一名 第1名 第1 erste ersten première premier primera primero prima primo primeira primeiro первое первый первую",
+            "latter 🥈 zweiter seconde втором kedua ikinci 次点 silver runner-up runners-up 次之 second 2nd 第二 第二名 第2名 第2 zweite zweiten deuxième segunda segundo seconda secondo второе второй вторую",
+            "third 🥉 dritter третьем ketiga üçüncü bronze 3rd 第三 第三名 第3名 第3 dritte troisième tercera tercero terza terzo terceira третье третий",
             "fourth 4th 第四 第四名 第4名 第4",
             "fifth 5th 第五 第五名 第5名 第5",
         ),
@@ -62,8 +62,33 @@ _VERB = re.compile(r"[a-z]{2,}(?<![su])s")
 def _may_follow_article(scan: Scan, at: int) -> bool:
     """Whether "A" before this word may be the article: not before a verb ("A sits") or a word of some languages."""
     word = scan.token(at)
-    verb = scan.codes[at] in "wR" and _VERB.fullmatch(word)
-    return word[0] < "\u0250" and word not in ("daha", "tốt", "lebih", "jest") and not verb
+    code = scan.codes[at]
+    verb = code in "wR" and _VERB.fullmatch(word)
+    foreign = word in _FOREIGN or not (
+        word.isascii() or word.endswith(_PORTUGUESE) or (code == "w" and word[0] < "\u0250")
+    )
+    return not foreign and not verb and (code != "r" or word == "car")
+
+
+_PORTUGUESE = ("ão", "ões", "ica", "ima", "álasz")
+_FOREIGN = frozenset(
+    [
+        "daha",
+        "lebih",
+        "jest",
+        "terbaik",
+        "terburuk",
+        "seçeneği",
+        "seçeneğini",
+        "tahmini",
+        "paling",
+        "chính",
+        "kém",
+        "bị",
+        "en",
+    ]
+)
+"""Words that may follow an option at the head of a sentence, in languages without the article "a"."""
 
 
 _CROSSES = ("no", "❌", "✗", "✘", "✖", "👎")
@@ -72,6 +97,12 @@ _CROSSES = ("no", "❌", "✗", "✘", "✖", "👎")
 def _rival(scan: Scan, match: re.Match[str]) -> str:
     spoken = "z" in match[0][len(match[1]) + 1 :] and scan.token(match.start(3) - 1).lower() in _CROSSES
     return match[0] if spoken or "M" in match[0] else (match[1] + match[2]).ljust(len(match[0]), GONE)
+
+
+def _only(scan: Scan, match: re.Match[str]) -> str:
+    """Only B matches the caption: B is better."""
+    said = "only" in scan.words_between(match.start() - 1, match.end() - 1)
+    return f"{match[1]}ib".ljust(len(match[0]), GONE) if said else match[0]
 
 
 def _owned(scan: Scan, match: re.Match[str]) -> str:
@@ -90,6 +121,19 @@ def _comparative(scan: Scan, match: re.Match[str]) -> str:
     return "b" if match[0] == "+" else GONE * len(match[0])
 
 
+def _asked(scan: Scan, match: re.Match[str]) -> str:
+    """Which is better? A. Which is worse? B."""
+    turned = match[1] == "u" and scan.kind == "pairwise"
+    said = ("b:", {"A": "B", "B": "A"}.get(match[2], "w")) if turned else (f"{match[1]}:", match[2])
+    return said[0].ljust(len(match[0]) - 1, GONE) + said[1]
+
+
+def _clearer(scan: Scan, match: re.Match[str]) -> str:
+    """Provides a clearer result than."""
+    compared = scan.token(match.start(1)).lower().endswith("er")
+    return "γ".ljust(len(match[0]), GONE) if compared else match[0]
+
+
 _NEUTRAL = frozenset(
     [
         *("contains", "commits", "exhibits", "displays", "has", "have", "had", "hat", "tiene", "makes", "make", "made"),
@@ -106,13 +150,25 @@ def _outdoing(scan: Scan, match: re.Match[str]) -> str:
 
 def _such(scan: Scan, match: re.Match[str]) -> str:
     """Better of its kind, with an article; "better lit" is not."""
-    return "b".ljust(len(match[0]), GONE) if scan.article(match.start() - 1, match.end() - 1) else match[0]
+    return (
+        "b".ljust(len(match[0]), GONE)
+        if scan.words_between(match.start() - 1, match.end() - 1) & {"the", "a", "an"}
+        else match[0]
+    )
 
 
 _SAME_FORM = steps(
     # Bring the many ways to name an option into one: ``Option A``, ``(a)``, ``image 1``, "the first option" are A.
     ("!", "S'n?([A-H])i!", lambda scan, match: f"{match[1]}ib".ljust(len(match[0]), GONE)),
-    ("S", "S'(?=n?[A-H])", ""),
+    ("S", "S'(?=n?[A-H])|S(?=\\(?[A-H]\\)?[<>])|(?<=[<>])S(?=\\(?[A-H])", ""),
+    (
+        "✓",
+        r"([A-H])(?:(z)|✓)[^A-H?]{0,60}(?!\1)([A-H])(?(2)✓|z)[^A-H?]{0,60}$",
+        lambda scan, match: match[3 if match[2] else 1].ljust(len(match[0]), GONE),
+    ),
+    ("✓", "✓", ""),
+    ("V", "(?<!j)V", _if("estimate", "n")),
+    ("?", r"(?:^|(?<=[.\n]))r?n?i?([bu])[nk]?\?n?([A-H])(?=[.\n]|$)", _asked),
     ("'", "'", ""),
     ('"', ',?"', ""),
     (">", ">{2,3}", ">"),
@@ -123,6 +179,7 @@ _SAME_FORM = steps(
     ("(<", r"\(([A-Hx])\)|(?<![A-H])<([A-Hx])>", lambda scan, match: GONE + match[0][1] + GONE),
     ("a", "(?<![A-H#ubx])a|a(?!n?[A-H#ubx])", ""),
     ("x", r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
+    ("x", "(?<=[A-H])x(?=[A-Hd])", lambda scan, match: "&" if scan.token(match.start()) == "e" else "x"),
     ("x", "x", lambda scan, match: GONE if scan.token(match.start()) == "a" else "w"),
     ("s", "(?<=[A-H][iI])s", ""),  # is therefore
     ("1", r"1(?:[nk]|w?n|v(?=[.,\n]|$)|(?=[.,\nig]|$))", _owned),  # B's result
@@ -130,7 +187,7 @@ _SAME_FORM = steps(
     ("1", "1", "w"),
     (
         "A",  # an article at the head of a sentence
-        r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkuMLRSmW+Tx]|o(?![.,\n&])|b(?![I.]|$))",
+        r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkuMLRSmW+Txr]|o(?![.,\n&])|b(?![I.]|,d|$))",
         lambda scan, match: GONE if _may_follow_article(scan, match.end()) else "A",
     ),
     ("#", r"(?<![A-Hi])n#|(?:^|(?<=[.,\nn]))w#(?=i)|k#(?=i)", _numbered),
@@ -139,11 +196,11 @@ _SAME_FORM = steps(
     ("k", "k(?=[A-H])", _if("result", "")),  # Result A
     ("o", r"(?<=[A-H][iI])o(?=[.,\n&]|$)|(?<=^[A-H])o(?=[.\n]|$)|(?<=^n[A-H])o(?=[.\n]|$)", _ranked),
     ("n", r"(?<=\n)n(?=:[A-H])", _if("edit", "c")),
-    ("b", r"(?<=[A-H]i)b(?:,?b)?w(?=[.,\n&\-rs]|$)", _such),  # B is the more faithful photograph
+    ("b", r"(?<=[A-H]i)b(?:,?b)?w[nk]?(?=[.,\n&\-rs]|$)", _such),  # B is the more faithful photograph
     ("", r"^([A-H])(?:[,.\n]?\1)+$", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("i", "ii+", "i"),
     ("z", r"(?:^|(?<=[.\n,s]))z(?=n?[A-H]i[+b])", _if("only", "")),
-    ("o", r"o[nk]|(?:^|(?<=[vi:tr]))o(?=$|[.\n])|(?<=\n)o(?=[.\n]*$)|(?:^|(?<=[.,\n]))o(?=i)", _ordinal),
+    ("o", r"o[nk]|(?:^|(?<=[vi:trs]))o(?=$|[.\n])|(?<=\n)o(?=[.\n]*$)|(?:^|(?<=[.,\nysY]))o(?=i)", _ordinal),
     ("+", r"\+(?=k)", _if("correct right", "b")),
     ("n", "n+-?(?=[A-H])", ""),
     ("o", r"(?<=R[A-H])o|(?<=[A-H]R)o", _ranked),
@@ -156,14 +213,27 @@ _SAME_FORM = steps(
     ("!", "(?<=[jO])[RVSv][A-H]!(?:t[A-H])?", lambda scan, match: f"v{match[0][1]}".ljust(len(match[0]), GONE)),
     ("!", "!", "w"),
     ("f", "f(?:[jfhw]{0,4}vn?,?(?![A-Hi])|[jfh]{0,3}[:,])", ""),  # if I had to choose
+    ("I", r"I[nTw'S]{0,4}(\+)[nkTw']{0,5}t(?=[A-H])", _clearer),
+    ("P", "(?:^|(?<=[iO.,]))P(?=[+b])", "M"),  # than before an adjective: the more
+    ("t", r"(?:^|(?<=[.\n,s]))t[A-H](?:,|i(?=[A-H])|(?=[A-H]))", ""),  # compared with A, B
+    (
+        "g",
+        r"(?:^|(?<=[.\n,sm]))g(?=[A-H](?:[.,\n]|$))",
+        _if("gana vince vence ganha gewinnt gagne побеждает выигрывает menang", "k"),
+    ),
+    ("(", r"\([A-H](?:[∨|,&][A-H])+\)(?=:)", ""),  # Answer (A or B): B
     ("MLy", "M+[buW]|[My][+T]|L[+bu]|LWw?(?=t|[.,\n]|$)|LW", _compared),  # more accurate, less wrong
     # the sharper, more faithful image; the cleaner result
     ("+", r"\+(?:,?&?(?=b)|(?=[nk](?:[.,\n]|$)))", _comparative),
     ("I", r"I[nTw'S]{0,4}(?:M[w+]?|b)[nTw']{0,5}(?:t(?=[A-H])|(?=[.\n]|$))", _outdoing),  # keeps more detail than
     ("b", r"(?<=i)\+[&,]{1,2}b(?=t)|b(?:[&,]{1,2}[b+]){1,4}", "b"),
+    ("g", "g(?=[:=][A-H])", _if("win", "k")),
+    (",", "(?<=[A-H]),[ysm]{1,2},|,,(?=i)", ""),  # B, however,
+    ("z", r"(?:^|(?<=[.\n,sr]))z([A-H])I[nT]{1,3}(?=[.,\n]|$)", _only),
+    ("z", r"([A-H])izn\"?I[nT]{1,3}(?=[.,\n]|$)", _only),
     ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
     ("zta", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
-    ("(,", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>])|(?<=[A-H]i),[Omskwy]{0,3},", ""),  # an aside
+    ("(,", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>bM+])|(?<=[A-H]i),[Omskwy]{0,3},", ""),  # an aside
     (",(", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
 )

@@ -147,7 +147,7 @@ def _joined(marks: list[Marked], text: str) -> list[Marked]:
     return [replace(first, text=text[first.start : end].replace("[", " ").replace("]", " "), end=end)]
 
 
-_TURNED = re.compile(r"(?:[uW][kRn]{0,3}|u[na,>\-tO]{0,3}b)[i:]{0,3}$")
+_TURNED = re.compile(r"(?:[uW][kRn]{0,3}|u[na,>\-tO]{0,3}b)[i:]{0,3}\Z")
 
 
 def _turned(lead: str) -> bool:
@@ -219,7 +219,7 @@ def _read(text: str, question_type: QuestionType, n_options: int, offset: int) -
         if order.rule == "list" or (order.rule == "places" and plainly):
             return replace(order, value=str(order.value)[0]), level
     if best == "no answer":
-        incomplete = question_type == "ranking" and _is_incomplete(text, n_options)
+        incomplete = question_type == "ranking" and (_is_incomplete(text, n_options) or rankings.is_incomplete(scan))
         best = "incomplete" if incomplete else grammar.cause(scan.codes)
     return Reading(FAILED, "unparseable", best), 0.0
 

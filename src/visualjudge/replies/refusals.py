@@ -18,11 +18,14 @@ _ENGLISH = re.compile(
     rf"|\b(?:sorry|apologi[sz]e|apologies|unfortunately|regret)\b[^.!?\n]{{0,60}}?{_CANNOT}|\bi (?:must|have to|respectfully) (?:decline|refuse)"
     r"|(?:against|violates?) (?:my|our|the|openai['’]?s?) (?:\w+ )?(?:guidelines|programming|polic)|content policy|usage polic"
     r"|safety guidelines|request was rejected|not (?:appropriate|comfortable) for me"
-    r"|please (?:upload|provide|share|attach) (?:the|an|your|both) (?:image|prediction)",
+    r"|(?:do not|don['’]t) see (?:any|the|an) images?|no images? (?:is|are|was|were) (?:attached|provided|visible)|please (?:upload|provide|share|attach) (?:the|an|your|both) (?:image|prediction)",
     re.I | re.M,
 )
 _UNDECIDED = re.compile(
-    r"determin(?!e identit)|decide|\btell\b|distinguish|choose between|be (?:sure|certain)|say which", re.I
+    r"determin(?!e identit)|decide|\btell\b|distinguish|choose between|be (?:sure|certain)|say which"
+    r"|(?:see|find|detect|perceive|notice|spot|identify|make out)[^.!?\n]{0,30}\bdifferen(?:ce|t)"
+    r"(?![^.!?\n]*(?:no image|attached|provided))",
+    re.I,
 )
 _OTHERS = re.compile(
     r"抱歉|看不到|对不起|無法|无法(?:评|回答|提供|查看|处理|帮助|协助|判断图|看到)|不能(?:评|回答|提供|帮助|协助)|申し訳(?:ありません|ございません)|お(?:手伝い|答え)"
@@ -61,6 +64,9 @@ _MAY_DECLINE = (
     "capabil",
     "rejected",
     "please",
+    "see an",
+    "see the im",
+    "no image",
     "permitted",
     "allowed",
 )

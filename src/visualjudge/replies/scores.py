@@ -19,6 +19,9 @@ WORDS: dict[str, int] = {
         "- - zwei drei vier fünf sechs sieben acht neun zehn",
         "- - - - - - sei sette otto nove dieci",
         "零 - 两 三 四 五 六 七 八 九 -",
+        "ноль - два три четыре пять шесть семь восемь девять десять",
+        "- - - - - - - - - - десяти",
+        "- - dois três - - seis sete oito nove dez",
     )
     for value, word in enumerate(words.split())
 }
@@ -29,20 +32,23 @@ _ASPECT = re.compile(r"(?:z|O|rb)[^,#]{0,12}[wWTbg][^,#]{0,20},(?!y)")
 
 _START = r"(?:^|(?<=[,;(\-sy&])|(?<=~)(?=[mSs]|#U?['|])|(?<![#U]~)(?<=~))"
 _NUM = r"…?(?P<n>#)(?P<half>½?)(?:U?['|](?P<of>#))?U?"
-_END = r"(?=$|[.)sYym]|:(?![z#])|,(?!z?:?#(?![wi])|[|∨h]|K(?!$))|[-](?!#)|r(?!b)|V$|\((?!['p|∨hz]|#(?!i|N[^)])|[^)]{0,30}p)|[Oa](?:[nmj]|$)|'m|i[jm]?[S+]|[ti|S~]$|~[^#]|i[rV]$|SV$|\|N|(?<=['|]#)[-(])"
+_END = r"(?=$|[.)sYym]|=[^#A-H]|:(?!z|#(?!'#))|,(?!z?:?#(?![wi])|[|∨h]|K(?!$))|[-](?!#)|r(?!b)|[Vjd]$|\((?!['p|∨hz]|#(?!i|N[^)])|[^)]{0,30}p)|[Oa](?:[nmj]|$)|'m|i[jm]?[S+]|[ti|S~]$|~(?![^.]*#)|i[rV]$|SV$|\|N|(?<=['|]#)[-(])"
 _SURE = r"[jmskbnM+Ki]{0,8}"
 _FORMS: tuple[tuple[str, float, str], ...] = (
     ("label", DECLARED, rf"{_START}r?{_SURE}(?:n{{1,2}}[iI])?(?:(?:c:?)?[SkU][Skn]*(?:[nkjOVm'aTr]{{0,6}}(?:[:i=]{{1,2}}|\|)\(?|[\-~Oar]|,?)|m[nk]*[:i,\-|]{{0,2}}|[Vc]:)[mjiksS:']{{0,4}}{_NUM}{_END}"),
-    ("verb", DECLARED, rf"{_START}(?!aV)[jmsnkwOrvSM%i+b'a]{{0,20}}V[nhSVwOjrm'Tb+aie:k]{{0,10}}(?<!w'){_NUM}{_END}"),
+    ("verb", DECLARED, rf"{_START}(?!aV|(?<!.)wV)[jmsnkwOrvSM%i+b'a]{{0,20}}V[nhSVwOjrm'Tb+aie:k]{{0,10}}(?<!w'){_NUM}{_END}"),
     ("said", DECLARED, rf"{_START}[sym]{{0,3}}(?:j[mnjiO]{{0,3}}(?:v[rOa]{{0,2}})?|v[rOa]{{0,2}}){_NUM}{_END}"),
     ("sum", BARE, rf"^(?!w{{1,3}}[:=])(?=.{{0,60}}[\^K\-])[^zhfq]{{0,80}}#[^zhfq=]{{0,20}}[=V]{_NUM}{_END}"),
     ("after all", BARE, rf"^[^zhfqK:]{{1,30}}(?:\(|[iK][^:zhfq]{{0,12}}:|[iIg+][^:zhfq(]{{0,12}}-){_NUM}{_END}"),
+    ("after all", BARE, rf"^(?=[^:]*(?:[yzlIij][^:]|[+uW][^:]*,|,[^:]*[+uW]))[^:hfqSV]*:{_NUM}$"),
+    ("after all", BARE, rf"y[^:zhfq#]{{1,60}}:{_NUM}$"),
+    ("fair", BARE, rf"{_START}{_NUM}(?=i[jm]?\+$)"),
     ("noun", BARE, rf"^(?P<noun>n):{_NUM}{_END}"),
-    ("is", BARE, rf"{_START}[sjmnTa]{{0,6}}i[jm+baKvO]{{0,3}}{_NUM}{_END}"),
-    ("alone", BARE, rf"^(?:r?#N{{1,2}}[:,]?)?(?:as|[smjyh+O=]){{0,4}}[,:(\-]{{0,3}}[h+K]?{_NUM}{_END}"),
+    ("is", BARE, rf"{_START}[sjmna]{{0,6}}i[jm+baKvO]{{0,3}}{_NUM}{_END}"),
+    ("alone", BARE, rf"^(?:r?#N{{1,2}}[:,]?|c,?z?[,:]?)?(?:as|[smjyh+O=]){{0,4}}[,:(\-]{{0,3}}[h+K]?{_NUM}{_END}"),
     ("only of ten", 0.4, rf"^(?!w{{1,4}}#)(?![^:#]*w[^:#]*:)(?![^i#]*w[wT']{{0,3}}[iSV])[^zhfqKlu]{{1,60}}{_NUM}{_END}"),
     ("only of ten", 0.4, rf"^[ji][^zhfqKluNWO:#]{{0,4}}:{_NUM}$"),
-    ("alone", BARE, rf"(?<=[,\-])(?:s|ri|[sy][bjcmOV]{{0,4}})[,:]?{_NUM}{_END}|(?<![#U][,~])(?<=[,~]){_NUM.replace('?P<n>', '?P<n2>').replace('?P<half>', '?P<half2>').replace('?P<of>', '?P<of2>')}$"),
+    ("alone", BARE, rf"(?<=[,\-])(?:s|ri?|[sy][bjcmOV]{{0,4}})[,:]?{_NUM}{_END}|(?<![#U][,~])(?<=[,~]){_NUM.replace('?P<n>', '?P<n2>').replace('?P<half>', '?P<half2>').replace('?P<of>', '?P<of2>')}$"),
 )  # fmt: skip
 _RULES = tuple((rule, level, re.compile(pattern)) for rule, level, pattern in _FORMS)
 
@@ -71,6 +77,10 @@ def _on_ten_points(scan: Scan, match: re.Match[str]) -> str:
 
 def _of_ten_before(scan: Scan, match: re.Match[str]) -> str:
     return match[0] if scan.token(match.end() - 1).lower() == "of" else _of_ten(scan, match)
+
+
+def _only_one(scan: Scan, match: re.Match[str]) -> str:
+    return GONE * len(match[0]) if number(scan, match.start() + 1) == number(scan, match.end() - 2) == 1 else match[0]
 
 
 def _half(scan: Scan, match: re.Match[str]) -> str:
@@ -115,21 +125,29 @@ _THEN = steps(
         lambda scan, match: match[0] if number(scan, match.start() + 1) in (0, 1) else GONE * 3,
     ),
     ("t", "(?<=#)t(?=#)", "'"),  # 7 over 10
-    ("", r"(?:^|(?<=[\n.,]))[^\n.#]{0,8}#[^#\n]{1,12}#[^#\n]{0,8}:(?=#)", _ends),
+    ("O", "(?<=#)O(?=#[.]?$)", lambda scan, match: "'" if scan.token(match.start()).lower() in ("em", "on") else "O"),
+    ("(", r"(?<=#)\(z#\)", ""),
+    ("'", "^'#,?(?=j)", _of_ten),  # out of ten I'd give
+    ("f", "f#iK[^#,]{0,10}(?:&#i[^,#]{1,8})?,", _of_ten),  # if 10 is perfect
+    ("n", r"^n(?=(?:'#)?[.]?$)", lambda scan, match: "#" if scan.token(match.start()).lower() == "one" else "n"),
+    ("", r"(?:^|(?<=[\n.,]))[^\n.#]{0,8}#[^#\n|']{1,12}#[^#\n]{0,8}:(?=#)", _ends),
+    ("n", r"(?:^|(?<=\n))n#'#[:\-](?=#[|'])", _only_one),  # option 1 of 1: 7/10
+    ("T", r"(?:^|(?<=[.\n]))[tra]{1,3}T[O(]#(?:[|']#)?\)?,(?=[^.\n]*#)", _of_ten),  # relative to the original at 10,
     ("O", "^O(?=[ij#])", ""),  # on the scale from 0 to 10, this is
     ("I", "I", lambda scan, match: "i" if scan.token(match.start()).lower() in ("makes", "make") else "I"),
     ("f", "f[jfah]{0,4}[vV][^#,:]{0,8}[,:](?=#|j)", ""),  # if I had to give a score
     ("@", "#U?@(?=#)", ""),
     ("(", r"\((?:#N|'#)\)", _of_ten),
+    ("n", r"(?<=\n)n(?=:)", lambda scan, match: "c" if scan.token(match.start()).lower() == "edit" else "n"),
     ("S", r"(?<=S)[|]#", _of_ten),  # a form that was not filled in: [score]/10
     ("N", "ON{1,2}(?=$|[.,)])", _on_ten_points),
     ("P", "#U?'P(?=#)", _of_ten),
     ("N", "ON'#(?=$|[.,)])", _of_ten),  # on a scale of 10
-    ("'", "#'(?=#(?:$|[.,]))", _of_ten_before),  # 10 üzerinden 7
+    ("'", "#'(?=#(?:$|[.,V]))", _of_ten_before),  # 10 üzerinden 7
     ("#", r"(?<=#)#[|]#", _half),
     (
         "#",
-        r"(?<=#),?[tz]{1,2}'?#(?=$|[.,\n])|(?:z#[,&]{0,2}){1,3}[yt:](?=#)|(?:z#[,&]{1,2}){1,3}(?=#)|#,z,(?=#)|z#,?(?:MO?|b)(?=#)",
+        r"(?<=#),?[tz]{1,2}'?#(?=$|[.,\n])|(?:z#[,&]{0,2}){1,3}[yt:](?=#)|(?:z#[,&\-]{1,2}){1,3}(?=#)|#,z,(?=#)|z#,?(?:MO?|b)(?=#)",
         "",
     ),  # 7 rather than 8, not 8 but 7
 )
@@ -171,13 +189,13 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
     suffix = "2" if names["n"] is None and names.get("n2") else ""
     start = match.start("n" + suffix)
     value = number(scan, at + start) + (0.5 if names["half" + suffix] else 0)
-    if said[match.end() :] == ",K" and value != HIGHEST:  # 10/10, perfect
+    if _is_explained(said[match.end() :], value):
         return None
     if names["of" + suffix] and number(scan, at + match.start("of" + suffix)) != HIGHEST:
         return None
     if rule == "only of ten" and (not names["of"] or len(_OF_ANY.findall(scan.codes)) > 1):
         return None
-    if rule == "is" and any(scan.token(at + i).lower() == "are" for i in range(match.start(), start)):
+    if rule == "is" and _is_of_others(scan, said, match, at):
         return None
     if not 0 <= value <= HIGHEST:
         return (
@@ -186,10 +204,11 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
             else None
         )
     bound = said.find("K", match.start(), start)
-    if bound >= 0 and rule != "sum" and (value != HIGHEST or scan.token(at + bound).lower() != "perfect"):
-        return None
-    if bound >= 0 and rule != "sum" and not {"i", "k"}.isdisjoint(said[bound:start]):
-        return None
+    if bound >= 0 and rule != "sum":
+        perfect = scan.token(at + bound).lower() == "perfect"
+        earned = value == HIGHEST and {"i", "k"}.isdisjoint(said[bound:start])
+        if not perfect or not (earned or rule == "after all"):
+            return None
     if (
         names.get("noun")
         and scan.token(at + match.start()).lower() not in _SAID
@@ -202,6 +221,18 @@ def _claim(scan: Scan, rule: str, level: float, match: re.Match[str], at: int, s
     return Claim(value, level + weight, at + start, at + match.end(), rule)
 
 
+def _is_explained(after: str, value: float) -> bool:
+    """Whether what follows makes a number an end of the scale: "10 = best", "7, the minimum"."""
+    return (after[:1] == "=" and value in (0, HIGHEST)) or (after == ",K" and value != HIGHEST)
+
+
+def _is_of_others(scan: Scan, said: str, match: re.Match[str], at: int) -> bool:
+    """Whether "is" makes no score of a number: "they are 7", "it would be a 9 with the tail"."""
+    words = scan.words_between(at + match.start() - 1, at + match.start("n"))
+    return "are" in words or (said[match.end() :][:1] == "r" and not _WOULD.isdisjoint(words))
+
+
+_WOULD = frozenset(("would", "it'd", "that'd", "this'd"))
 OFF_SCALE = "off scale"
 _GRADED = re.compile(r"S|m[:=i]|#U")
 _OF_ANY = re.compile(r"#U?['|]#")
