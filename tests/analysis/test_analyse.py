@@ -82,6 +82,22 @@ def test_leak_audit_sees_a_dataset_that_length_gives_away() -> None:
     assert found["combined"]["accuracy"] == 1.0
 
 
+def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None:
+    """A is right in nine of ten; lengths are drawn at random, and some are the same."""
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(1, 5, (200, 2)) * 10
+    questions = [
+        pair(i, (1.0, 9.0) if i % 10 == 0 else (9.0, 1.0), features=features(*map(int, lengths[i])), image_id=f"im{i}")
+        for i in range(200)
+    ]
+    found = {row.rule: row for row in leak_audit(question_table(questions))}
+    assert found["position"].share.value == 0.9
+    combined = found["combined"]
+    assert combined.share.n == int((lengths[:, 0] != lengths[:, 1]).sum())
+    assert not combined.flagged
+    assert combined.share.value is not None and abs(combined.share.value - 0.5) < 0.1
+
+
 @pytest.mark.parametrize(("sizes", "flagged"), [([7, *[2] * 6, 1], False), ([10] * 12, True)])
 def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(sizes: list[int], flagged: bool) -> None:
     """The rule errs once; few images of unequal size hold 50 % in the interval although the test finds a difference."""

@@ -10,6 +10,8 @@ from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.report.markdown import markdown
+from visualjudge.analysis.report.page import html
+from visualjudge.analysis.report.terminal import text
 from visualjudge.analysis.words import above
 from visualjudge.records import FAILED
 
@@ -49,7 +51,10 @@ def test_a_judge_above_the_baseline_is_said_to_be(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("right", "said_of_it"), [(6, "not shown to be better than it"), (3, "worse than it")])
 def test_a_judge_that_is_not_better_is_said_not_to_be(tmp_path: Path, right: int, said_of_it: str) -> None:
-    assert said_of_it in str(above(analysed(tmp_path, right, 6).results.judges[0]))
+    found = analysed(tmp_path, right, 6)
+    assert said_of_it in str(above(found.results.judges[0]))
+    section = html(found).split('id="baseline"')[1].split("</details>")[0]
+    assert ('class="hit"' in section) is said_of_it.startswith("worse")
 
 
 def test_what_the_baseline_declined_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -75,3 +80,11 @@ def test_above_a_baseline_below_chance_nothing_is_proved(tmp_path: Path) -> None
 
 def test_worse_than_a_baseline_below_chance_is_said(tmp_path: Path) -> None:
     assert "worse than it" in str(above(analysed(tmp_path, 1, 4).results.judges[0]))
+
+
+def test_both_differences_from_the_baseline_say_what_they_count(tmp_path: Path) -> None:
+    found = analysed(tmp_path, 9, 6, declined=2)
+    alone = str(above(found.results.judges[0]))
+    assert "unadjusted) on" in alone and "4 that the baseline declined left out" in alone
+    page = " ".join(text(found.results, []).split())
+    assert "after Holm over all comparisons" in page and "no answer counts as wrong" in page

@@ -13,7 +13,7 @@ from judged_records import pair, said, scoring
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.comparisons import comparisons, judge_agreement
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.join import Run, Study, question_table, verdict_table
+from visualjudge.analysis.join import Run, Study, join, question_table, verdict_table
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.correlation import fisher_mean
@@ -172,25 +172,26 @@ def test_published_figures_count_as_their_benchmarks_do() -> None:
 
 def test_simulated_judges_take_no_part_in_alpha() -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(24)]
-    verdicts = verdict_table([said(q, "A" if i % 3 else "B") for i, q in enumerate(questions)])
-    simulated = Run("oracle", None, {"simulated": True}, verdicts)
-    real = [Run(name, None, {}, verdicts) for name in ("one", "two")]
-    assert judge_agreement(Study(question_table(questions), (simulated, real[0]))) == ()
-    rows = judge_agreement(Study(question_table(questions), (simulated, *real)))
+    table = question_table(questions)
+    answered = join(table, verdict_table([said(q, "A" if i % 3 else "B") for i, q in enumerate(questions)]))
+    simulated = Run("oracle", None, {"simulated": True}, answered)
+    real = [Run(name, None, {}, answered) for name in ("one", "two")]
+    assert judge_agreement(Study(table, (simulated, real[0]))) == ()
+    rows = judge_agreement(Study(table, (simulated, *real)))
     assert rows[0].names == ("one", "two")
 
 
 def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(48)]
-    rng = np.random.default_rng(3)
+    table, rng = question_table(questions), np.random.default_rng(3)
 
     def run(name: str, chance: float, **info: Any) -> Run:
-        return Run(name, None, info, verdict_table([drawn(q, chance, rng) for q in questions]))
+        return Run(name, None, info, join(table, verdict_table([drawn(q, chance, rng) for q in questions])))
 
     real = [run("one", 0.6), run("two", 0.8), run("three", 0.7)]
     simulated = [run("oracle", 1.0, simulated=True), run("guess", 0.5, simulated=True)]
-    alone = comparisons(Study(question_table(questions), tuple(real)), 0.05)
-    rows = comparisons(Study(question_table(questions), (*real, *simulated)), 0.05)
+    alone = comparisons(Study(table, tuple(real)), 0.05)
+    rows = comparisons(Study(table, (*real, *simulated)), 0.05)
     among = {(row.a, row.b): row.p_holm for row in rows}
     assert {(row.a, row.b): row.p_holm for row in alone}.items() <= among.items()
     others = [(row.p or 0) for row in rows if {row.a, row.b} & {"oracle", "guess"}]

@@ -39,7 +39,7 @@ def test_item_is_the_pair_and_not_its_order() -> None:
     )
     elsewhere = replace(ONE, id="q3", task="keypoint")
     table = question_table((ONE, turned, elsewhere))
-    first, second, third = table["item"].to_list()
+    first, second, third = table["pair"].to_list()
     assert first == second
     assert first != third
     assert table["annotations"].to_list()[1] == ["y", "x"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import choix
 import krippendorff
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from visualjudge.analysis.cells import accuracy_cells, counted
@@ -14,7 +18,7 @@ from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import cases_needed
-from visualjudge.analysis.statistics.shares import one_share
+from visualjudge.analysis.statistics.shares import one_share, shares
 from visualjudge.analysis.statistics.strengths import davidson
 from visualjudge.analysis.variance import variance_components, variance_row
 from visualjudge.seeding import rng_for
@@ -44,6 +48,23 @@ def test_weighted_correlations_equal_those_of_the_repeated_sample() -> None:
         assert rho == pytest.approx(stats.spearmanr(a, b)[0])
         assert r == pytest.approx(stats.pearsonr(a, b)[0])
         assert tau == pytest.approx(stats.kendalltau(a, b)[0])
+
+
+@pytest.mark.parametrize("cells", [1, 60, 10**6])
+def test_correlations_without_each_group_equal_those_of_the_rest(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(correlation, "WEIGHT_CELLS", cells)
+    rng = rng_for(0, "left out")
+    x, y = rng.integers(0, 5, 60).astype(float), rng.integers(0, 4, 60).astype(float)
+    groups = np.append(np.arange(7), rng.integers(0, 7, 53))
+    cases = correlation.cases(x, y)
+    assert cases.x.size < x.size
+    rest = [(x[groups != g], y[groups != g]) for g in range(7)]
+    assert cases.left_out(groups, correlation.weighted_spearman) == pytest.approx(
+        [stats.spearmanr(a, b)[0] for a, b in rest], abs=1e-12
+    )
+    assert cases.left_out(groups, correlation.weighted_pearson) == pytest.approx(
+        [stats.pearsonr(a, b)[0] for a, b in rest], abs=1e-12
+    )
 
 
 def test_constants_have_no_correlation() -> None:
@@ -159,6 +180,68 @@ def test_all_right_is_not_certainty() -> None:
     low, high = one_share(np.full(20, 7.0), np.full(20, 7.0)).interval(0) or (0, 0)
     assert high == 1
     assert low == pytest.approx(stats.beta.ppf(0.025, 20, 1))
+
+
+def _ends(right: Sequence[float], asked: Sequence[float]) -> tuple[float, float]:
+    ends = one_share(np.array(right, dtype=float), np.array(asked, dtype=float)).interval(0)
+    assert ends is not None
+    return ends
+
+
+@pytest.mark.parametrize(("right", "asked"), [(19, 20), (1, 20), (12, 20), (999, 1000), (998, 1000)])
+def test_with_one_case_an_image_the_interval_is_clopper_and_pearsons(right: int, asked: int) -> None:
+    exact = stats.binomtest(right, asked).proportion_ci(method="exact")
+    assert _ends([1] * right + [0] * (asked - right), [1] * asked) == pytest.approx(tuple(exact), abs=1e-9)
+
+
+def test_with_images_that_go_together_each_counts_as_one_case() -> None:
+    exact = stats.binomtest(11, 12).proportion_ci(method="exact")
+    assert _ends([6] * 11 + [0], [6] * 12) == pytest.approx(tuple(exact), abs=0.02)
+
+
+def test_errors_on_one_image_do_not_make_the_interval_explode() -> None:
+    """72 verdicts on 12 images: the lower ends of judges with 0 to 6 errors lie close together."""
+    by_errors = {
+        "none": [6] * 12,
+        "one": [5] + [6] * 11,
+        "two on one image": [4] + [6] * 11,
+        "two on two images": [5] * 2 + [6] * 10,
+        "six on six images": [5] * 6 + [6] * 6,
+    }
+    lows = {name: _ends(right, [6] * 12)[0] for name, right in by_errors.items()}
+    assert min(lows.values()) > 0.72
+    assert max(lows.values()) - min(lows.values()) < 0.1
+
+
+@given(
+    asked=st.lists(st.integers(4, 8), min_size=8, max_size=40),
+    share=st.floats(0.5, 0.99),
+    alike=st.floats(0.2, 50),
+    seed=st.integers(0, 2**16),
+)
+@settings(deadline=None)
+def test_one_more_right_answer_does_not_lower_the_interval(
+    asked: list[int], share: float, alike: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    n = np.array(asked)
+    right = rng.binomial(n, rng.beta(share * alike, (1 - share) * alike, n.size))
+    wrong = np.flatnonzero(right < n)
+    assume((n - right).sum() >= 2)
+    better = right.copy()
+    better[rng.choice(wrong)] += 1
+    assert _ends(better, n)[0] > _ends(right, n)[0] - 0.11
+    assert _ends(better, n)[1] > _ends(right, n)[1] - 0.11
+
+
+def test_interval_holds_the_truth_where_few_images_carry_all_errors() -> None:
+    """Half of the verdicts are wrong on a tenth of the images, none on the others."""
+    rng = rng_for(0, "few images")
+    simulations, images = 2000, 20
+    n = np.full(simulations * images, 8.0)
+    right = np.where(rng.random(n.size) < 0.1, rng.binomial(8, 0.5, n.size), 8).astype(float)
+    found = shares(right, n, np.repeat(np.arange(simulations), images), simulations)
+    assert np.mean((found.low <= 0.95) & (found.high >= 0.95)) > 0.94
 
 
 def test_one_image_has_no_interval() -> None:

@@ -11,7 +11,10 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.load import load_study
-from visualjudge.errors import UsageError
+from visualjudge.analysis.verdicts import read_verdicts
+from visualjudge.errors import DataError, UsageError
+from visualjudge.judges.asks import verdict_line
+from visualjudge.records import Verdict
 
 QUESTIONS = [pair(k, (8.0, 2.0)) for k in range(4)]
 
@@ -29,7 +32,7 @@ def study(tmp_path: Path, **change: Any) -> Any:
                                     {"repeat": 1.5}, {"probability_a": "x"}])  # fmt: skip
 def test_line_of_the_wrong_type_is_a_problem_and_not_a_traceback(tmp_path: Path, change: dict[str, Any]) -> None:
     run = study(tmp_path, **change)
-    assert run.verdicts.height == 3
+    assert run.answered.height == 3
     assert any("verdicts.jsonl" in problem for problem in run.problems)
 
 
@@ -41,13 +44,20 @@ def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum
     assert any("changed since the run" in problem for problem in load_study([run]).runs[0].problems)
 
 
+def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "data", [*QUESTIONS, QUESTIONS[0]])
+    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    with pytest.raises(DataError, match=rf"data: question {QUESTIONS[0].id}: id: must be unique"):
+        load_study([run])
+
+
 def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
     moved = dataset.rename(tmp_path / "moved")
     with pytest.raises(UsageError, match=r"is not a dataset.*a dataset that was moved is named with --dataset"):
         load_study([run])
-    assert load_study([run], dataset=moved).runs[0].verdicts.height == 4
+    assert load_study([run], dataset=moved).runs[0].answered.height == 4
 
 
 def test_runs_of_one_judge_in_folders_of_one_name_are_named_by_their_paths(tmp_path: Path) -> None:
@@ -66,3 +76,21 @@ def test_tokens_that_nobody_counted_are_null_and_not_0(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
     (judge,) = analyse([run]).metrics["judges"]
     assert judge["tokens"] == {"prompt": None, "reply": None}
+
+
+@pytest.mark.parametrize("careful", [False, True])
+def test_reasoning_that_is_in_the_total_alone_counts_as_output(tmp_path: Path, careful: bool) -> None:
+    usages = [
+        {"prompt_tokens": 258, "completion_tokens": 12, "reasoning_tokens": 88, "total_tokens": 358},
+        {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150},
+        {"prompt_tokens": 7, "completion_tokens": 9, "total_tokens": 3},
+        {"prompt_tokens": 21, "total_tokens": 81},
+        {"completion_tokens": 4, "total_tokens": 81},
+    ]
+    more = {"published_right": None} if careful else {}  # lines that have it are read one by one
+    lines = [verdict_line(Verdict(f"q{n}", "AB", "A", "ok", "A", usage=u)) for n, u in enumerate(usages)]
+    written = "".join(json.dumps({**line, **more}, separators=(",", ":")) + "\n" for line in lines)
+    (tmp_path / "verdicts.jsonl").write_text(written)
+    table, _, _ = read_verdicts(tmp_path)
+    assert table["tokens_in"].to_list() == [258, 100, 7, 21, None]
+    assert table["tokens_out"].to_list() == [100, 50, 9, 60, 4]

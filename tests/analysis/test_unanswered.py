@@ -18,7 +18,7 @@ from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text
 from visualjudge.analysis.unanswered import Unanswered, unanswered
 from visualjudge.analysis.words import answer, failed, failures, headline, verdict
-from visualjudge.records import Question, Verdict
+from visualjudge.records import Probe, Question, Verdict
 
 PAIRS = [pair(i, (8.0, 1.0)) for i in range(10)]
 
@@ -85,7 +85,8 @@ def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
     ("causes", "found"),
     [
         ({}, Unanswered()),
-        ({"refusal: declined": 3, "refusal": 1, "unparseable: tie": 2, "cannot_tell": 5}, Unanswered(2, 4, 5)),
+        ({"refusal: declined": 3, "refusal": 1, "unparseable: tie": 2, "cannot_tell": 5}, Unanswered(2, 0, 4, 5)),
+        ({"api_error: HTTP 500": 3}, Unanswered(0, 3)),
         ({"refusals of another kind": 1}, Unanswered(1)),
     ],
 )
@@ -141,3 +142,19 @@ def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
     assert (shown["Same when swapped"], shown["Same of what was read"]) == ("75.0 %", "100.0 %")
     assert "the same answer in both orders in 75.0 %, in 100.0 % of those read in both" in answer(judge)
+
+
+def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) -> None:
+    """The sentence counts what the headline counts: not the questions that a probe has changed."""
+    probe = Probe("banner", "change", "g", "a banner", "A")
+    probed = [pair(i, (8.0, 1.0), id=f"x{i}", probe=probe) for i in range(20, 30)]
+    calls = [said(one, "", status="api_error") for one in PAIRS[:2]]
+    verdicts = [*calls, *(said(q, q.answer) for q in PAIRS[2:]), *(said(q, "?", status="unparseable") for q in probed)]
+    judge, run = judged(tmp_path, verdicts, probed)
+    assert failed(judge) == "2 of 10"
+    assert "could not be read" not in answer(judge)
+    assert "20.0 % of all replies never came: the call failed" in answer(judge)
+    assert (judge.unread.n, judge.unread.failed, judge.unread.of_probes) == (10, 2, 10)
+    found = analyse([run])
+    assert found.results.dataset.extent.endswith("10 of them for probes")
+    assert "Failed besides, in probes" in page(found)

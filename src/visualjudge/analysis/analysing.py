@@ -28,18 +28,24 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.join import Study, unchanged
-from visualjudge.analysis.leaderboard import leaderboard
-from visualjudge.analysis.leaks import leak_audit
+from visualjudge.analysis.guessing import guessed, guessed_by_task, pairwise_asked
+from visualjudge.analysis.join import FEATURES, Study, more, unchanged
+from visualjudge.analysis.leaderboard import PLAYED, leaderboard
+from visualjudge.analysis.leaks import NEEDED, leak_audit
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.probes import probe_results, tool_trust
 from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.published import as_published
-from visualjudge.analysis.scores import ranking_figures, scoring_figures
+from visualjudge.analysis.scores import RANKED, SCORED, ranking_figures, scoring_figures
 from visualjudge.analysis.unread import unread
 from visualjudge.analysis.variance import variance_row
 
 Progress = Callable[[str], None]
+PAIRED = ("question", "repeat", "order", "pair", "cluster", "task", "encoding", "error_type", "margin", "severity_gap",
+          "parsed", "status", "cause", "text", "right", "said_first", "first_right", "tokens_in",
+          *map(more, FEATURES))  # fmt: skip
+"""Columns of pairwise verdicts that figures other than the leaderboard are made from."""
 GAP = 0.05
 """The gap between two judges that the number of images is counted for, where the user names none."""
 
@@ -115,7 +121,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             warnings=nothing_in_common(study),
             comparisons=comparisons(study, gap),
             agreement=judge_agreement(study),
-            leaks=leak_audit(study.questions.filter(unchanged())),
+            leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
             dataset=_dataset_facts(study),
             clusters=resampling.clusters,
             draws=resampling.draws,
@@ -126,8 +132,9 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
 
 def _dataset_facts(study: Study) -> DatasetFacts:
     questions, meta = study.questions, study.meta
-    asked = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *study.asked]))
-    images = pl.concat([questions["cluster"].head(0), *(table["cluster"] for table in study.answered)]).n_unique()
+    asked = np.zeros(questions.height, dtype=bool)
+    for numbers in study.asked:
+        asked[numbers] = True
     return DatasetFacts(
         path=str(study.root) if study.root is not None else None,
         questions_sha256=meta.get("questions_sha256"),
@@ -137,8 +144,9 @@ def _dataset_facts(study: Study) -> DatasetFacts:
         images=study.clusters,
         by_question_type={str(k): n for k, n in sorted(questions.group_by("kind").len().iter_rows())},
         prompts=_prompts(meta),
-        asked=int(asked.size),
-        images_asked=images,
+        asked=int(asked.sum()),
+        probed=int(asked[questions.select(~unchanged()).to_series()[questions["question"]].to_numpy()].sum()),
+        images_asked=questions["cluster"].filter(pl.Series(asked)[questions["question"]]).n_unique(),
     )
 
 
@@ -152,12 +160,12 @@ def _prompts(meta: Mapping[str, Any]) -> tuple[str, ...]:
 def judge_result(
     study: Study, index: int, resampling: Resampling, alike: int = 0, baseline: int | None = None
 ) -> JudgeResult:
-    """Everything about one judge; ``baseline``: the run that it is held against."""
+    """Everything about one judge; ``baseline``: the run that it is compared with."""
     run = study.runs[index]
-    pairs = study.kind(index, "pairwise").with_columns(margin_bin=margin_bin())
+    pairs = study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
     cells = counted(pairs)
-    kinds = {kind: study.kind(index, kind) for kind in ("ranking", "scoring")}
-    answered = study.answered[index]
+    kinds = {kind: study.kind(index, kind, needed) for kind, needed in (("ranking", RANKED), ("scoring", SCORED))}
+    answered, asked = study.answered[index], pairwise_asked(study, index)
     told = answered.select(*(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median())
     tokens_in, tokens_out, latency = told.row(0)
     return JudgeResult(
@@ -176,7 +184,7 @@ def judge_result(
         problems=run.problems,
         warnings=run.warnings,
         info={k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))},
-        pairwise=pairwise_figures(pairs),
+        pairwise=pairwise_figures(pairs, guessed(asked)),
         ranking=ranking_figures(kinds["ranking"]),
         scoring=scoring_figures(kinds["scoring"]),
         by_task=_by(cells, kinds, ["task"]),
@@ -187,14 +195,15 @@ def judge_result(
         cells=accuracy_cells(cells, CELL),
         bias=preferences(pairs),
         sensitivity=_sensitivity(pairs, resampling),
-        encodings=_encodings(pairs, study.seed),
+        encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs),
-        leaderboard=leaderboard(pairs),
+        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED)),
         unread=unread(study, index),
-        as_published=benchmark_scores(study.joined[index], benchmarks_of(study.meta)),
+        own_scores=benchmark_scores(study.joined[index], study.questions, benchmarks_of(study.meta)),
         probes=probe_results(study.answered[index]),
         tool_trust=tool_trust(study.answered[index]),
-        above_baseline=above_baseline(study, index, baseline),
+        above_baseline=above_baseline(study, index, baseline, guessed(asked)),
+        rater_checks=run.checks,
     )
 
 
@@ -203,12 +212,13 @@ def _sum_of(name: str) -> pl.Expr:
     return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum()).alias(name)
 
 
-def pairwise_figures(pairs: pl.DataFrame) -> Pairwise:
+def pairwise_figures(pairs: pl.DataFrame, chance: float = OF_TWO) -> Pairwise:
     """The headline of the pairwise questions; ``position_p`` is the exact binomial test of A against ½."""
     parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
     return Pairwise(
         accuracy=accuracy(pairs),
         questions=pairs["question"].n_unique(),
+        chance=chance,
         macro=macro(pairs, "task"),
         position_p=binomial_p(int(parsed["said_first"].sum() or 0), parsed["said_first"].count()),
         swap=swap_figures(both_orders(pairs)),
@@ -257,6 +267,6 @@ def _variance(pairs: pl.DataFrame) -> tuple[Variance, ...]:
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 
-def _encodings(pairs: pl.DataFrame, seed: int) -> tuple[EncodingChoice, ...]:
+def _encodings(pairs: pl.DataFrame, seed: int, chance: Mapping[str, float]) -> tuple[EncodingChoice, ...]:
     needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
-    return tuple(recommend(part, task, seed) for task, part in _parts(needed, "task"))
+    return tuple(recommend(part, task, seed, chance.get(task, OF_TWO)) for task, part in _parts(needed, "task"))

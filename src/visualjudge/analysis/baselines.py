@@ -31,23 +31,25 @@ def baseline_of(study: Study) -> int | None:
     return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
 
 
-def above_baseline(study: Study, index: int, baseline: int | None) -> tuple[Above, ...]:
-    """The gap of a judge to the baseline, in all and by task and error type.
+def above_baseline(study: Study, index: int, baseline: int | None, chance: float) -> tuple[Above, ...]:
+    """The gap of a judge to the baseline, in all and by task and error type; ``chance``: what guessing gets.
 
     Empty for the baseline itself, and for a judge that answered nothing.
     """
     if baseline is None or is_baseline(study.runs[index]):
         return ()
-    kept = ["id", "right", "parsed"]
-    theirs = study.kind(baseline, "pairwise").select(kept).unique("id", keep="first", maintain_order=True)
-    both = study.kind(index, "pairwise").join(theirs, on="id", suffix="_b", maintain_order="left")
+    kept = ("id", "right", "parsed")
+    theirs = study.kind(baseline, "pairwise", kept).unique("id", keep="first", maintain_order=True)
+    both = study.kind(index, "pairwise", (*kept, "cluster", *SCOPES)).join(
+        theirs, on="id", suffix="_b", maintain_order="left"
+    )
     if both.is_empty() or not both["parsed"].any():
         return ()
     name = study.runs[baseline].name
-    return tuple(row for scope in ("all", *SCOPES) for row in _rows(both, scope, name))
+    return tuple(row for scope in ("all", *SCOPES) for row in _rows(both, scope, name, chance))
 
 
-def _rows(both: pl.DataFrame, scope: str, name: str) -> Iterator[Above]:
+def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[Above]:
     by = [] if scope == "all" else [scope]
     right, other, known = (pl.col(column) for column in ("right", "right_b", "parsed_b"))
     values = {
@@ -66,4 +68,4 @@ def _rows(both: pl.DataFrame, scope: str, name: str) -> Iterator[Above]:
         place = str(sums.keys[scope][k]) if by else "all"
         gap = estimate_of(value, found, ends, int(n[k]), k)
         theirs = float(sums.total("other")[k] / n[k]) if n[k] else None
-        yield Above(name, scope, place, gap, test_of(value, found, k), int(declined[k]), theirs)
+        yield Above(name, scope, place, gap, test_of(value, found, k), int(declined[k]), chance, theirs)

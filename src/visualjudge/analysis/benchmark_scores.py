@@ -31,7 +31,9 @@ from typing import Any
 
 import polars as pl
 
+from visualjudge.analysis.figures import OwnScore
 from visualjudge.analysis.statistics.correlation import kendall, pearson, spearman
+from visualjudge.analysis.words import number
 from visualjudge.records import FAILED, TIES, FloatArray
 
 _OTHER = {"A": "B", "B": "A"}
@@ -70,27 +72,47 @@ def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
     )
 
 
-def benchmark_scores(table: pl.DataFrame, scores: Sequence[Score]) -> dict[str, float | None]:
-    """Each score by its name; None where none of its questions was asked.
+def benchmark_scores(table: pl.DataFrame, questions: pl.DataFrame, scores: Sequence[Score]) -> tuple[OwnScore, ...]:
+    """Each score of one run.
 
     Parameters
     ----------
     table
         Verdicts as :func:`visualjudge.analysis.join.join` makes them.
+    questions
+        All questions of the dataset, as :func:`visualjudge.analysis.join.question_table` makes them.
     """
     if not scores:
-        return {}
+        return ()
     read = table.with_columns(said=_said(), given=_given()).with_columns(hit=_hit())
-    found = {}
-    for score in scores:
-        kind, rule = RULES[score.rule]
-        part = read.filter(pl.col("kind") == kind)
-        if "benchmark" in read.columns:
-            part = part.filter(pl.col("benchmark") == score.benchmark)
-        part = part if score.tasks is None else part.filter(pl.col("task").is_in(list(score.tasks)))
-        value = rule(part) if part.height else None
-        found[score.name] = None if value is None else round(value * score.scale, score.digits)
-    return found
+    return tuple(_own_score(_part(read, score), _part(questions, score), score) for score in scores)
+
+
+def _part(table: pl.DataFrame, score: Score) -> pl.DataFrame:
+    part = table.filter(pl.col("kind") == RULES[score.rule][0])
+    if "benchmark" in table.columns:
+        part = part.filter(pl.col("benchmark") == score.benchmark)
+    return part if score.tasks is None else part.filter(pl.col("task").is_in(list(score.tasks)))
+
+
+def _own_score(verdicts: pl.DataFrame, questions: pl.DataFrame, score: Score) -> OwnScore:
+    value = RULES[score.rule][1](verdicts) if verdicts.height else None
+    rounded = None if value is None else round(value * score.scale, score.digits)
+    return OwnScore(score.name, rounded, score.digits, None if value is None else _lacking(verdicts, questions))
+
+
+def _lacking(verdicts: pl.DataFrame, questions: pl.DataFrame) -> str | None:
+    """What part of ``questions`` was answered, and of their sources where some have no answer at all."""
+    asked = verdicts["id"].n_unique()
+    if asked >= questions.height:
+        return None
+    found, every = (_sources(part) for part in (verdicts, questions))
+    sources = f", {number(found)} of {number(every)} sources" if found < every else ""
+    return f"{number(asked)} of {number(questions.height)} questions{sources}"
+
+
+def _sources(table: pl.DataFrame) -> int:
+    return table["sources"].explode().drop_nulls().n_unique()
 
 
 def _said() -> pl.Expr:
@@ -102,7 +124,7 @@ def _said() -> pl.Expr:
 
 def _given() -> pl.Expr:
     """The score that the authors' code counts, else ours; null for a reply that gives neither."""
-    theirs = pl.col("published_value").cast(pl.Float64, strict=False)
+    theirs = pl.col("published_value").cast(pl.String).cast(pl.Float64, strict=False)
     ours = pl.when(pl.col("parsed")).then(pl.col("number"))
     return pl.when(pl.col("published_value").is_null()).then(ours).otherwise(theirs)
 

@@ -17,6 +17,7 @@ from scipy import stats
 
 from visualjudge.analysis.cells import image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
+from visualjudge.analysis.join import more
 from visualjudge.analysis.statistics.bias import Cases, lean
 from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
 from visualjudge.analysis.unanswered import withheld
@@ -45,7 +46,7 @@ def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
 
 
 def _more(feature: str) -> str:
-    return "first_right" if feature == "position" else f"more_{feature}"
+    return "first_right" if feature == "position" else more(feature)
 
 
 def _cases(sides: pl.DataFrame) -> Cases:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.codes import WORD, ordered
 from visualjudge.analysis.figures import NO_SHARE, Accuracy, Cell, Estimate, Share
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.shares import Shares, ratio_influence, share_ends, shares
@@ -58,13 +59,9 @@ def _cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, IntArr
         return pl.DataFrame({"all": [0]}), np.zeros(table.height, dtype=np.int64)
     code, names = np.zeros(table.height, dtype=np.int64), []
     for name in by:
-        column = table[name].cast(pl.Categorical)
-        present, place = jackknife.renumbered(column.to_physical().to_numpy().astype(np.int64))
-        first = np.zeros(present.size, dtype=np.int64)
-        first[place] = np.arange(place.size)
-        words = column[first].cast(pl.String)
-        code = code * present.size + (words.rank("dense").to_numpy().astype(np.int64) - 1)[place]
-        names.append(words.sort())
+        words, place = ordered(table[name])
+        code = code * words.len() + place
+        names.append(words)
     held, cell = jackknife.renumbered(code)
     keys = []
     for words in reversed(names):
@@ -129,7 +126,7 @@ class Counted:
 def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
     """Pairwise verdicts counted by ``by`` and image."""
     values = [pl.col("parsed").is_not_null().alias("n"), *map(pl.col, _COUNTS[1:])]
-    sums = table.select(*(pl.col(name).cast(pl.Categorical) for name in by), "cluster", *values)
+    sums = table.select(*(pl.col(name).cast(WORD) for name in by), "cluster", *values)
     return Counted(sums, table.filter(~pl.col("parsed")).select(*by, "cause"))
 
 
@@ -187,8 +184,7 @@ def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
 
 def _macro_share(value: float, found: jackknife.Spread, sums: ImageSums) -> Share:
     n = float(sums.columns["n"].sum())
-    size = np.array([float((sums.columns["n"] ** 2).sum() / n)])
-    low, high = share_ends(np.array([value]), found, np.array([n]), size)
+    low, high = share_ends(np.array([value]), found, np.array([n]))
     short = int(np.bincount(sums.cell, minlength=sums.cells).min())
     if short < 2:
         return Share(value, None, int(n), int(found.images[0]), "a task with a single image")

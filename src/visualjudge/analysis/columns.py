@@ -13,6 +13,7 @@ from visualjudge.analysis import figures as f
 from visualjudge.analysis import words
 from visualjudge.analysis.comparison_columns import ABOVE as ABOVE
 from visualjudge.analysis.comparison_columns import AGREEMENT as AGREEMENT
+from visualjudge.analysis.comparison_columns import CHECKED as CHECKED
 from visualjudge.analysis.comparison_columns import COMPARISON as COMPARISON
 from visualjudge.analysis.published import RULES, Rule
 from visualjudge.analysis.tabular import Column, Json, Plot, figure
@@ -92,6 +93,7 @@ def _pairwise(judge: f.JudgeResult) -> Json:
     return {
         **ACCURACY.json(p.accuracy),
         "questions": p.questions,
+        "chance": p.chance,
         "macro": ESTIMATE.json(p.macro),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
@@ -204,6 +206,7 @@ VARIANCE: Table[f.Variance] = Table((
 
 SOURCE: Table[f.SourceRow] = Table((
     Column("source", lambda r: r.source, "Source", text=True),
+    Column("group", lambda r: r.group),
     Column("component", lambda r: r.component),
     Column("images", lambda r: r.strength.images, "Images", lambda r: number(r.strength.images)),
     *figure("strength", lambda r: r.strength, "Strength", number, ends="ci95"),
@@ -241,6 +244,8 @@ UNREAD: Table[f.Unread] = Table((
     Column("shapes", lambda u: [SHAPE.json(row) for row in u.shapes]),
     Column("extracted", lambda u: u.extracted),
     Column("accuracy_with_extracted", lambda u: u.accuracy_with_extracted),
+    Column("no_reply", lambda u: unanswered(u.causes).no_reply),
+    Column("of_probes", lambda u: u.of_probes),
 ))  # fmt: skip
 
 
@@ -325,10 +330,27 @@ JUDGE: Table[f.JudgeResult] = Table((
     Column("leaderboard", lambda j: LEADERBOARD.json(j.leaderboard)),
     Column("unread", lambda j: UNREAD.json(j.unread)),
     Column("as_published", lambda j: j.as_published),
+    Column("as_published_of", lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking}),
     Column("probes", lambda j: [PROBE.json(row) for row in j.probes]),
     Column("tool_trust", lambda j: [TRUST.json(row) for row in j.tool_trust]),
+    Column("rater_checks", lambda j: [CHECKED.json(row) for row in j.rater_checks]),
     Column("above_baseline", lambda j: [ABOVE.json(row) for row in j.above_baseline]),
 ))  # fmt: skip
+
+
+def own_scores(judge: f.JudgeResult) -> dict[str, str]:
+    """The benchmark's own scores that the run has, by name, as reports show them."""
+    return _known((score.name, words.own_score(score)) for score in judge.own_scores)
+
+
+def counted_as(judge: f.JudgeResult) -> dict[str, str]:
+    """The share right by each rule of PUBLISHED that the run has verdicts for, by the rule's title."""
+    return _known(zip(PUBLISHED.titles, PUBLISHED.cells(judge.pairwise.published), strict=True))
+
+
+def _known(cells: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return {title: value for title, value in cells if value != words.NONE}
+
 
 LEAK: Table[f.Leak] = Table((
     Column("scope", lambda r: r.scope, "Questions", text=True),
@@ -352,4 +374,5 @@ DATASET: Table[f.DatasetFacts] = Table((
     Column("prompts", lambda d: list(d.prompts)),
     Column("asked", lambda d: d.asked),
     Column("images_asked", lambda d: d.images_asked),
+    Column("probed", lambda d: d.probed),
 ))  # fmt: skip

@@ -43,6 +43,18 @@ COMPARISON: Table[f.Comparison] = Table((
     Column("p_holm", lambda c: c.p_holm, "p (Holm)", lambda c: p_value(c.p_holm)),
 ), Plot(lambda c: c.gap, -0.2, 0.2, 0))  # fmt: skip
 
+CHECKED: Table[f.RaterChecks] = Table((
+    Column("rater", lambda r: r.rater, "Rater", text=True),
+    Column("known", lambda r: r.known),
+    Column("known_right", lambda r: r.known_right, "Known items right",
+           lambda r: words.part(r.known_right, r.known)),
+    Column("repeats", lambda r: r.repeats),
+    Column("same", lambda r: r.same, "Repeats answered the same", lambda r: words.part(r.same, r.repeats)),
+    Column("turned", lambda r: r.turned),
+    Column("same_turned", lambda r: r.same_turned, "The same, of those shown in the other order",
+           lambda r: words.part(r.same_turned, r.turned)),
+))  # fmt: skip
+
 AGREEMENT: Table[f.Agreement] = Table((
     Column("kind", lambda a: a.kind, "Questions", text=True),
     Column("level", lambda a: a.level, "Level", text=True),

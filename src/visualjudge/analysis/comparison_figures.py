@@ -21,13 +21,15 @@ class Above:
     p: float | None
     declined: int
     """Verdicts of the judge that have none of the baseline beside them."""
+    chance: float
+    """What guessing gets of the judge's questions."""
     baseline_right: float | None = None
     """Share of these verdicts in which the baseline is right."""
 
     @property
     def below_chance(self) -> bool:
-        """Whether the baseline is right in fewer than half: to be above it proves nothing."""
-        return self.baseline_right is not None and self.baseline_right < 0.5
+        """Whether the baseline is right less often than a guess: to be above it proves nothing."""
+        return self.baseline_right is not None and self.baseline_right < self.chance
 
     @property
     def standing(self) -> str:
@@ -64,6 +66,19 @@ class Comparison:
     images_range: Ends | None
     more_images: int | None
     p_holm: float | None = None
+
+
+@dataclass(frozen=True)
+class RaterChecks:
+    """How a rater did on what was asked to check them. ``turned``: repeats that were shown in the other order."""
+
+    rater: str
+    known: int
+    known_right: int
+    repeats: int
+    same: int
+    turned: int
+    same_turned: int
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,14 @@ class DatasetFacts:
     asked: int = 0
     """Different questions that any judge was asked."""
     images_asked: int = 0
+    probed: int = 0
+    """Of the questions asked, those that a probe has changed: only figures of probes count them."""
 
     @property
     def extent(self) -> str:
         """300 of 1,514 questions, on 13 of 40 images: what was asked of what is there."""
-        return f"{_of(self.asked, self.questions)} questions on {_of(self.images_asked, self.images)} images"
+        asked = f"{_of(self.asked, self.questions)} questions on {_of(self.images_asked, self.images)} images"
+        return f"{asked}, {self.probed:,} of them for probes" if self.probed else asked
 
 
 def _of(part: int, whole: int) -> str:

@@ -31,7 +31,6 @@ LEAST_VERDICTS = 20
 LEAST_IMAGES = 5
 LEAST_COMMON = 10
 """Pairs that an encoding shares with the best, else the two were asked unlike questions."""
-CHANCE = 0.5
 NO_DIFFERENCE = "no difference shown"
 RIGHT = {"n": pl.col("right").is_not_null(), "right": pl.col("right")}
 
@@ -131,19 +130,20 @@ def _rows(table: pl.DataFrame, duels: tuple[EncodingDuel, ...]) -> list[Encoding
     ]
 
 
-def recommend(table: pl.DataFrame, task: str, seed: int = 0) -> EncodingChoice:
+def recommend(table: pl.DataFrame, task: str, seed: int = 0, chance: float = 0.5) -> EncodingChoice:
     """The encodings of one judge and task, best first, their comparisons, and which to use.
 
     Nothing is recommended among fewer than two encodings, where one of them has fewer than 20 verdicts or 5 images,
-    where no difference is shown, or where the interval of every candidate reaches down to 50 %.
+    where no difference is shown, or where the interval of every candidate reaches down to ``chance``.
     """
     duels = compare_encodings(table)
     rows = _rows(table, duels)
-    reason = _why_none(rows)
-    cheapest = _cheapest(rows) if reason == NO_DIFFERENCE else None
+    candidates = _candidates(rows, chance)
+    reason = _why_none(rows, candidates)
+    cheapest = _cheapest(rows, candidates) if reason == NO_DIFFERENCE else None
     if reason:
         return EncodingChoice(task, None, reason, NO_SHARE, cheapest, tuple(rows), duels)
-    name, share = _cross_chosen(table, rows, seed)
+    name, share = _cross_chosen(table, candidates, seed)
     marked = tuple(replace(row, recommended=row.name == name) for row in rows)
     return EncodingChoice(task, name, None, share, None, marked, duels)
 
@@ -153,41 +153,40 @@ def _enough(rows: list[Encoding]) -> bool:
     return asked and all(row.common_pairs is None or row.common_pairs >= LEAST_COMMON for row in rows)
 
 
-def _why_none(rows: list[Encoding]) -> str | None:
+def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
     """Why no encoding is recommended; None where one is."""
     if len(rows) == 1:
         return f"only {rows[0].name}"
     if not _enough(rows):
         return "too few verdicts, or too few on the same pairs"
-    if not _candidates(rows):
+    if not candidates:
         ends = rows[0].share.interval
         spread = f", 95 % {100 * ends[0]:.1f} to {100 * ends[1]:.1f}" if ends and None not in ends else ""  # type: ignore[operator]
         return f"not shown to be better than chance (best: {rows[0].name}{spread})"
     return None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
 
 
-def _candidates(rows: list[Encoding]) -> list[Encoding]:
-    """Those not shown to be worse, where the interval lies above chance."""
+def _candidates(rows: list[Encoding], chance: float) -> list[Encoding]:
+    """Those not shown to be worse, where the interval lies above ``chance``."""
     good = [row for row in rows if row.standing in ("best", "equivalent", "open")]
-    return [row for row in good if row.share.interval and (row.share.interval[0] or 0) > CHANCE]
+    return [row for row in good if row.share.interval and (row.share.interval[0] or 0) > chance]
 
 
-def _cheapest(rows: list[Encoding]) -> str | None:
+def _cheapest(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
     """The cheapest in prompt tokens, where all are shown to be at most 5 points behind and the prices differ."""
-    good = [row for row in _candidates(rows) if row.standing != "open"]
+    good = [row for row in candidates if row.standing != "open"]
     priced = {row.name: row.tokens for row in good if row.tokens is not None}
     if len(good) < len(rows) or len(priced) < len(rows) or len(set(priced.values())) < 2:
         return None
     return min(priced, key=lambda name: (priced[name], name))
 
 
-def _cross_chosen(table: pl.DataFrame, rows: list[Encoding], seed: int) -> tuple[str, Share]:
-    """The candidate that is best on one half of the images, or a cheaper equivalent; its share right on the other."""
+def _cross_chosen(table: pl.DataFrame, pool: list[Encoding], seed: int) -> tuple[str, Share]:
+    """Of ``pool``, the best on one half of the images, or a cheaper equivalent; its share right on the other."""
     images = np.unique(table["cluster"].to_numpy())
     half = rng_for(seed, "halves", int(images.size)).permutation(images)[: images.size // 2]
     learn, held = (table.filter(pl.col("cluster").is_in(half.tolist()) == side) for side in (True, False))
     means = dict(learn.group_by("encoding").agg(pl.col("right").mean()).iter_rows())
-    pool = _candidates(rows)
     best = max(pool, key=lambda row: (means.get(row.name) or 0.0, row.name))
     cheaper = [row for row in pool if row.standing == "equivalent" and _cheaper(row, best)]
     chosen = min(cheaper, key=lambda row: (row.tokens or 0.0, row.name)) if cheaper else best

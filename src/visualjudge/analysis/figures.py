@@ -9,13 +9,14 @@ An :class:`Estimate` never comes without the number of images behind it. Where i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from visualjudge.analysis.comparison_figures import NO_PROOF as NO_PROOF
 from visualjudge.analysis.comparison_figures import Above as Above
 from visualjudge.analysis.comparison_figures import Agreement as Agreement
 from visualjudge.analysis.comparison_figures import Comparison as Comparison
+from visualjudge.analysis.comparison_figures import RaterChecks as RaterChecks
 from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts
 from visualjudge.analysis.dataset_figures import Leak as Leak
 from visualjudge.analysis.estimates import NO_SHARE as NO_SHARE
@@ -24,80 +25,14 @@ from visualjudge.analysis.estimates import UNANSWERED as UNANSWERED
 from visualjudge.analysis.estimates import Ends as Ends
 from visualjudge.analysis.estimates import Estimate as Estimate
 from visualjudge.analysis.estimates import Share as Share
+from visualjudge.analysis.pairwise_figures import Accuracy as Accuracy
+from visualjudge.analysis.pairwise_figures import Pairwise as Pairwise
+from visualjudge.analysis.pairwise_figures import Preference as Preference
+from visualjudge.analysis.pairwise_figures import Swap as Swap
 from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult
 from visualjudge.analysis.probe_figures import ToolTrust as ToolTrust
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """Pairwise verdicts of one cell. A reply that failed is wrong in ``share`` and left out of ``parsed``."""
-
-    share: Share
-    failed: int
-    upper_bound: float | None
-    """The share had every failed reply been right."""
-    parsed: Share
-    answered_a: float | None
-    """Share of the usable replies that chose the option shown first."""
-    causes: Mapping[str, int]
-    """Failed replies by cause."""
-
-    @property
-    def shown(self) -> Share:
-        """``share`` as reports show it: without a value where no verdict has an answer to be right or wrong."""
-        return replace(NO_SHARE, n=self.share.n, images=self.share.images, why=UNANSWERED) if self.none else self.share
-
-    @property
-    def none(self) -> bool:
-        """Whether verdicts are there and none has an answer."""
-        return 0 < self.share.n == self.failed
-
-
-@dataclass(frozen=True)
-class Swap:
-    """Questions asked in both orders. One without an answer in one of them is not consistent; one without an answer on
-    purpose in both says nothing of consistency and is left out.
-    """
-
-    consistency: Share
-    consistency_parsed: float | None
-    right_in_both: Share
-    always_first: int
-    always_second: int
-    p: float | None
-    """Clustered test of "first place both times" against "second place both times"."""
-    withheld: int = 0
-    """Questions that the judge declined, or could not tell, in both orders."""
-
-
-@dataclass(frozen=True)
-class Preference:
-    """How a judge leans to one feature, compared at equal difficulty: 0 = fair, ±½ = looks at nothing else."""
-
-    feature: str
-    leans_to: str
-    chosen: float | None
-    estimate: Estimate
-    p: float | None
-    p_holm: float | None = None
-    flagged: bool = False
-    crude: float | None = None
-    """The same without comparing at equal difficulty."""
-
-
-@dataclass(frozen=True)
-class Pairwise:
-    """All pairwise verdicts of one judge."""
-
-    accuracy: Accuracy
-    questions: int
-    macro: Share
-    """Mean over tasks of the share right."""
-    position_p: float | None
-    """Exact binomial p of "the first option" against ½, verdicts as if independent."""
-    swap: Swap
-    published: Mapping[str, Share]
-    """As well-known benchmarks print it, by key of :data:`visualjudge.analysis.published.RULES`."""
+from visualjudge.analysis.source_figures import Leaderboard as Leaderboard
+from visualjudge.analysis.source_figures import SourceRow as SourceRow
 
 
 @dataclass(frozen=True)
@@ -233,33 +168,6 @@ class Variance:
 
 
 @dataclass(frozen=True)
-class SourceRow:
-    """One source as the judge ranks it and as the truth does; strengths are log odds, mean 0 in a component."""
-
-    source: str
-    component: int
-    strength: Estimate
-    true_strength: float | None
-    mean_score: float | None
-    rank: int = 0
-    true_rank: int = 0
-
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """The sources, strongest first. ``regularised``: some source won or lost everything, so half a game is added."""
-
-    rows: tuple[SourceRow, ...]
-    n: int
-    components: int
-    regularised: bool
-    ties: int
-    log_tie: float | None
-    spearman: float | None
-    kendall_tau: float | None
-
-
-@dataclass(frozen=True)
 class Shape:
     """Replies that could not be read and look alike."""
 
@@ -282,6 +190,20 @@ class Unread:
     """Of the failed, those that a second reader gave a value; no other figure uses these."""
     accuracy_with_extracted: float | None = None
     """Pairwise accuracy with them; None where there are none."""
+    of_probes: int = 0
+    """Failed replies to questions that a probe has changed: no other figure here but ``shapes`` counts them."""
+
+
+@dataclass(frozen=True)
+class OwnScore:
+    """A score of a published benchmark, to the ``digits`` that its authors print."""
+
+    name: str
+    value: float | None
+    """None where none of its questions was asked."""
+    digits: int
+    lacking: str | None = None
+    """How many of its questions in the dataset the run answered, where not all of them."""
 
 
 @dataclass(frozen=True)
@@ -319,11 +241,18 @@ class JudgeResult:
     variance: tuple[Variance, ...]
     leaderboard: Leaderboard
     unread: Unread
-    as_published: Mapping[str, float | None]
-    """On a published benchmark: its own scores by name, to the digits that its authors print."""
+    own_scores: tuple[OwnScore, ...]
+    """On a published benchmark: its own scores."""
     probes: tuple[ProbeResult, ...] = ()
     tool_trust: tuple[ToolTrust, ...] = ()
     above_baseline: tuple[Above, ...] = ()
+    rater_checks: tuple[RaterChecks, ...] = ()
+    """Of a people's run; no other figure counts these verdicts."""
+
+    @property
+    def as_published(self) -> dict[str, float | None]:
+        """The benchmark's own scores by name."""
+        return {score.name: score.value for score in self.own_scores}
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from visualjudge.analysis.codes import WORD, ordered
+from visualjudge.analysis.comparison_figures import RaterChecks
 from visualjudge.dataset.stored import columns
+from visualjudge.errors import DataError
 from visualjudge.records import FAILED, LETTERS, TIES, Question, Verdict
+from visualjudge.runs.folder import PEOPLE
 from visualjudge.runs.tokens import token_counts
 
 PROBE = ("name", "design", "group", "cue", "level")
 """What is kept of a probe's record, in columns ``probe_name`` and so on."""
-FEATURES = ("text_chars", "png_bytes", "count", "area", "severity")
+FEATURES = ("text_chars", "png_bytes", "count", "area")
+"""Features that an answer could follow."""
 NO_TYPE = "(none)"
 UNFIT = "the value does not fit the question"
 
@@ -31,18 +37,18 @@ ColumnTypes = dict[str, pl.DataType | type[pl.DataType]]
 
 VERDICT_SCHEMA: ColumnTypes = {
     "id": pl.String,
-    "order": pl.String,
+    "order": WORD,
     "repeat": pl.Int32,
-    "text": pl.String,
+    "text": WORD,
     "number": pl.Float64,
-    "status": pl.String,
+    "status": WORD,
     "probability_a": pl.Float64,
     "latency_s": pl.Float64,
     "tokens_in": pl.Int64,
     "tokens_out": pl.Int64,
     "offset": pl.Int64,
-    "said_cause": pl.String,
-    "published_value": pl.String,
+    "said_cause": WORD,
+    "published_value": WORD,
     "published_right": pl.Boolean,
 }
 
@@ -56,26 +62,42 @@ def missing_verdicts(missing: int | None, expected: int | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One judge over one dataset: what ``run.json`` says, and its verdicts as a table (VERDICT_SCHEMA)."""
+    """One judge over one dataset: what ``run.json`` says, and its verdicts on the dataset's questions."""
 
     name: str
     folder: Path | None
     info: Mapping[str, Any]
-    verdicts: pl.DataFrame
+    answered: pl.DataFrame
+    """One row a verdict, as :func:`join` makes it."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     expected: int | None = None
     """Verdicts that a finished run has; None where ``run.json`` does not tell."""
+    foreign: int = 0
+    """Verdicts on questions that the dataset does not hold: they are left out."""
+    checks: tuple[RaterChecks, ...] = ()
+    """How the raters of a people's run did where they were checked: those verdicts are not among ``answered``."""
+    checked: int = 0
+    """How many verdicts these are."""
 
     @property
     def missing(self) -> int | None:
-        """How many of those are not there yet."""
-        return None if self.expected is None else max(0, self.expected - self.verdicts.height)
+        """How many of those expected are not there yet."""
+        return (
+            None
+            if self.expected is None
+            else max(0, self.expected - self.answered.height - self.foreign - self.checked)
+        )
 
     @property
     def unfinished(self) -> str | None:
         """The sentence on a run that stopped before its last verdict."""
         return missing_verdicts(self.missing, self.expected)
+
+    @property
+    def of_people(self) -> bool:
+        """Whether people answered, whose verdicts name their ``rater``."""
+        return self.info.get("backend") == PEOPLE["backend"]
 
     @property
     def simulated(self) -> bool:
@@ -116,23 +138,29 @@ WIRE: ColumnTypes = {
     **dict.fromkeys(("class_of_interest", "annotation_ids", "sources", "ties"), pl.List(pl.String)),
     "final_scores": pl.List(pl.Float64),
     "answer": pl.String,
-    "features": pl.List(pl.Struct(dict.fromkeys(FEATURES, pl.Float64))),
+    "features": pl.List(pl.Struct(dict.fromkeys((*FEATURES, "severity"), pl.Float64))),
     "probe": pl.Struct({name: pl.Float64 if name == "level" else pl.String for name in PROBE}),
 }
 """The fields of a stored question that analyses use; a number as the answer is its shortest text."""
 
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
-    """One row a question: its cell, its options' scores, sources and features as lists in option order."""
+    """One row a question: its cell, its options' scores and sources as lists in option order, and numbers."""
+    return numbered(question_rows(questions))
+
+
+def question_rows(questions: Sequence[Question]) -> pl.DataFrame:
+    """:func:`question_table` without numbers."""
     taken = {name: [value for (value,) in columns(questions, name)] for name in WIRE}
     texts = [isinstance(answer, str) for answer in taken["answer"]]
     taken["answer"] = [str(answer) for answer in taken["answer"]]
     taken["features"] = [
-        None if row is None else [_fields(option, FEATURES) for option in row] for row in taken["features"]
+        None if row is None else [_fields(option, (*FEATURES, "severity")) for option in row]
+        for row in taken["features"]
     ]
     taken["probe"] = [None if probe is None else _fields(probe, PROBE) for probe in taken["probe"]]
     raw = pl.DataFrame([pl.Series(name, taken[name], dtype=kind) for name, kind in WIRE.items()])
-    return numbered(asked_table(raw, pl.lit(pl.Series(texts, dtype=pl.Boolean))))
+    return asked_table(raw, pl.lit(pl.Series(texts, dtype=pl.Boolean)))
 
 
 def _fields(record: object, names: Sequence[str]) -> dict[str, float | str | None]:
@@ -140,49 +168,79 @@ def _fields(record: object, names: Sequence[str]) -> dict[str, float | str | Non
 
 
 def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
-    """:func:`question_table` without numbers, of stored questions (WIRE); ``text``: whether the answer is no number."""
-    width = pl.col("final_scores").list.max() - pl.col("final_scores").list.min()
-    features = pl.col("features").fill_null([])
+    """:func:`question_rows` of stored questions (WIRE); ``text``: whether the answer is no number."""
+    scores, ids = pl.col("final_scores"), pl.col("annotation_ids")
+    words = {
+        **{name: pl.col(name) for name in ("task", "encoding")},
+        "kind": pl.col("question_type"),
+        "image": pl.col("image_id"),
+        "classes": pl.col("class_of_interest").list.join("+"),
+        "error_type": pl.when(pl.col("error_type") == "").then(None).otherwise("error_type").fill_null(NO_TYPE),
+        "item": pl.concat_str("task", ids.list.sort().list.join("|"), separator="|"),
+        "answer": pl.when(text).then("answer"),
+        **{f"probe_{name}": pl.col("probe").struct.field(name) for name in PROBE[:-1]},
+    }
     return raw.select(
         "id",
-        "task",
-        "encoding",
-        kind="question_type",
-        image="image_id",
-        classes=pl.col("class_of_interest").list.join("+"),
-        error_type=pl.when(pl.col("error_type") == "").then(None).otherwise("error_type").fill_null(NO_TYPE),
-        item=pl.concat_str("task", pl.col("annotation_ids").list.sort().list.join("|"), separator="|"),
-        scores="final_scores",
-        ties=pl.col("ties").fill_null([]),
-        sources="sources",
-        annotations="annotation_ids",
-        answer=pl.when(text).then("answer"),
+        **{name: word.cast(WORD) for name, word in words.items()},
         truth=pl.when(~text).then("answer").cast(pl.Float64),
-        **{name: features.list.eval(pl.element().struct.field(name)) for name in FEATURES},
-        **{f"probe_{name}": pl.col("probe").struct.field(name) for name in PROBE},
-        margin=width,
-        options=pl.col("final_scores").list.len().cast(pl.Int64),
-    )
+        scores=scores,
+        ties=pl.col("ties").fill_null([]).cast(pl.List(WORD)),
+        sources=pl.col("sources").cast(pl.List(WORD)),
+        annotations=ids.cast(pl.List(WORD)),
+        **{lead(name): _lead_of(name) for name in FEATURES},
+        severity_gap=_lead_of("severity").abs(),
+        probe_level=pl.col("probe").struct.field("level"),
+        margin=scores.list.max() - scores.list.min(),
+        options=scores.list.len().cast(pl.Int32),
+    ).with_columns(map(more_of, FEATURES))
+
+
+def lead(feature: str) -> str:
+    """The column that holds how much more of ``feature`` the first option has than the second."""
+    return f"lead_{feature}"
+
+
+def _lead_of(feature: str) -> pl.Expr:
+    """Null where one of the two is not known."""
+    a, b = (pl.col("features").list.get(side, null_on_oob=True).struct.field(feature) for side in (0, 1))
+    return (a - b).cast(pl.Float64)
+
+
+def more(feature: str) -> str:
+    """The column that says whether the option with more of ``feature`` is the better one."""
+    return f"more_{feature}"
 
 
 def more_of(feature: str) -> pl.Expr:
-    """``more_FEATURE``: whether the option with more of it is the better one; null where none has more, or none is."""
-    a, b = (pl.col(feature).list.get(side, null_on_oob=True) for side in (0, 1))
-    known = (a != b) & pl.col("answer").is_in(["A", "B"])
-    return pl.when(known).then((pl.col("answer") == "A") == (a > b)).alias(f"more_{feature}")
+    """:func:`more`: whether the option with more of it is the better one; null where none has more, or none is."""
+    ahead = pl.col(lead(feature))
+    known = (ahead != 0) & pl.col("answer").is_in(["A", "B"])
+    return pl.when(known).then((pl.col("answer") == "A") == (ahead > 0)).alias(more(feature))
 
 
-def _severity_gap() -> pl.Expr:
-    """The difference between two options' severities; null where one is not known."""
-    severity = pl.col("severity")
-    gap = severity.list.max() - severity.list.min()
-    return pl.when(severity.list.drop_nulls().list.len() == 2).then(gap).alias("severity_gap")
+def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
+    """The rows with numbers from 0, by the order of names: ``question``, ``cluster`` of the image, ``pair`` of what is
+    compared (``item``, which goes). ``place``: what a message names.
 
-
-def numbered(table: pl.DataFrame) -> pl.DataFrame:
-    """The questions with numbers, by the order of names: ``cluster`` of the image, ``pair`` of what is compared."""
-    numbers = {"cluster": "image", "pair": "item", "question": "id"}
-    return table.with_columns((pl.col(of).rank("dense").cast(pl.Int64) - 1).alias(to) for to, of in numbers.items())
+    Raises
+    ------
+    DataError
+        If two questions have one id.
+    """
+    numbers = {"cluster": ordered(table["image"])[1], "pair": ordered(table["item"])[1]}
+    found = (
+        table.drop("item")
+        .rechunk()
+        .with_columns(
+            *(pl.Series(name, number, dtype=pl.Int32) for name, number in numbers.items()),
+            question=pl.col("id").rank("dense").cast(pl.Int32) - 1,
+        )
+    )
+    if found["question"].n_unique() < found.height:
+        twice = found.filter(pl.col("question").is_duplicated())["id"][0]
+        raise DataError(f"{place}: question {twice}: id: must be unique; `visualjudge validate` names all that are not")
+    return found
 
 
 EXTRACTED = "ok_extracted"
@@ -190,13 +248,16 @@ EXTRACTED = "ok_extracted"
 
 def _usable() -> pl.Expr:
     """Whether the value fits the question: a letter or a tie it allows, a permutation of its letters, 0..10."""
-    letters = pl.col("text").str.split("").list.sort().list.join("")
-    wanted = pl.lit(LETTERS).str.slice(0, pl.col("options"))
+    text = pl.col("text")
+    orders = (
+        (pl.col("options") == k) & text.is_in(["".join(order) for order in permutations(LETTERS[:k])])
+        for k in range(1, len(LETTERS) + 1)
+    )
     fits = (
         pl.when(pl.col("kind") == "pairwise")
-        .then(pl.col("text").is_in(["A", "B"]) | pl.col("ties").list.contains(pl.col("text")))
+        .then(text.is_in(["A", "B"]) | pl.col("ties").list.contains(text))
         .when(pl.col("kind") == "ranking")
-        .then((letters == wanted) & (pl.col("text").str.len_chars() == pl.col("options")))
+        .then(pl.any_horizontal(orders))
         .otherwise(pl.col("number").is_between(0, 10))
     )
     return (fits & (pl.col("status") == "ok")).fill_null(False)
@@ -212,17 +273,18 @@ def _cause() -> pl.Expr:
     return pl.when(~pl.col("parsed")).then(reason)
 
 
-def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
-    """One row a verdict of ``run`` on a question that the dataset holds.
+def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """One row a verdict (VERDICT_SCHEMA) on a question that the dataset holds.
 
     ``parsed``: the reply could be used; ``cause``: why not, null where it could; ``right``: pairwise only, a failed
     reply is wrong; ``right_extracted``: what a second reader read is right, and in no other column; ``said_first``:
     the option shown first was chosen (null where failed or a tie); ``first_right``: the option shown first is the
     better one (null where neither is).
     """
-    told = [more_of(name) for name in FEATURES if name != "severity"]
-    known = questions.with_columns(*told, _severity_gap()).drop("item", *FEATURES)
-    table = run.verdicts.join(known, on="id", how="inner", maintain_order="left").with_columns(parsed=_usable())
+    place = _places(questions, verdicts)
+    known = verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
+    about = questions.drop(map(lead, FEATURES))[place.drop_nulls()]
+    table = known.drop("id").hstack(about).with_columns(parsed=_usable())
     extracted = pl.col("status") == EXTRACTED
     table = table.with_columns(
         right_extracted=pl.when(extracted & (pl.col("kind") == "pairwise")).then(pl.col("text") == pl.col("answer")),
@@ -236,8 +298,14 @@ def join(questions: pl.DataFrame, run: Run) -> pl.DataFrame:
         right=pl.when(pairwise).then(pl.col("parsed") & (pl.col("text") == pl.col("answer"))),
         said_first=pl.when(pairwise & pl.col("parsed") & pl.col("text").is_in(["A", "B"])).then(chose_a ^ turned),
         first_right=pl.when(pairwise & pl.col("answer").is_in(["A", "B"])).then(a_right ^ turned),
-        cause=_cause(),
+        cause=_cause().cast(WORD),
     ).drop("said_cause", "ties")
+
+
+def _places(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.Series:
+    """The row of each verdict's question; null where it is on none."""
+    rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
+    return verdicts.select("id").join(rows, on="id", how="left", maintain_order="left")["place"]
 
 
 def unchanged() -> pl.Expr:
@@ -245,22 +313,29 @@ def unchanged() -> pl.Expr:
     return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
 
 
+class Placed(NamedTuple):
+    """A question, and the dataset that its images lie in."""
+
+    question: Question
+    root: Path | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The questions, the runs on them, and each run's joined table."""
+    """The questions, and the runs on them."""
 
     questions: pl.DataFrame
     runs: tuple[Run, ...]
     meta: Mapping[str, Any] = field(default_factory=dict)
     root: Path | None = None
     seed: int = 0
-    find: Callable[[Sequence[str]], Mapping[str, Question]] = field(default=lambda ids: {})
+    find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(default=lambda ids: {})
     """The questions of these ids, for the few whose prompt and images are shown."""
 
-    @cached_property
+    @property
     def answered(self) -> tuple[pl.DataFrame, ...]:
-        """One table a run, as :func:`join` makes it, with the questions of probes."""
-        return tuple(join(self.questions, run) for run in self.runs)
+        """The table of each run, with the questions of probes."""
+        return tuple(run.answered for run in self.runs)
 
     @cached_property
     def joined(self) -> tuple[pl.DataFrame, ...]:
@@ -287,9 +362,10 @@ class Study:
 
 def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0) -> Study:
     """A study from records alone: ``judged`` maps a judge's name to its verdicts."""
-    runs = tuple(Run(name, None, {}, verdict_table(verdicts)) for name, verdicts in judged.items())
-    known = {q.id: q for q in questions}
-    return Study(question_table(questions), runs, seed=seed, find=lambda ids: {i: known[i] for i in ids if i in known})
+    table = question_table(questions)
+    runs = tuple(Run(name, None, {}, join(table, verdict_table(verdicts))) for name, verdicts in judged.items())
+    known = {q.id: Placed(q) for q in questions}
+    return Study(table, runs, seed=seed, find=lambda ids: {i: known[i] for i in ids if i in known})
 
 
 def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:

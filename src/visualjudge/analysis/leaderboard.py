@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.figures import Ends, Estimate, Leaderboard, SourceRow
+from visualjudge.analysis.groups import placed, places_of
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.statistics.strengths import (
@@ -27,6 +28,20 @@ from visualjudge.records import FloatArray, IntArray
 
 MOST_IMAGES = 1000
 """Above this many images they are dealt to as many groups, each left out whole (Kott 2001)."""
+PLAYED = (
+    "question",
+    "repeat",
+    "pair",
+    "cluster",
+    "task",
+    "parsed",
+    "answer",
+    "text",
+    "sources",
+    "annotations",
+    "scores",
+)
+"""Columns of pairwise verdicts that a leaderboard is made from."""
 EMPTY = Leaderboard((), 0, 0, False, 0, None, None, None)
 
 
@@ -54,24 +69,22 @@ def _points(answer: str) -> pl.Expr:
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a question (and repeat) between two named sources: a, b, and the judge's outcome for a (1, ½, 0)."""
-    needed = table.select("question", "repeat", "parsed", "cluster", "answer", "text", "sources")
+    """One row a question (and repeat) between two named sources: task, a, b, the judge's outcome for a (1, ½, 0)."""
+    needed = table.select("question", "repeat", "parsed", "cluster", "task", "answer", "text", "sources")
     known = needed.filter(pl.col("parsed")).with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
         b=pl.col("sources").list.get(1, null_on_oob=True),
     )
     named = known.filter(pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b")))
     return named.group_by("question", "repeat", maintain_order=True).agg(
-        pl.col("a", "b", "cluster", "answer").first(),
+        pl.col("task", "a", "b", "cluster", "answer").first(),
         outcome=_points("text").mean(),
     )
 
 
-def games_of(games: pl.DataFrame, names: list[str]) -> Games:
-    """Who beat whom on which image."""
-    size = len(names)
-    order = {name: i for i, name in enumerate(names)}
-    a, b = (games[side].replace_strict(order, return_dtype=pl.Int64).to_numpy() for side in "ab")
+def games_of(games: pl.DataFrame, places: pl.DataFrame, size: int) -> Games:
+    """Who beat whom on which image; ``places``: of ``size`` sources (:func:`visualjudge.analysis.groups.placed`)."""
+    a, b = (places_of(games, places, side).to_numpy() for side in "ab")
     outcome = games["outcome"].to_numpy()
     image, each = renumbered(games["cluster"].to_numpy())
     row = each % MOST_IMAGES
@@ -93,8 +106,8 @@ def fitted(wins: FloatArray, ties: FloatArray) -> Fitted:
     return Fitted(davidson(wins + regular, ties), regular)
 
 
-def _true_scores(table: pl.DataFrame) -> dict[str, float]:
-    """Mean score of each source over the different annotations that were asked about."""
+def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
+    """Mean score of each place over the different annotations that were asked about."""
     needed = table.select("pair", "task", "annotations", "sources", "scores")
     firsts = needed.unique("pair", keep="first", maintain_order=True)
     parts = [
@@ -111,34 +124,46 @@ def _true_scores(table: pl.DataFrame) -> dict[str, float]:
         .filter(pl.col("source").is_not_null())
         .unique(["task", "annotation", "source"], maintain_order=True)
     )
-    return dict(seen.group_by("source", maintain_order=True).agg(pl.col("score").mean()).iter_rows())
+    known = seen.with_columns(place=places_of(seen, places)).drop_nulls("place")
+    return dict(known.group_by("place", maintain_order=True).agg(pl.col("score").mean()).iter_rows())
 
 
 def leaderboard(table: pl.DataFrame) -> Leaderboard:
     """Strengths by the judge and by the truth of every source, ranks, and the correlation of the two orders.
 
-    ``components`` > 1: some sources were never compared, not even through others; strengths then compare only within
-    a component, and no rank correlation over all is given.
+    ``components`` > 1: some sources were never compared in the same tasks, not even through others; strengths then
+    compare only within a component, which ``group`` names, and no rank correlation over all is given.
     """
     games = duels(table)
-    names = sorted(set(games["a"].to_list()) | set(games["b"].to_list()))
-    if len(names) < 2:
+    known, places = placed(games.select("task", "a", "b"))
+    if len(known) < 2:
         return replace(EMPTY, n=games.height)
     truth = games.with_columns(outcome=_points("answer"))
-    judged, true = games_of(games, names), games_of(truth, names)
+    judged, true = (games_of(rows, places, len(known)) for rows in (games, truth))
     fit = fitted(judged.wins.sum(0), judged.ties.sum(0))
-    strengths = _strengths(fit, judged)
-    scores, by_truth = _true_scores(table), _true_strengths(true)
+    strengths, by_truth = _strengths(fit, judged), _true_strengths(true)
+    scores = _true_scores(table, places)
+    names = sorted({group for group, _ in known})
+    order = fitted(true.wins.sum(0), true.ties.sum(0)).strengths.log_strength.tolist()
     rows = [
-        SourceRow(name, int(fit.strengths.component[i]), strengths[i], by_truth[i], scores.get(name))
-        for i, name in enumerate(names)
+        _Ranked(SourceRow(source, group, names.index(group), strengths[i], by_truth[i], scores.get(i)), order[i])
+        for i, (group, source) in enumerate(known)
     ]
-    order = fitted(true.wins.sum(0), true.ties.sum(0)).strengths.log_strength
-    ranked = _ranked(rows, dict(zip(names, order, strict=True)))
-    groups = len(set(fit.strengths.component.tolist()))
-    same = _agreement(ranked, dict(zip(names, order, strict=True))) if groups == 1 else (None, None)
-    added = bool(fit.added.any())
-    return Leaderboard(ranked, games.height, groups, added, int(judged.ties.sum() / 2), fit.strengths.log_tie, *same)
+    same = _agreement(rows) if len(names) == 1 else (None, None)
+    added, ties = bool(fit.added.any()), int(judged.ties.sum() / 2)
+    return Leaderboard(_ranked(rows), games.height, len(names), added, ties, fit.strengths.log_tie, *same)
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A row, and the finite strength by truth that ranks it."""
+
+    row: SourceRow
+    truth: float
+
+    @property
+    def strength(self) -> float:
+        return self.row.strength.value or 0.0
 
 
 def _strengths(fit: Fitted, games: Games) -> list[Estimate]:
@@ -160,20 +185,20 @@ def _true_strengths(games: Games) -> list[float | None]:
     return [None if a or b else float(x) for a, b, x in zip(no_low, no_high, strength, strict=True)]
 
 
-def _ranked(rows: list[SourceRow], truth: dict[str, float]) -> tuple[SourceRow, ...]:
+def _ranked(rows: list[_Ranked]) -> tuple[SourceRow, ...]:
     """Rows by the judge's order, with both ranks inside a component."""
-    by_judge = sorted(rows, key=lambda r: (r.component, -(r.strength.value or 0.0)))
-    by_truth = sorted(rows, key=lambda r: (r.component, -truth[r.source]))
+    by_judge = sorted(rows, key=lambda r: (r.row.component, -r.strength))
+    by_truth = sorted(rows, key=lambda r: (r.row.component, -r.truth))
 
-    def rank(order: list[SourceRow], row: SourceRow) -> int:
-        return 1 + [r.source for r in order if r.component == row.component].index(row.source)
+    def rank(order: list[_Ranked], one: _Ranked) -> int:
+        return 1 + [r.row.source for r in order if r.row.component == one.row.component].index(one.row.source)
 
-    return tuple(replace(row, rank=rank(by_judge, row), true_rank=rank(by_truth, row)) for row in by_judge)
+    return tuple(replace(r.row, rank=rank(by_judge, r), true_rank=rank(by_truth, r)) for r in by_judge)
 
 
-def _agreement(rows: tuple[SourceRow, ...], truth: dict[str, float]) -> tuple[float | None, float | None]:
+def _agreement(rows: list[_Ranked]) -> tuple[float | None, float | None]:
     """Spearman's ρ and Kendall's τ-b of the two orders; None for fewer than three sources."""
     if len(rows) < 3:
         return None, None
-    mine, true = [row.strength.value or 0.0 for row in rows], [truth[row.source] for row in rows]
+    mine, true = [row.strength for row in rows], [row.truth for row in rows]
     return correlation.spearman(mine, true), correlation.kendall(mine, true)

@@ -1,8 +1,9 @@
 """How far a judge gets that looks at nothing but length, count, size or place: a benchmark that can be gamed is seen.
 
 Each rule "take the option with more of it" is scored on the dataset itself, no judge involved. ``combined`` weighs all
-of them, learned on other images (five folds); its p is a permutation's, since shares from folds that share their
-training are no independent cases: the truth of each image is turned round as a whole, at random, and learned again.
+of them but the place, which says nothing about an option, learned on other images (five folds); its p is a
+permutation's, since shares from folds that share their training are no independent cases: the truth of each image is
+turned round as a whole, at random, and learned again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy import stats
 
 from visualjudge.analysis.cells import image_sums, share_of
 from visualjudge.analysis.figures import NO_SHARE, Leak, Share
+from visualjudge.analysis.join import lead
 from visualjudge.analysis.scopes import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.shares import ratio_influence
@@ -22,6 +24,8 @@ from visualjudge.records import FloatArray, IntArray
 from visualjudge.seeding import rng_for
 
 RULES = ("position", "text_chars", "count", "area", "png_bytes")
+NEEDED = ("kind", "answer", "task", "cluster", *map(lead, RULES[1:]))
+"""Columns of the questions that the audit looks at."""
 COMBINED = "combined"
 LEVEL = 0.05
 FOLDS = 5
@@ -35,11 +39,8 @@ LEAST_PERMUTATIONS = 49
 
 def differences(pairs: pl.DataFrame) -> FloatArray:
     """Option A less option B of every rule's feature, pairs × rules; 0 where it is not known. Position is 1 for A."""
-    columns = [np.ones(pairs.height)]
-    for feature in RULES[1:]:
-        a, b = (pl.col(feature).list.get(side, null_on_oob=True) for side in (0, 1))
-        columns.append(pairs.select((a - b).fill_null(0.0)).to_series().to_numpy().astype(float))
-    return np.column_stack(columns)
+    told = pairs.select(pl.lit(1.0).alias("position"), *(pl.col(lead(name)).fill_null(0.0) for name in RULES[1:]))
+    return told.to_numpy()
 
 
 def _rule_rows(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> list[Leak]:
@@ -66,16 +67,21 @@ def _row(pairs: pl.DataFrame, hits: pl.Series, scope: str, rule: str) -> Leak:
 
 @dataclass(frozen=True, eq=False)
 class _Folds:
-    """Scaled differences ``x`` (pairs × rules), the truth as ±1, and each pair's image and fold."""
+    """Pairs by their fold: scaled differences ``x`` (rules × pairs), the truth as ±1, and each pair's image.
+
+    ``place``: where each pair was; ``ends``: where each fold ends; ``fold_of``: the fold of each image.
+    """
 
     x: FloatArray
     truth: FloatArray
     image: IntArray
-    fold: IntArray
+    place: IntArray
+    ends: IntArray
+    fold_of: IntArray
 
     @property
     def images(self) -> int:
-        return int(self.image.max()) + 1
+        return self.fold_of.size
 
 
 def _folds(pairs: pl.DataFrame, gaps: FloatArray) -> _Folds:
@@ -85,37 +91,38 @@ def _folds(pairs: pl.DataFrame, gaps: FloatArray) -> _Folds:
     scaled = np.sign(gaps) * np.log1p(np.abs(gaps))
     spread = np.sqrt((scaled**2).mean(0))
     truth = np.where((pairs["answer"] == "A").to_numpy(), 1.0, -1.0)
-    return _Folds(scaled / np.where(spread > 0, spread, 1), truth, image, dealt[image])
+    place = np.argsort(dealt[image], kind="stable")
+    x = np.ascontiguousarray((scaled / np.where(spread > 0, spread, 1))[place].T)
+    ends = np.cumsum(np.bincount(dealt[image], minlength=FOLDS))
+    return _Folds(x, truth[place], image[place], place, ends, dealt)
 
 
 def _hits(data: _Folds, signs: FloatArray) -> FloatArray:
     """Whether each pair is right under weights learned on the other folds, for each row of ``signs`` (rows × images).
 
     A sign of -1 turns the truth of the whole image round. Weights are ridge regression's of the truth on the
-    differences (for two classes: Fisher's linear discriminant). Pairs × rows of 0 and 1.
+    differences (for two classes: Fisher's linear discriminant). Rows × pairs of 0 and 1.
     """
-    rules = data.x.shape[1]
-    pull = np.zeros((data.images, rules))
-    for rule in range(rules):
-        pull[:, rule] = jackknife.sums(data.image, data.x[:, rule] * data.truth, data.images)
-    fold_of = np.zeros(data.images, dtype=np.int64)
-    fold_of[data.image] = data.fold
-    out = np.empty((data.truth.size, signs.shape[0]), dtype=bool)
-    turned, positive = np.ascontiguousarray(signs.T < 0), data.truth > 0
-    for f in range(FOLDS):
-        held, rest = data.fold == f, fold_of != f
-        square = data.x[~held].T @ data.x[~held] + RIDGE * np.eye(rules)
-        weights = np.linalg.solve(square, (signs[:, rest] @ pull[rest]).T)
-        out[held] = (data.x[held] @ weights > 0) == (turned[data.image[held]] ^ positive[held, None])
+    pull = np.stack([jackknife.sums(data.image, x * data.truth, data.images) for x in data.x], axis=1)
+    out = np.empty((signs.shape[0], data.truth.size), dtype=bool)
+    turned, positive = signs < 0, data.truth > 0
+    whole = data.x @ data.x.T + RIDGE * np.eye(len(data.x))
+    for f, end in enumerate(data.ends):
+        held, rest = slice(data.ends[f - 1] if f else 0, end), data.fold_of != f
+        x = data.x[:, held]
+        weights = np.linalg.solve(whole - x @ x.T, (signs[:, rest] @ pull[rest]).T)
+        out[:, held] = (weights.T @ x > 0) == (turned[:, data.image[held]] ^ positive[held])
     return out
 
 
 def _combined(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> Leak | None:
+    told = gaps.any(axis=1)
+    pairs, gaps = pairs.filter(pl.Series(told)), gaps[told]
     if pairs["cluster"].n_unique() < LEAST_IMAGES:
         return None
     data = _folds(pairs, gaps)
-    hits = _hits(data, np.ones((1, data.images)))[:, 0]
-    row = _row(pairs, pl.Series("hit", hits), scope, COMBINED)
+    hits = _hits(data, np.ones((1, data.images)))[0]
+    row = _row(pairs[data.place], pl.Series("hit", hits), scope, COMBINED)
     return replace(row, p=permutation_p(float(hits.mean()), _permuted(data)))
 
 
@@ -127,7 +134,7 @@ def _permuted(data: _Folds) -> FloatArray:
     out = []
     for start in range(0, count, step):
         signs = rng.choice([-1.0, 1.0], size=(min(step, count - start), data.images))
-        out.append(_hits(data, signs).mean(0))
+        out.append(_hits(data, signs).mean(1))
     return np.concatenate(out)
 
 
@@ -149,7 +156,7 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
         if part.is_empty():
             continue
         gaps = differences(part)
-        combined = _combined(part, gaps, scope)
+        combined = _combined(part, gaps[:, 1:], scope)
         rows += [*_rule_rows(part, gaps, scope), *([combined] if combined else [])]
     adjusted = holm_apart([row.p for row in rows], originals(rows, leak_verdicts))
     return tuple(

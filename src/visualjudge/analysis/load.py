@@ -9,11 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.join import Run, Study
+from visualjudge.analysis.checked_raters import ordinary_and_checks
+from visualjudge.analysis.join import Run, Study, join
 from visualjudge.analysis.questions import find, merged
 from visualjudge.analysis.verdicts import read_verdicts
 from visualjudge.errors import DataError, UsageError
-from visualjudge.runs.folder import RUN, RunFolder, stated_dataset
+from visualjudge.runs.folder import RunFolder, stated_dataset
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
@@ -24,25 +25,11 @@ def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
 
 
 def _info(folder: Path) -> dict[str, Any]:
+    """What ``run.json`` says."""
     run = RunFolder(folder)
     if not run.manifest_path.is_file():
         raise DataError(f"{run.manifest_path}: no such file; name a folder that `visualjudge judge --out` wrote")
     return run.manifest()
-
-
-def load_run(folder: str | Path) -> Run:
-    """One run folder.
-
-    Raises
-    ------
-    DataError
-        If the folder, its ``run.json`` or its file of verdicts is not there.
-    """
-    home = Path(folder)
-    info = _info(home)
-    table, problems, warnings = read_verdicts(home)
-    name = str(info.get("judge") or info.get("model") or home.name)
-    return Run(name, home, info, table, tuple(problems), tuple(warnings))
 
 
 def dataset_path(info: Mapping[str, Any]) -> Path | None:
@@ -59,23 +46,22 @@ def dataset_checksum(info: Mapping[str, Any]) -> str | None:
     return str(value) if value else None
 
 
-def _distinct_names(runs: Sequence[Run]) -> list[Run]:
+def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     """Runs of one judge are told apart by the ends of their folders' paths, as long as it takes."""
-    names = [run.name for run in runs]
-    out: list[Run] = []
-    for run in runs:
-        name = run.name
-        if names.count(name) > 1 and run.folder is not None:
-            name = f"{name} ({_ending(run.folder, [other.folder for other in runs if other.name == run.name])})"
-        while name in {r.name for r in out}:
-            name += "′"
-        out.append(replace(run, name=name))
+    names = {home: str(info.get("judge") or info.get("model") or home.name) for home, info in told.items()}
+    out: dict[Path, str] = {}
+    for home, name in names.items():
+        alike = [other for other, own in names.items() if own == name]
+        unlike = name if len(alike) == 1 else f"{name} ({_ending(home, alike)})"
+        while unlike in out.values():
+            unlike += "′"
+        out[home] = unlike
     return out
 
 
-def _ending(folder: Path, others: Sequence[Path | None]) -> str:
+def _ending(folder: Path, others: Sequence[Path]) -> str:
     """The last parts of the path of ``folder``: so many that no two of ``others`` end alike."""
-    paths = {home.resolve().parts for home in others if home is not None}
+    paths = {home.resolve().parts for home in others}
     longest = max(map(len, paths))
     depth = next((n for n in range(1, longest) if len({parts[-n:] for parts in paths}) == len(paths)), longest)
     return "/".join(folder.resolve().parts[-depth:])
@@ -105,51 +91,36 @@ def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int |
     return (chosen.len() + turned) * int(info["repeats"] or 1)
 
 
-def _checked(run: Run, questions: pl.DataFrame, checksum: str | None, alone: bool) -> Run:
-    """The run with what does not fit the dataset, or is not there, noted; ``alone``: no other dataset is read."""
-    known = questions["id"]
-    foreign = run.verdicts.filter(~pl.col("id").is_in(known.implode())).height
-    run = replace(run, expected=expected_verdicts(run.info, questions["kind"] if alone else None))
+def _checked(run: Run, checksum: str | None) -> Run:
+    """The run with what does not fit the dataset, or is not there, noted."""
     notes, problems = list(run.warnings), list(run.problems)
     if run.unfinished:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
-    if foreign and foreign == run.verdicts.height:
+    if run.foreign and run.answered.is_empty():
         raise DataError(
             f"{run.folder}: none of its verdicts answers a question of the dataset; name the right one with --dataset"
         )
-    if foreign:
-        problems.append(f"{run.folder}: {foreign} verdicts are on questions that the dataset does not hold, left out")
+    if run.foreign:
+        problems.append(
+            f"{run.folder}: {run.foreign} verdicts are on questions that the dataset does not hold, left out"
+        )
     own = dataset_checksum(run.info)
     if own and checksum and own != checksum:
         problems.append(f"{run.folder}: the dataset's questions.json has changed since the run")
     return replace(run, warnings=tuple(notes), problems=tuple(problems))
 
 
-def _roots(runs: Sequence[Run], dataset: str | Path | None) -> list[Path]:
+def _roots(told: Mapping[Path, Mapping[str, Any]], dataset: str | Path | None) -> list[Path]:
     if dataset is not None:
         return [Path(dataset)]
     roots: list[Path] = []
-    for run in runs:
-        root = dataset_path(run.info)
+    for home, info in told.items():
+        root = dataset_path(info)
         if root is None:
-            raise DataError(f"{run.folder}/run.json: dataset: is missing; name the dataset with --dataset")
+            raise DataError(f"{home}/run.json: dataset: is missing; name the dataset with --dataset")
         if root not in roots:
             roots.append(root)
     return roots
-
-
-def input_files(folders: Sequence[str | Path], dataset: str | Path | None = None) -> list[Path]:
-    """The files that a study of these runs is read from, there or not.
-
-    Raises
-    ------
-    DataError
-        If a ``run.json`` cannot be read.
-    """
-    homes = [Path(folder) for folder in folders]
-    roots = [Path(dataset)] if dataset is not None else [dataset_path(_info(home)) for home in homes]
-    files = [path for home in homes for path in (RunFolder(home).verdicts_path, home / RUN)]
-    return files + [root / name for root in roots if root for name in ("questions.json", "dataset.json")]
 
 
 def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = None, seed: int = 0) -> Study:
@@ -164,13 +135,27 @@ def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = No
         datasets hold different questions under one id.
     """
     _refuse_twice(folders)
-    runs = _distinct_names([load_run(folder) for folder in folders])
-    roots = _roots(runs, dataset)
+    told = {Path(folder): _info(Path(folder)) for folder in folders}
+    roots = _roots(told, dataset)
     try:
         table, meta = merged(roots)
     except UsageError as error:
         hint = "" if dataset is not None else "; a dataset that was moved is named with --dataset (dataset in Python)"
         raise UsageError(f"{error}{hint}") from None
     checksum = str(meta.get("questions_sha256") or "") if len(roots) == 1 else None
-    checked = tuple(_checked(run, table, checksum, len(roots) == 1) for run in runs)
+    kinds = table["kind"] if len(roots) == 1 else None
+    runs = (_run(home, name, told[home], table, kinds) for home, name in _distinct_names(told).items())
+    checked = tuple(_checked(run, checksum) for run in runs)
     return Study(table, checked, meta, roots[0], seed, lambda ids: find(roots, ids))
+
+
+def _run(home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame, kinds: pl.Series | None) -> Run:
+    """A run's verdicts beside their questions; the table that is read is not kept."""
+    verdicts, problems, warnings = read_verdicts(home)
+    answered = join(questions, verdicts)
+    expected, foreign = expected_verdicts(info, kinds), verdicts.height - answered.height
+    run = Run(name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign)
+    if not run.of_people:
+        return run
+    ordinary, checks = ordinary_and_checks(home, answered)
+    return replace(run, answered=ordinary, checks=checks, checked=answered.height - ordinary.height)

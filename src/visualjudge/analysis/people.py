@@ -2,7 +2,7 @@
 
 For each dimension, over items: Spearman's ρ per source, averaged over sources by Fisher's z (VIEScore: Ku et al. 2024),
 Kendall's τ-b per source (mean), the share of pairs of sources on an item that are put in the same order, and
-Krippendorff's α. A judge is held against the mean of all people; a person against the mean of the others, on
+Krippendorff's α. A judge is compared with the mean of all people; a person against the mean of the others, on
 the sources that a judge rated too (all, where there is no judge).
 Intervals leave out each item in turn, with its sources.
 """

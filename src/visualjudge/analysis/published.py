@@ -61,7 +61,7 @@ def _mean_over_tasks(pairs: pl.DataFrame) -> Share:
 
 
 def _tossed(pairs: pl.DataFrame) -> Share:
-    """One order, a failed reply is tossed: ½ in expectation (Multimodal RewardBench)."""
+    """One order, a failed reply is decided by a coin toss: ½ in expectation (Multimodal RewardBench)."""
     right = pl.when(pl.col("parsed")).then(pl.col("right").cast(pl.Float64)).otherwise(0.5)
     return _share(_stored_order(pairs), right, whole=False)
 
@@ -76,7 +76,7 @@ RULES = (
     Rule("mmrb2", "MMRB2: both orders, unusable left out", _read_in_both_orders),
     Rule("vl_rewardbench_micro", "VL-RewardBench: one order, failures wrong, micro", _one_order),
     Rule("vl_rewardbench_macro", "VL-RewardBench: macro over tasks", _mean_over_tasks),
-    Rule("multimodal_rewardbench", "Multimodal RewardBench: failures tossed", _tossed),
+    Rule("multimodal_rewardbench", "Multimodal RewardBench: failures decided by a coin toss", _tossed),
     Rule("judgebench", "JudgeBench: net over both orders", _net_right),
 )
 

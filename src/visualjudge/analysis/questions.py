@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import polars as pl
 
-from visualjudge.analysis.join import FEATURES, WIRE, asked_table, numbered, question_table
+from visualjudge.analysis.join import WIRE, Placed, asked_table, numbered, question_rows
 from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire, read_meta
 from visualjudge.dataset.parquet_form import ParquetQuestions
 from visualjudge.dataset.stored import at, columns
@@ -46,7 +46,7 @@ def paused_collector() -> Iterator[None]:
 
 
 def _table(path: Path) -> pl.DataFrame | None:
-    """The table straight from the file, a piece at a time; None where it needs the careful reader."""
+    """The rows straight from the file, a piece at a time; None where it needs the careful reader."""
     frames = []
     try:
         for piece in _pieces(path):
@@ -54,7 +54,7 @@ def _table(path: Path) -> pl.DataFrame | None:
             if frame is None:
                 return None
             frames.append(frame)
-        return numbered(pl.concat(frames))
+        return pl.concat(frames)
     except (OSError, ValueError, pl.exceptions.PolarsError):
         return None
 
@@ -94,7 +94,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """The questions of the dataset at ``root``, and ``dataset.json`` with the path and the questions' checksum.
+    """The rows of the questions at ``root``, and ``dataset.json`` with the path and the questions' checksum.
 
     Raises
     ------
@@ -118,16 +118,15 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
 def _table_of(questions: Sequence[Question]) -> pl.DataFrame:
     frames = questions.frames(*WIRE) if isinstance(questions, ParquetQuestions) else None
     if frames is None:
-        return question_table(questions)
+        return question_rows(questions)
     text = pl.col("question_type") != "scoring"
-    return numbered(pl.concat(asked_table(_as_wire(frame), text) for frame in frames))
+    return pl.concat(asked_table(_as_wire(frame.rechunk()), text) for frame in frames)
 
 
 def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns as analyses know them; what has no column is in no question."""
     absent = [pl.lit(None, kind).alias(name) for name, kind in WIRE.items() if name not in frame.columns]
-    numbers = [pl.element().struct.field(name).cast(pl.Float64) for name in FEATURES]
-    return frame.with_columns(*absent, features=pl.col("features").list.eval(pl.struct(numbers)))
+    return frame.with_columns(absent)
 
 
 def _stated(root: Path) -> dict[str, str]:
@@ -141,7 +140,7 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     Raises
     ------
     DataError
-        If two datasets hold different questions under one id.
+        If two datasets hold different questions under one id, or one dataset two questions.
     """
     table, meta = read_questions(roots[0])
     benchmarks = [meta.get("benchmark")]
@@ -154,7 +153,7 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         _refuse_others(table, other, root, roots[0])
         table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
     named = [said for said in benchmarks if said]
-    return (numbered(table) if len(roots) > 1 else table), {**meta, "benchmarks": named}
+    return numbered(table, " and ".join(map(str, roots))), {**meta, "benchmarks": named}
 
 
 def _of(table: pl.DataFrame, meta: Mapping[str, Any], root: Path) -> pl.DataFrame:
@@ -173,13 +172,13 @@ def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: 
         raise DataError(f"{root}: question {unlike[0]} differs from the one in {first}; report on the runs separately")
 
 
-def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Question]:
-    """The whole records of a few questions."""
-    wanted, out = set(ids), dict[str, Question]()
+def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
+    """The whole records of a few questions, each with its dataset."""
+    wanted, out = set(ids), dict[str, Placed]()
     for root in roots:
         if wanted - out.keys():
             with paused_collector():
-                out |= _found(root, wanted - out.keys())
+                out |= {name: Placed(one, root) for name, one in _found(root, wanted - out.keys()).items()}
     return out
 
 

@@ -2,7 +2,7 @@
 
 Scores are ratings of the image's source, as those of a judge are. A pairwise choice is a rating of its question: 1
 where the first option as stored was chosen, 0 where the second was; a judge that was asked in both orders gets the
-mean. What a person could not tell is no rating, and a question that was asked a second time counts once.
+mean. What a person could not tell is no rating; nor are repeats and known items, which are there to check the rater.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.analysis.join import ColumnTypes, Run
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.ratings import COLUMNS, ratings_of_run
-from visualjudge.runs.folder import PEOPLE, RunFolder
 
 CHOICE = "first option"
 """The source of a rating that is a choice between two options."""
-_KEYS = ("id", "order", "repeat")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,35 +39,18 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
         If a run or its dataset cannot be read.
     """
     studies = [load_study([folder]) for folder in folders]
-    asked = any(_is_people(study.runs[0]) for study in studies)
+    asked = any(study.runs[0].of_people for study in studies)
     tables = []
     for study in studies:
         run, joined = study.runs[0], study.joined[0]
-        if _is_people(run):
-            named = _first_answers(run, joined)
+        if run.of_people:
+            named = joined.filter("parsed")
             tables += [_scores(named), _choices(named, "person")]
         else:
             tables.append(ratings_of_run(joined, run.name))
             tables += [_choices(joined.with_columns(rater=pl.lit(run.name)), "judge")] if asked else []
-    judges = tuple(study.runs[0].name for study in studies if not _is_people(study.runs[0]))
+    judges = tuple(study.runs[0].name for study in studies if not study.runs[0].of_people)
     return RunRatings(pl.concat(tables, how="vertical"), judges)
-
-
-def _is_people(run: Run) -> bool:
-    return run.info.get("backend") == PEOPLE["backend"]
-
-
-def _first_answers(run: Run, joined: pl.DataFrame) -> pl.DataFrame:
-    """The usable verdicts with their rater, without those on questions asked a second time."""
-    assert run.folder is not None, "a run that was loaded has a folder"
-    rows = [
-        (v.id, v.order, v.repeat, str(v.extra.get("rater")), str(v.extra.get("purpose")))
-        for v in RunFolder(run.folder).verdicts().values()
-    ]
-    schema: ColumnTypes = {"id": pl.String, "order": pl.String, "repeat": joined.schema["repeat"]}
-    raters = pl.DataFrame(rows, schema={**schema, "rater": pl.String, "purpose": pl.String}, orient="row")
-    typed = raters.with_columns(pl.col(name).cast(joined.schema[name]) for name in _KEYS)
-    return joined.join(typed, on=_KEYS, how="inner").filter(pl.col("parsed") & (pl.col("purpose") != "repeat"))
 
 
 def _scores(named: pl.DataFrame) -> pl.DataFrame:

@@ -181,6 +181,7 @@ def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
         rows.group_by(item=pl.col("image"), source="source", dimension=pl.col("task"), maintain_order=True)
         .agg(score=pl.col("number").mean(), rater=pl.lit(judge).first(), kind=pl.lit("judge").first())
         .select(*COLUMNS, "kind")
+        .cast(pl.Schema(SCHEMA))
     )
 
 

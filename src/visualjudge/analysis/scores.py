@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.cells import ImageSums, estimate_of, image_sums, mean_of, share_of
+from visualjudge.analysis.codes import ordered
 from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
 from visualjudge.analysis.statistics import correlation, jackknife
 from visualjudge.analysis.unanswered import cannot_tell
@@ -17,6 +18,9 @@ from visualjudge.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type"]
 MOST_IN_GROUP = 64
+RANKED = ("task", "encoding", "error_type", "cluster", "parsed", "status", "options", "scores", "text", "answer")
+SCORED = (*GROUP, "cluster", "parsed", "status", "number", "truth")
+"""Columns of ranking and scoring verdicts that their figures are made from."""
 NO_RANKING = Ranking(0, NOTHING, None, NO_SHARE, None, NO_SHARE, None)
 NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, None, NOTHING, NOTHING, None, NOTHING, None)
 
@@ -28,19 +32,24 @@ def rank_taus(table: pl.DataFrame) -> FloatArray:
     for k in np.unique(options[parsed]):
         rows = np.flatnonzero(parsed & (options == k))
         part = table[rows]
-        scores = np.array(part["scores"].to_list(), dtype=float)
-        said = np.array([[text.index(letter) for letter in LETTERS[:k]] for text in part["text"]], dtype=float)
-        out[rows] = correlation.kendall_rows(-said, scores)
+        words, place = ordered(part["text"])
+        said = np.array([[text.index(letter) for letter in LETTERS[:k]] for text in words], dtype=float)
+        out[rows] = correlation.kendall_rows(-said[place], _in_rows(part["scores"], k))
     return out
+
+
+def _in_rows(lists: pl.Series, length: int) -> FloatArray:
+    """Lists of one length as an array, lists × length."""
+    return lists.explode().to_numpy().astype(float).reshape(-1, length)
 
 
 def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
     taus = pl.Series("tau", rank_taus(table)).fill_nan(None)
-    first = pl.col("text").str.slice(0, 1) == pl.col("answer").str.slice(0, 1)
+    said, answer = (pl.col(name).cast(pl.String).str.slice(0, 1) for name in ("text", "answer"))
     return table.with_columns(
         taus,
         exact=(pl.col("parsed") & (pl.col("text") == pl.col("answer"))).fill_null(False),
-        top=(pl.col("parsed") & first).fill_null(False),
+        top=(pl.col("parsed") & (said == answer)).fill_null(False),
     )
 
 
@@ -91,6 +100,10 @@ def _filled_spearman(table: pl.DataFrame) -> Ends | None:
     return None if low is None or high is None else (low, high)
 
 
+def _same(value: float | None) -> Ends | None:
+    return None if value is None else (value, value)
+
+
 def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
     """Mean absolute error and bias if every failed reply had been the best, or the worst, that 0..10 allows."""
     truth = pl.col("truth")
@@ -116,30 +129,26 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
     error = pl.col("number") - pl.col("truth")
     sums = image_sums(parsed, [], {"n": pl.col("parsed"), "mae": error.abs(), "bias": error})
     (mae, _), (bias, _) = (mean_of(sums, name, "n") for name in ("mae", "bias"))
-    pooled = {name: _pooled(parsed, name) for name in ("spearman", "pearson")}
-    filled = _filled_spearman(table)
-    within = within_image(parsed)
-    correlations = within, pooled["spearman"], filled, pooled["pearson"]
+    scores = correlation.cases(parsed["number"], parsed["truth"])
+    spearman = _pooled(parsed, scores, correlation.weighted_spearman)
+    pearson = _pooled(parsed, scores, correlation.weighted_pearson)
+    filled = _filled_spearman(table) if failed else _same(spearman.value)
+    correlations = within_image(parsed), spearman, filled, pearson
     return Scoring(n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, cannot_tell(table))
 
 
-_WEIGHTED = {"spearman": correlation.weighted_spearman, "pearson": correlation.weighted_pearson}
-
-
-def _pooled(parsed: pl.DataFrame, name: str) -> Estimate:
+def _pooled(parsed: pl.DataFrame, scores: correlation.Cases, weighted: correlation.Weighted) -> Estimate:
     """A correlation over all scores, images mixed, with the jackknife over images on Fisher's z scale."""
-    x, y = (parsed[column].to_numpy().astype(float) for column in ("number", "truth"))
-    images = parsed["cluster"].n_unique()
-    value = (correlation.spearman if name == "spearman" else correlation.pearson)(x, y)
+    images, n = parsed["cluster"].n_unique(), parsed.height
+    value = scores.value(weighted)
     if value is None:
-        return Estimate(None, None, x.size, images, "all the same")
+        return Estimate(None, None, n, images, "all the same")
     groups = correlation.jackknife_groups(parsed["cluster"].to_numpy())
-    without = correlation.left_out(x, y, groups, _WEIGHTED[name])
-    influence = np.nan_to_num(value - without)
+    influence = np.nan_to_num(value - scores.left_out(groups, weighted))
     sizes = np.bincount(groups).astype(float)
     found = jackknife.spread(influence, sizes, np.zeros(sizes.size, dtype=np.int64), 1)
     values = np.array([value])
-    figure = estimate_of(values, found, jackknife.correlation_ends(values, found), x.size)
+    figure = estimate_of(values, found, jackknife.correlation_ends(values, found), n)
     return Estimate(figure.value, figure.interval, figure.n, images, figure.why)
 
 
@@ -151,8 +160,8 @@ def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
         .filter((pl.col("k") > 1) & (pl.col("k") <= MOST_IN_GROUP) & (pl.col("truth").list.n_unique() > 1))
     )
     parts = [pl.DataFrame(schema={"cluster": groups.schema["cluster"], "tau": pl.Float64})]
-    for part in groups.partition_by("k", maintain_order=True):
-        said, true = (np.array(part[name].to_list(), dtype=float) for name in ("number", "truth"))
+    for (k,), part in groups.partition_by("k", maintain_order=True, as_dict=True).items():
+        said, true = (_in_rows(part[name], int(k)) for name in ("number", "truth"))
         parts.append(part.select("cluster").with_columns(tau=np.nan_to_num(correlation.kendall_rows(said, true))))
     return pl.concat(parts)
 

@@ -31,14 +31,15 @@ def shape_of(text: str) -> str:
 
 
 def unread(study: Study, index: int) -> Unread:
-    """Failed replies of all question types of one run, by cause and by shape."""
-    table = study.answered[index]
-    failed = table.filter(~pl.col("parsed"))
+    """Failed replies of all question types of one run by cause, and by shape with those of probes."""
+    table, answered = study.joined[index], study.answered[index]
+    failed, anywhere = (rows.filter(~pl.col("parsed")) for rows in (table, answered))
     causes = dict(failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False]).iter_rows())
-    shapes = _shapes(study.runs[index], failed)
+    shapes = _shapes(study.runs[index], anywhere)
     found = {str(k): int(n) for k, n in causes.items()}
     extracted = failed.filter(pl.col("status") == EXTRACTED).height
-    return Unread(table.height, failed.height, found, shapes, extracted, _accuracy_with(table) if extracted else None)
+    again = _accuracy_with(table) if extracted else None
+    return Unread(table.height, failed.height, found, shapes, extracted, again, anywhere.height - failed.height)
 
 
 def _accuracy_with(table: pl.DataFrame) -> float | None:

@@ -18,7 +18,7 @@ from visualjudge.records import IntArray, Status
 from visualjudge.runs.blocks import Block, blocks
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.tokens import MOST, PROMPT, REPLY, token_counts
+from visualjudge.runs.tokens import MOST, PROMPT, REPLY, TOTAL, token_counts
 
 PIECE = 8_000_000
 STATUSES = frozenset(get_args(Status))
@@ -43,19 +43,19 @@ def _quick(block: Block) -> pl.DataFrame | None:
         return raw.select(
             "id",
             "order",
-            repeat=pl.col("repeat").fill_null(0).cast(pl.Int32),
+            repeat=pl.col("repeat").fill_null(0),
             text=pl.when(_IS_TEXT).then("value"),
             number=pl.when(~_IS_TEXT).then("value").cast(pl.Float64),
             status="status",
             probability_a="probability_a",
             latency_s="latency_s",
             tokens_in=_tokens(PROMPT),
-            tokens_out=_tokens(REPLY),
+            tokens_out=_tokens_out(),
             offset=pl.Series(starts),
             said_cause="cause",
             published_value=pl.lit(None, pl.String),
             published_right=pl.lit(None, pl.Boolean),
-        )
+        ).cast(pl.Schema(VERDICT_SCHEMA))
     except pl.exceptions.PolarsError:
         return None
 
@@ -64,7 +64,7 @@ _WIRE: ColumnTypes = {
     **dict.fromkeys(("id", "order", "value", "status", "cause"), pl.String),
     "repeat": pl.Int64,
     **dict.fromkeys(("probability_a", "latency_s"), pl.Float64),
-    "usage": pl.Struct(dict.fromkeys((*PROMPT, *REPLY), pl.Int64)),
+    "usage": pl.Struct(dict.fromkeys((*PROMPT, *REPLY, *TOTAL), pl.Int64)),
 }
 _IS_TEXT = pl.col("value").cast(pl.Float64, strict=False).is_null()
 
@@ -81,7 +81,7 @@ def _plain(content: bytes, lines: int) -> bool:
 
 def _holds(raw: pl.DataFrame, content: bytes) -> bool:
     """Whether the values are of the right kind: as many texts as stand in quotes, known names, counts in range."""
-    counts = [pl.col("usage").struct.field(name).is_between(0, MOST) for name in (*PROMPT, *REPLY)]
+    counts = [pl.col("usage").struct.field(name).is_between(0, MOST) for name in (*PROMPT, *REPLY, *TOTAL)]
     found = raw.select(
         texts=_IS_TEXT.sum(),
         holds=pl.col("order").is_in(["AB", "BA"]).all(ignore_nulls=False)
@@ -96,6 +96,12 @@ def _holds(raw: pl.DataFrame, content: bytes) -> bool:
 
 def _tokens(names: Sequence[str]) -> pl.Expr:
     return pl.coalesce(pl.col("usage").struct.field(name) for name in names)
+
+
+def _tokens_out() -> pl.Expr:
+    """As :func:`~visualjudge.clients.fields.whole_output`."""
+    reply, beside = _tokens(REPLY), _tokens(TOTAL) - _tokens(PROMPT)
+    return pl.max_horizontal(reply, pl.when(beside >= 0).then(beside))
 
 
 @dataclass
@@ -140,21 +146,27 @@ def _journalled(path: Path, notes: _Notes) -> pl.DataFrame:
 
 def _compacted(path: Path, notes: _Notes) -> pl.DataFrame:
     """A Parquet file of verdicts, whose rows stand for offsets."""
-    stored = CompactedFile(path)
-    rows = pl.int_range(pl.len(), dtype=pl.Int64)
-    raw = stored.table(*_STORED, "value", "number", "cause", "more")
-    if raw["more"].str.contains('"published_', literal=True).any():
-        found = _careful(Block(b"".join(line.raw for line in stored.lines()), 0, 1), notes)
-        return found.with_columns(offset=rows)
-    return raw.select(
-        **{name: pl.col(name).cast(VERDICT_SCHEMA[name]) for name in _STORED},
+    stored, frames = CompactedFile(path), [pl.DataFrame(schema=VERDICT_SCHEMA)]
+    for part in stored.parts(*_STORED, "value", "number", "cause", "more"):
+        if part["more"].str.contains('"published_', literal=True).any():
+            frames = [_careful(Block(b"".join(line.raw for line in stored.lines()), 0, 1), notes)]
+            break
+        frames.append(_as_read(part.rechunk()))
+    return pl.concat(frames).with_columns(offset=pl.int_range(pl.len(), dtype=pl.Int64))
+
+
+def _as_read(part: pl.DataFrame) -> pl.DataFrame:
+    """Stored columns as VERDICT_SCHEMA has them."""
+    read = part.select(
+        *_STORED,
         text=pl.when(pl.col("number").is_null()).then("value"),
         number="number",
-        offset=rows,
+        offset=pl.lit(None, pl.Int64),
         said_cause="cause",
         published_value=pl.lit(None, pl.String),
         published_right=pl.lit(None, pl.Boolean),
-    ).select(*VERDICT_SCHEMA)
+    )
+    return read.select(*VERDICT_SCHEMA).cast(pl.Schema(VERDICT_SCHEMA))
 
 
 _STORED = ("id", "order", "repeat", "status", "probability_a", "latency_s", "tokens_in", "tokens_out")
@@ -176,9 +188,15 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     notes = _Notes(path, [], [])
     with paused_collector():
         table = _compacted(path, notes) if run.is_compacted else _journalled(path, notes)
-    keys = ["id", "order", "repeat"]
-    if table.select(pl.struct(keys).is_duplicated().any()).item():
-        height, table = table.height, table.unique(keys, keep="last", maintain_order=True)
-        again = height - table.height
+    found = _lasts(table)
+    if again := table.height - found.height:
         notes.warnings.append(f"{path}: {again} verdicts were asked again; the last one of each counts")
-    return table, notes.problems, notes.warnings
+    return found, notes.problems, notes.warnings
+
+
+def _lasts(table: pl.DataFrame) -> pl.DataFrame:
+    """The last verdict for each question, order and repeat. Hashes that all differ say that no key is there twice."""
+    keys = ["id", "order", "repeat"]
+    if table.select(pl.struct(keys).hash().n_unique()).item() == table.height:
+        return table
+    return table.unique(keys, keep="last", maintain_order=True)

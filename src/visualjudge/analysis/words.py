@@ -13,15 +13,21 @@ from visualjudge.analysis.figures import (
     Estimate,
     JudgeResult,
     Leak,
+    OwnScore,
     Preference,
     Sensitivity,
 )
 from visualjudge.analysis.join import missing_verdicts
+from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.unanswered import unanswered
 
 Ends = Sequence[float | None] | None
 NONE = "–"
-APART = "The judges below were asked different questions: each table is of judges that were asked the same."
+APART = (
+    "The judges were not all asked the same questions. Each headline table is of judges with at least 95 % of their "
+    "questions in common; figures of two such tables are not comparable."
+)
+SETS = "Judges of different sets were not asked the same questions: their figures are not comparable."
 UNSURE = "say “cannot tell”"
 RULES = {
     "position": "the first option",
@@ -29,7 +35,7 @@ RULES = {
     "count": "more boxes, masks or points",
     "area": "the larger marked area",
     "png_bytes": "the larger image file",
-    "combined": "all of these, learned on other images",
+    "combined": "a rule from all of these but the position, learned on other images",
 }
 
 
@@ -53,6 +59,13 @@ def number(value: float | None, digits: int = 2) -> str:
     text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
     return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "\u2212")
 
+
+OWN_SCORES = (
+    "The benchmark's own scores, computed and rounded as by its authors, with their reading where the replies are "
+    "theirs. A score is of the questions of this copy of the benchmark; where a run has answers to a part of them, the "
+    "part is named, and the score need not be the published one."
+)
+"""What a table of a benchmark's own scores shows."""
 
 SOURCES = (
     "Bradley–Terry strengths with ties (log odds, mean 0); a question answered differently when swapped is a tie. A "
@@ -98,6 +111,24 @@ def with_ends(share: Estimate) -> str:
     return f"{percent(share.value)} ({percents(share.interval) if share.interval else share.why})"
 
 
+def names_of(judges: Sequence[JudgeResult]) -> list[str]:
+    """The names of judges, each with the number of its set of questions where they were not asked the same."""
+    apart = len({judge.asked_like for judge in judges}) > 1
+    return [judge.name + (f" (set {judge.asked_like + 1})" if apart else "") for judge in judges]
+
+
+def own_score(score: OwnScore) -> str:
+    """A benchmark's own score to its digits, and what it is of where it is of a part: 0.5107 (3 of 5 questions)."""
+    if score.value is None:
+        return NONE
+    return f"{score.value:.{score.digits}f}" + (f" ({score.lacking})" if score.lacking else "")
+
+
+def part(count: int, whole: int) -> str:
+    """3 of 4; a dash where there are none."""
+    return f"{number(count)} of {number(whole)}" if whole else NONE
+
+
 def failed_share(failed: int, n: int) -> str:
     """Failed replies: 12 (2.5 %)."""
     return f"{number(failed)} ({percent(failed / n)})" if failed and n else "0"
@@ -125,7 +156,8 @@ def _asked(found: Accuracy) -> str:
 def _without_answer(causes: Mapping[str, int]) -> str:
     """The replies without an answer: 12 replies failed, 3 were declined, 5 say “cannot tell”."""
     found = unanswered(causes)
-    counts = ((found.unread, "replies failed"), (found.declined, "were declined"), (found.cannot_tell, UNSURE))
+    bad = found.unread + found.no_reply
+    counts = ((bad, "replies failed"), (found.declined, "were declined"), (found.cannot_tell, UNSURE))
     return ", ".join(f"{number(n)} {said}" for n, said in counts if n)
 
 
@@ -134,10 +166,12 @@ def verdict(judge: JudgeResult) -> str:
     p = judge.pairwise.accuracy
     if p.shown.interval is None:
         return "cannot be told" if p.share.n else "no pairwise question"
-    low, high = p.shown.interval[0], (p.parsed.interval or (None, None))[1]
-    if low is not None and low > 0.5:
-        return "better than chance"
-    return "worse than chance" if high is not None and high < 0.5 else "not shown to be better than chance"
+    found = "not shown to be better than chance"
+    if judge.pairwise.better_than_chance:
+        found = "better than chance"
+    elif judge.pairwise.worse_than_chance:
+        found = "worse than chance"
+    return found if judge.pairwise.chance == OF_TWO else f"{found} ({percent(judge.pairwise.chance)})"
 
 
 def answer(judge: JudgeResult) -> str:
@@ -156,7 +190,12 @@ def answer(judge: JudgeResult) -> str:
     leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
     parts.append(f"leans {', '.join(leans)}" if leans else "no leaning is shown")
     found = unanswered(judge.unread.causes)
-    counts = ((found.unread, "could not be read"), (found.declined, "were declined"), (found.cannot_tell, UNSURE))
+    counts = (
+        (found.unread, "could not be read"),
+        (found.no_reply, "never came: the call failed"),
+        (found.declined, "were declined"),
+        (found.cannot_tell, UNSURE),
+    )
     parts += [f"{percent(n / judge.unread.n)} of all replies {said}" for n, said in counts if n]
     return "; ".join(parts) + "."
 
@@ -168,10 +207,10 @@ def above(judge: JudgeResult) -> str | None:
         return None
     ends = percents(row.gap.interval) if row.gap.interval else row.gap.why
     size = number(abs(100 * row.gap.value), 1)
-    left_out = f", {number(row.declined)} that it declined left out" if row.declined else ""
+    left_out = f", {number(row.declined)} that the baseline declined left out" if row.declined else ""
     where = f"on {number(row.gap.n)} verdicts{left_out}"
     side = "above" if row.gap.value >= 0 else "below"
-    text = f"{size} points {side} the {row.baseline} ({ends}) {where}"
+    text = f"{size} points {side} the {row.baseline} ({ends}, unadjusted) {where}"
     if row.standing == NO_PROOF:
         return f"{text}: this proves nothing, the baseline is right in {percent(row.baseline_right)}, below chance."
     return text + ("." if row.standing == "better" else f": {row.standing} than it." if row.gap.interval else ".")

@@ -14,7 +14,7 @@ from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.join import question_table
 from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.words import percent
+from visualjudge.analysis.words import RULES, percent
 from visualjudge.audit.findings import Finding, finding
 from visualjudge.dataset.folder import Dataset
 from visualjudge.records import LETTERS, Question
@@ -78,9 +78,9 @@ def _leaks(row: Leak) -> bool:
 
 def _leak(row: Leak) -> str:
     value = row.share.value or 0.0
-    rule = f"more {row.rule}" if value > 0.5 else f"less {row.rule}"
+    verb = "right" if value > 0.5 else "wrong"
     p = "" if row.p_holm is None else f" (p {row.p_holm:.2g})"
-    return f"{row.scope}: {rule} is right in {percent(max(value, 1 - value))} of {row.share.n} pairs{p}"
+    return f"{row.scope}: {RULES[row.rule]} is {verb} in {percent(max(value, 1 - value))} of {row.share.n} pairs{p}"
 
 
 def imbalance(dataset: Dataset) -> Finding:

@@ -9,7 +9,7 @@ from visualjudge.audit.images import ImageLook, near
 from visualjudge.audit.overlap import original, overlap, thumbnails
 from visualjudge.dataset.folder import Dataset
 from visualjudge.errors import DataError
-from visualjudge.prompts.spans import spans_of
+from visualjudge.prompts.spans import images_within, spans_of
 from visualjudge.records import IMAGE_MARK, Question
 
 COMPARED = ("pairwise", "ranking")
@@ -35,12 +35,10 @@ def contents(question: Question, seen: Mapping[str, ImageLook]) -> list[tuple[st
     except DataError:
         return None
     found = []
-    for start, end in spans:
-        text = question.prompt[start:end]
-        first = question.prompt[:start].count(IMAGE_MARK)
-        names = question.images[first : first + text.count(IMAGE_MARK)]
+    for span in spans:
+        names = question.images[images_within(question, span)]
         digests = [seen[name].digest or name if name in seen else name for name in names]
-        found.append((text.replace(IMAGE_MARK, "").strip(), *digests))
+        found.append((question.prompt[slice(*span)].replace(IMAGE_MARK, "").strip(), *digests))
     return found if any(any(option) for option in found) else None
 
 

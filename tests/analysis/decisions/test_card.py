@@ -11,12 +11,13 @@ import pytest
 from decided import World, choices_of, scores_of
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
-from visualjudge.analysis.decisions.card import Card, card_of
+from visualjudge.analysis.decisions.card import Card, better_than_chance, card_of
 from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.analysis.decisions.opening import opening_of
 from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.analysis.decisions.system import system
 from visualjudge.analysis.statistics.systems import image_sums, system_agreement
+from visualjudge.analysis.words import verdict
 from visualjudge.errors import DataError
 from visualjudge.records import Verdict
 
@@ -247,3 +248,49 @@ def test_one_image_is_singular_and_negative_figures_have_a_minus_sign() -> None:
     turned = [Verdict(q.id, "AB", "AB"[q.answer == "A"], "ok", "") for q in questions]
     judge = card_of(analyse_study(study_of(questions, {"judge": turned}))).judges[0]
     assert "τ-b \N{MINUS SIGN}" in judge.answer and "-0" not in card_page.system_table(judge).text()
+
+
+def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
+    questions = World.of(40, 4, gap=0.8).pair_questions()
+    few = [replace(q, id=f"x{i}", task="keypoint", image_id=f"x{i}") for i, q in enumerate(questions[:4])]
+    asked = [*questions, *few]
+    right = {v.id: v for v in choices_of(asked, 0.97, swap=False)}
+    turned = {q.id: replace(right[q.id], value="AB"[q.answer == "A"]) for q in few[:2]}
+    found = analyse_study(study_of(asked, {"judge": [*(right | turned).values()]}))
+    judge = card_of(found).judges[0]
+    macro = next(line for line in judge.checks if line.name == "macro_accuracy")
+    assert macro.interval is not None and macro.interval[0] < 0.5
+    assert verdict(found.results.judges[0]) == "better than chance"
+    assert not any(line.why == "the judge is not shown to be better than chance" for line in judge.checks)
+
+
+@pytest.mark.parametrize(
+    ("ties", "right", "said"),
+    [
+        ((), 0.4, "worse than chance"),
+        (("tie", "both_bad"), 0.4, "better than chance (25.0 %)"),
+        (("tie", "both_bad"), 0.05, "worse than chance (25.0 %)"),
+        (("tie", "both_bad"), 0.25, "not shown to be better than chance (25.0 %)"),
+        (("tie",), 0.6, "better than chance (33.3 %)"),
+    ],
+)
+def test_chance_is_a_guess_among_the_allowed_answers(ties: tuple[str, ...], right: float, said: str) -> None:
+    questions = [replace(q, ties=ties) for q in World.of(100, 4).pair_questions()]
+    result = analyse_study(study_of(questions, {"judge": choices_of(questions, right, swap=False)})).results.judges[0]
+    assert verdict(result) == said
+    assert better_than_chance(result) == said.startswith("better")
+    assert result.pairwise.chance == pytest.approx(1 / (2 + len(ties)))
+
+
+def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:
+    questions = World.of(10, 4).pair_questions()
+    mixed = [replace(q, ties=("tie", "both_bad")) if i % 2 else q for i, q in enumerate(questions)]
+    result = analyse_study(study_of(mixed, {"judge": choices_of(mixed, 0.5)})).results.judges[0]
+    assert result.pairwise.chance == pytest.approx(0.375, abs=0.01)
+
+
+@pytest.mark.parametrize("right", [0.5, 0.56, 0.6, 0.65, 0.7])
+def test_the_card_and_the_report_agree_on_chance(right: float) -> None:
+    questions = World.of(30, 3).pair_questions()
+    result = analyse_study(study_of(questions, {"judge": choices_of(questions, right)})).results.judges[0]
+    assert better_than_chance(result) == (verdict(result) == "better than chance")

@@ -13,6 +13,7 @@ import polars as pl
 
 from visualjudge.analysis.cells import accuracy
 from visualjudge.analysis.figures import Ends
+from visualjudge.analysis.guessing import guessed
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.scores import ranking_figures, scoring_figures
 from visualjudge.tables import Table
@@ -56,7 +57,7 @@ def _guessing(questions: pl.DataFrame) -> float:
     """The share right of a guess among the answers that the questions allow; 0 for a correlation."""
     if questions["kind"][0] != "pairwise":
         return 0.0
-    return float((1 / (2 + questions["ties"].list.len().fill_null(0))).mean())  # type: ignore[arg-type]
+    return guessed(questions)
 
 
 def _pairs(part: pl.DataFrame) -> Figure:
@@ -94,5 +95,5 @@ def benchmarks_table(rows: tuple[BenchmarkRow, ...]) -> Table:
         )
         for row in rows
     )
-    note = "Rows of one measure are comparable; a share right is to be held against guessing."
+    note = "Rows of one measure are comparable; compare a share right with guessing."
     return Table(columns, cells, (note,), "Benchmarks")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,19 +21,17 @@ from visualjudge.analysis.decisions.checks import (
     check,
     read_thresholds,
 )
-from visualjudge.analysis.decisions.items import items
 from visualjudge.analysis.decisions.people import omega
-from visualjudge.analysis.decisions.system import KINDS, System, system
-from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult
+from visualjudge.analysis.decisions.system import System, system
+from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult, OwnScore
 from visualjudge.analysis.join import Study, clusters_of
 from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
+from visualjudge.analysis.statistics.jackknife import FEW
 from visualjudge.analysis.statistics.shares import one_share
 
 Interval = tuple[float, float]
 
 RADIUS_ALPHA = 0.1
-SURER = 3.29 / 1.96
-"""From a 95 % interval to a 99.9 % one: skill is not to be shown by chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,7 @@ class JudgeCard:
     system: System
     probabilities: Calibration | None
     score_radius: ConformalRadius | None
-    as_published: Mapping[str, float | None] = field(default_factory=dict)
+    own_scores: tuple[OwnScore, ...] = ()
 
     @property
     def answer(self) -> str:
@@ -109,7 +106,7 @@ def _judge(
     evidence = {
         **_evidence(result),
         "failed": _failed(study, run),
-        "order_of_sources": _order(ordered, study, run),
+        "order_of_sources": _order(ordered),
         "omega": omega(study, run, people, epsilon) if people else NOT_ASKED,
     }
     return JudgeCard(
@@ -119,7 +116,7 @@ def _judge(
         ordered,
         _probabilities(study, run),
         _radius(study, run),
-        result.as_published,
+        result.own_scores,
     )
 
 
@@ -163,38 +160,24 @@ def _failed(study: Study, run: int) -> Evidence:
     return Evidence(float(failed.mean()), found.interval(0), int(found.images[0]), found.why(0))
 
 
-def _order(found: System, study: Study, run: int) -> Evidence:
+def _order(found: System) -> Evidence:
     main = found.main
     if main is None:
-        named = any(len(items(study, kind, (run,)).names) > 1 for kind in KINDS)
-        why = "it answered no question on the sources" if named else "the questions compare no two named sources"
-        return Evidence(None, None, 0, why)
+        return Evidence(None, None, 0, found.why)
     tau = main.found.tau_b
-    return Evidence(tau.value, tau.interval, main.found.images)
+    return Evidence(tau.value, tau.interval, main.found.images, None if tau.interval else FEW)
 
 
 def better_than_chance(result: JudgeResult) -> bool:
-    """Whether the first kind that was asked (pairwise, ranking, scoring) shows skill at 99.9 %."""
+    """Whether the first kind that was asked (pairwise, ranking, scoring) shows skill: of pairs, as the report says it.
+
+    A mean over tasks takes no part: four verdicts of a second task would decide over hundreds of the first.
+    """
     if result.pairwise.questions:
-        macro, micro = result.pairwise.macro, result.pairwise.accuracy.share
-        shown = macro if _closed(macro.interval) else micro  # tasks of one image: over all of them, by image
-        return _surely_above(shown.value, _closed(shown.interval), 0.5)
-    for tau in (result.ranking.tau, result.scoring.within):
-        if tau.value is not None:
-            ends = _closed(tau.interval)
-            scaled = None if ends is None else ((1 + ends[0]) / 2, (1 + ends[1]) / 2)
-            return _surely_above((1 + tau.value) / 2, scaled, 0.5)
-    return False
-
-
-def _surely_above(share: float | None, interval: tuple[float, float] | None, chance: float) -> bool:
-    """Whether a share's interval, widened to 99.9 % on the logit scale, lies above ``chance``."""
-    if share is None or interval is None or not 0 < interval[0] < 1:
-        return False
-    if share >= 1 - 1e-9:
-        return bool(interval[0] ** (math.log(0.001) / math.log(0.025)) > chance)
-    low, centre = (math.log(x / (1 - x)) for x in (interval[0], min(max(share, 1e-9), 1 - 1e-9)))
-    return bool(centre - SURER * (centre - low) > math.log(chance / (1 - chance)))
+        return result.pairwise.better_than_chance
+    tau = result.ranking.tau if result.ranking.tau.value is not None else result.scoring.within
+    ends = _closed(tau.interval)
+    return ends is not None and ends[0] > 0
 
 
 def _probabilities(study: Study, run: int) -> Calibration | None:
@@ -227,7 +210,7 @@ def answer(found: JudgeCard) -> str:
     if main is None or line.value is None:
         return f"{found.judge}: not shown whether models may be ranked with it: {line.why}."
     ends = "" if line.interval is None else f", 95 % {words.span(line.interval)}"
-    facts = f"τ-b {words.number(line.value)}{ends}; {len(main.names)} sources, {words.many(line.images, 'image')}"
+    facts = f"τ-b {words.number(line.value)}{ends}; {main.extent}, {words.many(line.images, 'image')}"
     if line.state == "pass":
         return f"{found.judge}: yes, it puts the sources in the order of the truth ({facts})."
     if line.state == "fail":

@@ -6,8 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.benchmarks import benchmarks_table
-from visualjudge.analysis.decisions.pages import RANKS_NOTE, number, ranks, span
-from visualjudge.analysis.words import many
+from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, ranks, span
+from visualjudge.analysis.words import OWN_SCORES, many, own_score, percent, percents, points
 from visualjudge.tables import Table, folded
 
 if TYPE_CHECKING:
@@ -23,8 +23,12 @@ LABELS = {
     "order_of_sources": "Order of sources (τ-b)",
     "omega": "Could replace people (ω)",
 }
+UNITS = {"macro_accuracy": "%", "right_in_both_orders": "%", "failed": "%", "lean": "points"}
+"""Of checks that are shares, or differences of shares."""
+
 STATES = {"pass": "pass", "fail": "fail", "not_shown": "not shown"}
 COLOURS = {"pass": "#2e7d32", "fail": "#c62828", "not_shown": "#6b7280"}
+MOST_OVERTURNED = 3
 SIGNS = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1f2937}
 table{border-collapse:collapse;margin:.5rem 0 1rem}th,td{text-align:left;padding:.25rem .75rem .25rem 0;
@@ -44,9 +48,21 @@ def checks_table(found: JudgeCard) -> Table:
 
 
 def _check_row(line: Check) -> tuple[str, ...]:
-    asked = f"{SIGNS[line.threshold.direction]} {line.threshold.value:g}"
-    measured = (number(line.value), span(line.interval))
-    return LABELS[line.name], STATES[line.state], *measured, asked, str(line.images), line.why or ""
+    measured = (shown_value(line), percents(line.interval) if line.name in UNITS else span(line.interval))
+    return LABELS[line.name], STATES[line.state], *measured, _asked_for(line), str(line.images), line.why or ""
+
+
+def shown_value(line: Check, digits: int = 3) -> str:
+    """A check's value: a share in per cent, a lean in points, any other as a number."""
+    unit = UNITS.get(line.name)
+    if line.value is None or unit is None:
+        return number(line.value, digits=digits)
+    return percent(line.value) if unit == "%" else f"{points(line.value)} {unit}"
+
+
+def _asked_for(line: Check) -> str:
+    value, unit = line.threshold.value, UNITS.get(line.name)
+    return f"{SIGNS[line.threshold.direction]} " + (f"{100 * value:g} {unit}" if unit else f"{value:g}")
 
 
 def system_table(found: JudgeCard) -> Table:
@@ -78,21 +94,38 @@ def system_table(found: JudgeCard) -> Table:
 
 
 def sources_table(kind: KindOfSystem) -> Table:
-    """Each source by the judge and by the truth, the ranks it may have, and who is favoured."""
-    found = kind.found
+    """Each source by the judge and by the truth, the ranks it may have in its group, and who is favoured."""
+    found, apart = kind.found, len(set(kind.groups)) > 1
     rows = []
-    for s in sorted(range(len(kind.names)), key=lambda s: -float(found.judged[s])):
+    for s in sorted(range(len(kind.names)), key=lambda s: (kind.groups[s], -float(found.judged[s]))):
         favour = found.favours[s]
         sure = favour.p is not None and favour.p < 0.05
         said = "favoured" if sure and favour.value > 0 else "disfavoured" if sure else ""
-        means = (number(float(found.judged[s])), number(float(found.true[s])), ranks(found.ranks[s]))
-        rows.append((kind.names[s], *means, signed(favour.value), span(favour.interval), said))
-    notes: tuple[str, ...] = (RANKS_NOTE,)
+        means = (number(float(found.judged[s])), number(float(found.true[s])), span(kind.true_ends[s]))
+        beyond = (signed(favour.value), span(favour.interval), said)
+        group = (kind.groups[s],) if apart else ()
+        rows.append((*group, kind.names[s], *means, ranks(found.ranks[s]), *beyond))
+    columns = ("Source", f"Judge's {kind.measure}", "By truth", "95 %", "Ranks by judge", "Beyond a fair judge", "95 %")
+    return Table(
+        (*(("Group",) if apart else ()), *columns, ""), tuple(rows), tuple(_source_notes(kind)), keys=1 + apart
+    )
+
+
+def _source_notes(kind: KindOfSystem) -> list[str]:
+    notes = [RANKS_NOTE]
+    if len(set(kind.groups)) > 1:
+        notes.append(f"{GROUPS_NOTE} The order of sources is over the {many(kind.found.pairs, 'pair')} inside groups.")
+    if kind.overturned:
+        shown = [f"{above} above {below}" for above, below in kind.overturned[:MOST_OVERTURNED]]
+        more = len(kind.overturned) - len(shown)
+        listed = "; ".join([*shown, *([f"{more} more"] if more else [])])
+        notes.append(
+            f"By truth is of these questions. The mean true scores of all annotations say otherwise: {listed}."
+        )
     if kind.self_preference is not None:
         own = kind.self_preference
-        notes += (f"Self-preference: {signed(own.value)}, 95 % {span(own.interval)}, over all other sources.",)
-    columns = ("Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge", "Beyond a fair judge", "95 %", "")
-    return Table(columns, tuple(rows), notes)
+        notes.append(f"Self-preference: {signed(own.value)}, 95 % {span(own.interval)}, over all other sources.")
+    return notes
 
 
 def _extras(found: JudgeCard) -> list[str]:
@@ -112,7 +145,14 @@ def _extras(found: JudgeCard) -> list[str]:
 
 def _tables(found: JudgeCard) -> list[Table]:
     main = found.system.main
-    return [checks_table(found), *([system_table(found), sources_table(main)] if main else [])]
+    own = [own_scores_table(found)] if any(score.value is not None for score in found.own_scores) else []
+    return [checks_table(found), *own, *([system_table(found), sources_table(main)] if main else [])]
+
+
+def own_scores_table(found: JudgeCard) -> Table:
+    """The own scores of the benchmark that the judge was run on."""
+    rows = tuple((score.name, own_score(score)) for score in found.own_scores if score.value is not None)
+    return Table(("The benchmark's own score", "Value"), rows, (OWN_SCORES,))
 
 
 def _over_all(card: Card) -> list[Table]:

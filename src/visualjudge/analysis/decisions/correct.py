@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from scipy import stats
 
 from visualjudge.analysis.decisions.items import RANGES, Items, items, require_sources
@@ -23,7 +24,7 @@ from visualjudge.analysis.statistics import (
 )
 from visualjudge.analysis.words import many, percent
 from visualjudge.errors import DataError, Problem
-from visualjudge.records import FloatArray
+from visualjudge.records import FloatArray, IntArray
 
 Interval = tuple[float, float]
 METHOD = "prediction-powered (PPI++), clustered by image"
@@ -41,6 +42,8 @@ class CorrectedRow:
     """
 
     source: str
+    group: str
+    """The tasks that it is compared in; sources of different groups have no common order."""
     naive: float | None
     corrected: float | None
     interval: Interval | None
@@ -68,7 +71,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Sources, best first. ``lam``: how far the judge is used, 0 (labels alone) to 1."""
+    """Sources by group, best first. ``lam``: how far the judge is used, 0 (labels alone) to 1."""
 
     rows: tuple[CorrectedRow, ...]
     measure: str
@@ -120,10 +123,10 @@ def correct_study(study: Study, labels: str | Path, *, gap: float | None = None)
     strengths = _strengths(found, placed, means)
     reasons = [_why_open(means, s) for s in range(len(found.names))]
     told = np.array([reason is None for reason in reasons])
-    sets = rank_sets(np.where(told, means.values, np.nan), means.covariance, means.freedom)
+    sets = rank_sets(np.where(told, means.values, np.nan), means.covariance, means.freedom, found.group)
     rows = [replace(_row(found, placed, means, strengths, sets, s), why=reason) for s, reason in enumerate(reasons)]
-    order = sorted(rows, key=lambda row: (row.corrected is None, -(row.corrected or 0), row.source))
-    labelled = len({found.item[i] for i in np.flatnonzero(np.isfinite(placed.y))})
+    order = sorted(rows, key=lambda row: (row.group, row.corrected is None, -(row.corrected or 0), row.source))
+    labelled = found.item.filter(pl.Series(np.isfinite(placed.y))).n_unique()
     return Leaderboard(
         tuple(order),
         found.measure,
@@ -134,8 +137,8 @@ def correct_study(study: Study, labels: str | Path, *, gap: float | None = None)
         _assumptions(found, placed, means),
         problems,
         gap,
-        None if gap is None else _labels_for(gap, means, labelled),
-        len(set(found.item)) - labelled,
+        None if gap is None else _labels_for(gap, means, found.group, labelled),
+        found.item.n_unique() - labelled,
     )
 
 
@@ -173,6 +176,7 @@ def _row(
     said = found.said[found.source == s]
     return CorrectedRow(
         found.names[s],
+        found.groups[s],
         float(np.nanmean(said)) if np.isfinite(said).any() else None,
         float(np.clip(means.values[s], low, high)) if np.isfinite(means.values[s]) else None,
         None if interval is None else (max(low, interval[0]), min(high, interval[1])),
@@ -208,8 +212,9 @@ def _strengths(found: Items, placed: Placed, means: PooledMeans) -> _Strengths:
     if found.kind != "pairwise" or not np.isfinite(means.values).all():
         return _Strengths()
     first = np.flatnonzero(found.option == 0)
-    second = {found.item[i]: i for i in np.flatnonzero(found.option == 1)}
-    other = np.array([second[found.item[i]] for i in first])
+    second = np.flatnonzero(found.option == 1)
+    row_of = dict(zip(found.item[second], second, strict=True))
+    other = np.array([row_of[item] for item in found.item[first]])
     said, truth = found.filled()[first], placed.y[first]
     labelled = np.isfinite(truth)
     raw = np.where(labelled, 1 / np.where(np.isfinite(placed.probability[first]), placed.probability[first], 1.0), 0.0)
@@ -262,15 +267,17 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
     return (drawn, enough, replies, rates) if found.kind == "pairwise" else (drawn, enough, replies)
 
 
-def _labels_for(gap: float, means: PooledMeans, labels: int) -> int | None:
-    """Labels in all at which the typical difference of two sources has a standard error of ``gap`` / 2.8.
+def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) -> int | None:
+    """Labels in all at which the typical difference of two comparable sources has a standard error of ``gap`` / 2.8.
 
-    None where no number of labels is enough, or fewer than two sources have a corrected mean.
+    None where no number of labels is enough, or no two of one group have a corrected mean.
     """
     known = np.flatnonzero(np.isfinite(means.values))
-    if known.size < 2:
-        return None
     first, second = (known[side] for side in np.triu_indices(known.size, 1))
+    same = group[first] == group[second]
+    if not same.any():
+        return None
+    first, second = first[same], second[same]
 
     def of_difference(matrix: FloatArray) -> float:
         return float(np.median(matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]))

@@ -1,7 +1,9 @@
 """What a judge says of every source on every item: one row an item and source, all encodings and repeats averaged.
 
-A scoring question is an item of one source (its score); a pairwise or ranking question is an item of each of its
-sources (the share of the others that it beats: 1, ½, 0 …). Several runs are averaged: the panel's mean.
+A source counts once in each group of sources that may be ranked against each other
+(:mod:`visualjudge.analysis.groups`); scores of one task are comparable. A scoring question is an item of one source
+(its score); a pairwise or ranking question is an item of each of its sources (the share of the others that it beats:
+1, ½, 0 …). Several runs are averaged: the panel's mean.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.groups import placed, places_of
 from visualjudge.analysis.join import Study
+from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.errors import DataError
 from visualjudge.records import LETTERS, FloatArray, IntArray
 
@@ -24,14 +28,18 @@ RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}
 class Items:
     """One kind of question: ``said`` and ``truth`` (R,), with the option, source, image and item of every row.
 
+    ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those of one group are comparable.
     ``said`` is NaN where no reply could be used. ``spread`` is the judge's own disagreement about the item: between
     encodings, repeats, orders and judges, or by the probability it gives.
     """
 
     kind: str
     names: tuple[str, ...]
-    item: tuple[str, ...]
-    annotation: tuple[str, ...]
+    groups: tuple[str, ...]
+    places: pl.DataFrame
+    """``place`` among ``names`` of each ``task`` and ``source``."""
+    item: pl.Series
+    annotation: pl.Series
     option: IntArray
     source: IntArray
     image: IntArray
@@ -45,6 +53,16 @@ class Items:
     def images(self) -> int:
         """Number of different images."""
         return int(np.unique(self.image).size)
+
+    @property
+    def group(self) -> IntArray:
+        """The number of each source's group."""
+        return np.unique(self.groups, return_inverse=True)[1]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether any two sources are of one group."""
+        return len(set(self.groups)) < len(self.names)
 
     @property
     def measure(self) -> str:
@@ -63,14 +81,14 @@ class Items:
 
 def kinds(study: Study) -> list[str]:
     """The kinds of questions that the runs answered and that compare named sources, in the order of trust."""
-    return [kind for kind in ("pairwise", "ranking", "scoring") if len(items(study, kind).names) > 1]
+    return [kind for kind in ("pairwise", "ranking", "scoring") if items(study, kind).comparable]
 
 
 def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items:
     """The items of one kind of question, over the runs numbered ``runs`` (None: all)."""
     chosen = range(len(study.runs)) if runs is None else runs
     tables = [_long(study.kind(run, kind, _NEEDED), kind) for run in chosen]
-    keys = ["key", "item", "annotation", "option", "source", "cluster"]
+    keys = ["key", "item", "annotation", "option", "source", "task", "cluster"]
     measured = ("said", "spread", "truth", "level")
     named = [table.rename({name: f"{name}{i}" for name in measured}) for i, table in enumerate(tables)]
     table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("key", "option")
@@ -81,22 +99,22 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         level=pl.coalesce(columns["level"]),
         spread=pl.mean_horizontal(columns["spread"]).fill_null(0.0) + _between(columns["said"]),
     )
-    names = tuple(sorted(merged["source"].unique().to_list()))
-
-    def codes(column: str) -> IntArray:
-        return np.asarray(merged[column].rank("dense").cast(pl.Int64).to_numpy() - 1, dtype=np.int64)
+    met = "task" if kind == "scoring" else "key"
+    known, places = placed(merged.select("task", a="source", b=pl.col("source").first().over(met)))
 
     def floats(column: str) -> FloatArray:
         return np.asarray(merged[column].cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=float)
 
     return Items(
         kind,
-        names,
-        tuple(merged["item"].to_list()),
-        tuple(merged["annotation"].to_list()),
-        merged["option"].cast(pl.Int64).to_numpy(),
-        codes("source"),
-        codes("cluster"),
+        tuple(name for _, name in known),
+        tuple(group for group, _ in known),
+        places,
+        merged["item"],
+        merged["annotation"],
+        merged["option"].to_numpy(),
+        places_of(merged, places).to_numpy(),
+        renumbered(merged["cluster"].to_numpy())[1],
         floats("said"),
         floats("truth"),
         floats("spread"),
@@ -117,7 +135,7 @@ def _long(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
     """One row an item and source of one run; ``key`` sorts as the item does."""
     rows = _SAID[kind](verdicts).drop_nulls("source")
     return rows.group_by("key", "option").agg(
-        pl.col("item", "annotation", "source", "cluster").first(),
+        pl.col("item", "annotation", "source", "task", "cluster").first(),
         said=pl.col("said").mean(),
         truth=pl.col("truth").mean(),
         level=pl.col("level").mean(),
@@ -129,6 +147,7 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
     annotation = pl.col("annotations").list.first()
     return verdicts.select(
         "cluster",
+        "task",
         key=pl.col("task") + "/" + annotation,
         item=pl.col("task") + "/" + annotation,
         annotation=annotation,
@@ -153,6 +172,7 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
         parts.append(
             verdicts.select(
                 "cluster",
+                "task",
                 key="question",
                 item="id",
                 annotation=pl.col("annotations").list.get(side),
@@ -174,11 +194,12 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
         letter = LETTERS[side]
 
         def beaten(text: pl.Expr, letter: str = letter) -> pl.Expr:
-            return (others - text.str.find(letter, literal=True).cast(pl.Float64)) / others
+            return (others - text.cast(pl.String).str.find(letter, literal=True).cast(pl.Float64)) / others
 
         parts.append(
             verdicts.filter(pl.col("options") > side).select(
                 "cluster",
+                "task",
                 key="question",
                 item="id",
                 annotation=pl.col("annotations").list.get(side),
@@ -204,16 +225,22 @@ _SAID = {"scoring": _scoring, "pairwise": _pairwise, "ranking": _ranking}
 
 
 def require_sources(found: Items) -> Items:
-    """``found``, if at least two sources are named.
+    """``found``, if at least two sources of one task are compared.
 
     Raises
     ------
     DataError
-        If the questions name fewer.
+        If none are.
     """
-    if len(found.names) < 2:
+    if not found.comparable:
         raise DataError(
-            f"the {found.kind} questions must compare at least 2 named sources, got {len(found.names)}; "
+            f"the {found.kind} questions must compare at least 2 named sources of one task, got {_named(found)}; "
             "import predictions with --source NAME and build again"
         )
     return found
+
+
+def _named(found: Items) -> str:
+    """How many sources of how many groups there are."""
+    groups = len(set(found.groups))
+    return f"{len(found.names)}, none of them with another" if groups > 1 else str(len(found.names))

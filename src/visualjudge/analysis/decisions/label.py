@@ -96,7 +96,7 @@ def label_study(
     picked = draw(chances, rng_for(seed, "label", chosen, many), found.source[open_items])
     by = "annotation_id" if chosen == "scoring" else "question_id"
     meta = _meta(study, chosen)
-    before = tuple(_drawn(found, row, 1.0, meta, _said(known, found, row)) for row in heads[done])
+    before = tuple(_drawn(found, row, 1.0, meta, _said(known, found, row)) for row in heads[done].tolist())
     after = tuple(_drawn(found, int(open_items[i]), float(chances[i]), meta) for i in picked)
     return LabelQueue(by, (*before, *after), int(open_items.size))
 
@@ -121,7 +121,7 @@ def _first_kind(study: Study) -> str:
 
 def _heads(found: Items) -> IntArray:
     """The first row of every item."""
-    return np.sort(np.unique(np.array(found.item), return_index=True)[1])
+    return np.sort(np.unique(found.item.to_numpy(), return_index=True)[1])
 
 
 def expected_error(found: Items) -> FloatArray:
@@ -167,6 +167,6 @@ def _drawn(
 ) -> Drawn:
     task, image, sources = meta[found.item[row]]
     name = found.annotation[row] if found.kind == "scoring" else found.item[row]
-    if found.kind == "scoring" and found.annotation.count(name) > 1:
+    if found.kind == "scoring" and (found.annotation == name).sum() > 1:
         name = found.item[row]  # several tasks have it
     return Drawn(name, task, image, sources, probability, said)

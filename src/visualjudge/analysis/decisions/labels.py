@@ -187,10 +187,11 @@ def kind_of(labels: Labels, study: Study) -> str:
 def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
     """Each label on its rows; labels that fit no item, or say what cannot be read, become problems."""
     rows: dict[str, list[int]] = {}
+    annotations = items.annotation.to_list()
     for row, name in enumerate(items.item):
         rows.setdefault(name, []).append(row)
         if items.kind == "scoring":
-            rows.setdefault(items.annotation[row], []).append(row)
+            rows.setdefault(annotations[row], []).append(row)
     if labels.by == "question_id" and items.kind == "scoring":
         rows = _by_question(rows, study)
     y, chances = (np.full(len(items.item), np.nan) for _ in range(2))

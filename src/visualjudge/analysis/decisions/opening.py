@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from html import escape
 
+from visualjudge.analysis import words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
-from visualjudge.analysis.decisions.card_page import LABELS, STATES
-from visualjudge.analysis.decisions.pages import number
+from visualjudge.analysis.decisions.card_page import LABELS, STATES, shown_value
 from visualjudge.tables import Table
 
 TITLE = "May I rank my models with this judge?"
@@ -36,7 +36,11 @@ class Opening:
 @lru_cache(maxsize=1)
 def opening(analysis: Analysis) -> Opening:
     """The opening of a report on ``analysis``: of the judges that it is about, simulated ones are in its appendix."""
-    return opening_of(card_of(analysis, judges=analysis.results.shown))
+    shown = analysis.results.shown
+    found = opening_of(card_of(analysis, judges=shown))
+    columns = ("Check", *words.names_of([analysis.results.judges[i] for i in shown]))
+    notes = () if columns == found.table.columns else (words.SETS,)
+    return replace(found, table=replace(found.table, columns=columns, notes=notes))
 
 
 def opening_of(card: Card) -> Opening:
@@ -49,4 +53,4 @@ def opening_of(card: Card) -> Opening:
 
 def _cell(judge: JudgeCard, name: str) -> str:
     line = next(line for line in judge.checks if line.name == name)
-    return STATES[line.state] if line.value is None else f"{STATES[line.state]} ({number(line.value, digits=2)})"
+    return STATES[line.state] if line.value is None else f"{STATES[line.state]} ({shown_value(line, digits=2)})"

@@ -28,24 +28,28 @@ def ranks(found: tuple[int, int] | None) -> str:
 
 
 RANKS_NOTE = "Ranks: of each source alone, at 95 %; the sets of two sources need not fit together."
+GROUPS_NOTE = "Sources are compared inside a group only: in tasks that compare the same sources."
 
 
 def leaderboard_table(board: Leaderboard) -> Table:
     """A corrected leaderboard."""
     lee, strength = (any(getattr(row, name) is not None for row in board.rows) for name in ("lee", "strength"))
-    columns = ["Source", f"Judge's {board.measure}", "Corrected", "95 %", "Ranks", "Labels"]
+    apart = len({row.group for row in board.rows}) > 1
+    columns = ["Group"] if apart else []
+    columns += ["Source", f"Judge's {board.measure}", "Corrected", "95 %", "Ranks", "Labels"]
     columns += ["By Lee", "95 %"] if lee else []
     columns += ["Strength", "95 %"] if strength else []
     rows = []
     for row in board.rows:
-        cells = [row.source, number(row.naive), number(row.corrected), span(row.interval), ranks(row.rank_set)]
+        cells = [row.group] if apart else []
+        cells += [row.source, number(row.naive), number(row.corrected), span(row.interval), ranks(row.rank_set)]
         cells.append(str(row.labels))
         if lee:
             cells += [number(row.lee.value), span(row.lee.interval)] if row.lee else ["–", "–"]
         if strength:
             cells += [number(row.strength, digits=2), span(row.strength_interval, digits=2)]
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows), leaderboard_notes(board))
+    return Table(tuple(columns), tuple(rows), leaderboard_notes(board), keys=1 + apart)
 
 
 def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
@@ -53,6 +57,7 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     who = " + ".join(board.judges)
     scope = f"{words.many(board.labels, 'label')}, {words.many(board.images, 'image')}, λ {board.lam:.2f}"
     out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}", RANKS_NOTE]
+    out += [GROUPS_NOTE] if len({row.group for row in board.rows}) > 1 else []
     for why in sorted({row.why for row in board.rows if row.why}):
         names = ", ".join(row.source for row in board.rows if row.why == why)
         out.append(f"No interval and no ranks: {names} ({why}).")
@@ -68,9 +73,15 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
 def _needed(board: Leaderboard) -> str:
     if board.labels_for_gap is not None:
         return f"{board.labels_for_gap} labels in all"
-    if sum(row.corrected is not None for row in board.rows) < 2:
-        return "not known: fewer than two sources have labels enough"
+    if not _compared(board):
+        return "not known: no two sources that are compared have labels enough"
     return "labels alone do not decide it: more images are needed"
+
+
+def _compared(board: Leaderboard) -> bool:
+    """Whether two sources of one group have a corrected figure."""
+    known = [row.group for row in board.rows if row.corrected is not None]
+    return len(set(known)) < len(known)
 
 
 def cascade_table(found: Cascade) -> Table:

@@ -53,6 +53,7 @@ def _row(row: CorrectedRow) -> Json:
         strength = {"naive": row.naive_strength, "corrected": row.strength, "ci95": _pair(row.strength_interval)}
     return {
         "source": row.source,
+        "group": row.group,
         "naive": row.naive,
         "corrected": row.corrected,
         "ci95": _pair(row.interval),
@@ -88,7 +89,8 @@ def _judge(found: JudgeCard) -> Json:
         "answer": found.answer,
         "checks": [_check(line) for line in found.checks],
         "system": _system(found),
-        "as_published": dict(found.as_published),
+        "as_published": {score.name: score.value for score in found.own_scores},
+        "as_published_of": {score.name: score.lacking for score in found.own_scores if score.lacking},
         "probabilities": None if found.probabilities is None else _calibration(found.probabilities),
         "score_radius": None
         if radius is None
@@ -133,11 +135,15 @@ def _kind(kind: KindOfSystem) -> Json:
         "effective_labels_per_label": kind.worth,
         "self_preference": None if kind.self_preference is None else _favour(kind.self_preference),
         "images": found.images,
+        "pairs": found.pairs,
+        "overturned_by_all_scores": [list(pair) for pair in kind.overturned],
         "sources": [
             {
                 "source": name,
+                "group": kind.groups[s],
                 "judged": float(found.judged[s]),
                 "true": float(found.true[s]),
+                "true_ci95": _pair(kind.true_ends[s]),
                 "rank_set": _pair(found.ranks[s]),
                 "bias": _favour(found.favours[s]),
             }

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis.decisions.items import MEASURES, Items, items
+from visualjudge.analysis.decisions.items import MEASURES, RANGES, Items, items
+from visualjudge.analysis.decisions.true_order import overturned
 from visualjudge.analysis.join import Study
+from visualjudge.analysis.statistics.shares import shares
 from visualjudge.analysis.statistics.systems import (
     Favour,
+    Interval,
+    Sums,
     SystemAgreement,
     contrast,
     fair_judge,
@@ -18,6 +22,7 @@ from visualjudge.analysis.statistics.systems import (
     image_sums,
     system_agreement,
 )
+from visualjudge.analysis.words import many
 
 KINDS = ("pairwise", "ranking", "scoring")
 
@@ -27,12 +32,17 @@ class KindOfSystem:
     """What one kind of question says of the order of the sources.
 
     ``worth``: effective labels a label, n_eff / n, that the judge's values within a source are worth at best (many
-    judged items a label); 1 = nothing.
+    judged items a label); 1 = nothing. ``groups``: of each source, the name of those that it is comparable with.
+    ``true_ends``: the interval of each source's true mean. ``overturned``: pairs of sources that the scores of all
+    annotations put in the other order than the questions do.
     """
 
     kind: str
     names: tuple[str, ...]
+    groups: tuple[str, ...]
     found: SystemAgreement
+    true_ends: tuple[Interval | None, ...]
+    overturned: tuple[tuple[str, str], ...]
     worth: float | None
     self_preference: Favour | None = None
 
@@ -41,12 +51,22 @@ class KindOfSystem:
         """What the means are."""
         return MEASURES[self.kind]
 
+    @property
+    def extent(self) -> str:
+        """What was compared: 5 sources, or 16 sources in 5 groups."""
+        groups = len(set(self.groups))
+        return many(len(self.names), "source") + (f" in {groups} groups" if groups > 1 else "")
+
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The kinds that compare at least two sources; ``main`` is the first of pairwise, ranking, scoring."""
+    """The kinds that compare at least two sources; ``main`` is the first of pairwise, ranking, scoring.
+
+    ``why``: the reason, if there is none.
+    """
 
     kinds: tuple[KindOfSystem, ...]
+    why: str | None = None
 
     @property
     def main(self) -> KindOfSystem | None:
@@ -57,7 +77,25 @@ class System:
 def system(study: Study, run: int, families: Mapping[str, tuple[str, ...]] | None = None) -> System:
     """The system card of one run."""
     own = _own_sources(study.runs[run].name, families or {})
-    return System(tuple(found for kind in KINDS if (found := _kind(study, run, kind, own)) is not None))
+    asked = [found for kind in KINDS if (found := items(study, kind, (run,))).comparable]
+    measured = [_measured(study, found, own) for found in asked]
+    kinds = tuple(kind for kind in measured if kind is not None)
+    if kinds:
+        return System(kinds)
+    return System((), _why_none(asked[0]) if asked else "the questions compare no two named sources of one task")
+
+
+def _why_none(found: Items) -> str:
+    """Why the first kind of question that compares sources does not order them."""
+    known = np.isfinite(found.said) & np.isfinite(found.truth)
+    if not known.any():
+        return "it answered no question on the sources"
+    answered = set(found.source[known].tolist())
+    silent = sorted({name for s, name in enumerate(found.names) if s not in answered})
+    if silent:
+        every = many(len(set(found.names)), "source")
+        return f"it gave no answer that can be used on {len(silent)} of {every}, the first: {silent[0]}"
+    return "it answered questions on a single image"
 
 
 def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -65,17 +103,31 @@ def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[s
     return next((sources for name, sources in families.items() if name.lower() in judge.lower()), ())
 
 
-def _kind(study: Study, run: int, kind: str, own: tuple[str, ...]) -> KindOfSystem | None:
-    found = items(study, kind, (run,))
-    if len(found.names) < 2:
-        return None
+def _measured(study: Study, found: Items, own: tuple[str, ...]) -> KindOfSystem | None:
     rows = (found.source, found.image, len(found.names))
     fair = fair_reference(found.said, found.truth, found.level, *rows)
     sums = image_sums(found.said, found.truth, *rows, fair=fair)
-    agreement = system_agreement(sums, seed=study.seed)
+    agreement = system_agreement(sums, found.group, seed=study.seed)
     if agreement is None:
         return None
-    return KindOfSystem(kind, found.names, agreement, worth(found), _self_preference(found, own))
+    return KindOfSystem(
+        found.kind,
+        found.names,
+        found.groups,
+        agreement,
+        _true_ends(sums, RANGES[found.kind][1]),
+        overturned(study, found, agreement.true),
+        worth(found),
+        _self_preference(found, own),
+    )
+
+
+def _true_ends(sums: Sums, most: float) -> tuple[Interval | None, ...]:
+    """The interval of each true mean between 0 and ``most``, as of a share whose cases lie between 0 and 1."""
+    image, source = np.nonzero(sums.count)
+    ends = shares(sums.true[image, source] / most, sums.count[image, source], source, sums.count.shape[1], whole=False)
+    found = (ends.interval(s) for s in range(sums.count.shape[1]))
+    return tuple(None if pair is None else (most * pair[0], most * pair[1]) for pair in found)
 
 
 def worth(found: Items) -> float | None:

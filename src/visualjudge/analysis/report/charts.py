@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
@@ -24,8 +25,10 @@ Ends = Sequence[float | None] | None
 def whisker(estimate: float | None, ends: Ends, low: float, high: float, mark: float | None) -> Markup:
     """One row of an interval plot: a line from end to end, a dot, a rule at ``mark``; stretched to its table cell.
 
-    An arrow at the edge stands for an estimate that lies beyond it.
+    An arrow at the edge stands for an estimate, an end or an open side that lies beyond it.
     """
+    left, right = _reach(ends)
+    known = [value for value in (estimate, left, right) if value is not None]
 
     def at(value: float) -> str:
         return f"{100 * min(1.0, max(0.0, (value - low) / (high - low))):.2f}%"
@@ -33,13 +36,22 @@ def whisker(estimate: float | None, ends: Ends, low: float, high: float, mark: f
     parts = ['<line class="rail" x1="0" x2="100%" y1="9" y2="9"/>']
     if mark is not None:
         parts.append(f'<line class="mark" x1="{at(mark)}" x2="{at(mark)}" y1="1" y2="17"/>')
-    if ends is not None and ends[0] is not None and ends[1] is not None:
-        parts.append(f'<line class="reach" x1="{at(ends[0])}" x2="{at(ends[1])}" y1="9" y2="9"/>')
+    if left is not None and right is not None:
+        parts.append(f'<line class="reach" x1="{at(left)}" x2="{at(right)}" y1="9" y2="9"/>')
     if estimate is not None and low <= estimate <= high:
         parts.append(f'<circle class="dot" cx="{at(estimate)}" cy="9" r="4.5"/>')
-    elif estimate is not None:
-        parts.append(f'<text class="dot beyond" x="{at(estimate)}" y="14">{"◀" if estimate < low else "▶"}</text>')
+    if min(known, default=low) < low:
+        parts.append('<text class="dot beyond" x="0%" y="14">◀</text>')
+    if max(known, default=high) > high:
+        parts.append('<text class="dot beyond" x="100%" y="14">▶</text>')
     return Markup(f'<svg class="whisker" height="18" aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def _reach(ends: Ends) -> tuple[float | None, float | None]:
+    """Both ends of an interval, an open side at infinity; none where neither is known."""
+    if ends is None or (ends[0] is None and ends[1] is None):
+        return None, None
+    return -math.inf if ends[0] is None else ends[0], math.inf if ends[1] is None else ends[1]
 
 
 def fitted(plot: Plot[Row], rows: Sequence[Row]) -> Plot[Row]:

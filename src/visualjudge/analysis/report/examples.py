@@ -13,7 +13,7 @@ import polars as pl
 from PIL import Image
 
 from visualjudge.analysis.bias import both_orders
-from visualjudge.analysis.join import Study, unchanged
+from visualjudge.analysis.join import Placed, Study, unchanged
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.unanswered import CANNOT_TELL, DECLINED
@@ -21,7 +21,6 @@ from visualjudge.encoding.titles import encoding_title
 from visualjudge.errors import DataError
 from visualjudge.media import image_at
 from visualjudge.raster.images import read_rgb
-from visualjudge.records import Question
 
 USUAL = 9
 """Examples of each judge where the user names no number."""
@@ -165,26 +164,27 @@ def probe_examples(study: Study, run: int) -> list[Example]:
     return [_probe_example(study, run, row, known, before.get(row["probe_group"])) for row in rows]
 
 
-def _probe_example(
-    study: Study, run: int, row: VerdictRow, known: Mapping[str, Question], before: str | None
-) -> Example:
+def _probe_example(study: Study, run: int, row: VerdictRow, known: Mapping[str, Placed], before: str | None) -> Example:
     """With the last image unchanged and changed, where all images were changed alike; else as it was asked."""
-    question, plain = known.get(row["id"]), known.get(before or "")
-    found = _example(study, run, {**row, "why": _changed(row, question)}, question)
-    if row["probe_design"] != "change" or not question or not plain or not question.images or not plain.images:
+    changed, plain = known.get(row["id"]), known.get(before or "")
+    found = _example(study, run, {**row, "why": _changed(row, changed)}, changed)
+    if row["probe_design"] != "change" or not changed or not plain:
         return found
-    pair = (("unchanged", plain.images[-1]), ("changed", question.images[-1]))
-    return replace(found, images=tuple(replace(thumbnail(study.root, name), name=word) for word, name in pair))
+    pair = (("unchanged", plain), ("changed", changed))
+    if not all(one.question.images for _, one in pair):
+        return found
+    shown = ((word, thumbnail(one.root, one.question.images[-1])) for word, one in pair)
+    return replace(found, images=tuple(replace(image, name=word) for word, image in shown))
 
 
-def _changed(row: VerdictRow, question: Question | None) -> str:
+def _changed(row: VerdictRow, placed: Placed | None) -> str:
     name = str(row["probe_name"]).replace("_", " ")
-    return f"{name}: {question.probe.changed}" if question and question.probe else name
+    return f"{name}: {placed.question.probe.changed}" if placed and placed.question.probe else name
 
 
-def _example(study: Study, run: int, row: VerdictRow, question: Question | None) -> Example:
+def _example(study: Study, run: int, row: VerdictRow, placed: Placed | None) -> Example:
     raw = read_reply(study.runs[run], row["offset"]).get("raw_response")
-    shown = question.images if question and study.root else ()
+    images = [thumbnail(placed.root, name) for name in placed.question.images] if placed and placed.root else []
     return Example(
         row["why"],
         row["kind"],
@@ -198,9 +198,9 @@ def _example(study: Study, run: int, row: VerdictRow, question: Question | None)
         else _NO_ANSWER.get(row["status"], "nothing that could be read"),
         _word(row["answer"], row["truth"]),
         _scores(row["kind"], row["scores"], row["sources"]),
-        question.prompt if question else "",
+        placed.question.prompt if placed else "",
         raw[:LONGEST_REPLY] if isinstance(raw, str) else "",
-        tuple(thumbnail(study.root, name) for name in shown),
+        tuple(images),
     )
 
 
@@ -232,10 +232,10 @@ def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
 def encoding_images(study: Study, side: int = 72) -> dict[str, Thumbnail]:
     """A small image of every task/encoding: the last image of one of its questions, where it shows the prediction."""
     firsts = study.questions.unique(["task", "encoding"], keep="first", maintain_order=True)
-    known = study.find(firsts["id"].to_list()) if study.root else {}
+    known = study.find(firsts["id"].to_list())
     out = {}
     for row in firsts.select("id", "task", "encoding").iter_rows(named=True):
-        question = known.get(row["id"])
-        if question and question.images and not row["encoding"].startswith("text"):
-            out[f"{row['task']}/{row['encoding']}"] = thumbnail(study.root, question.images[-1], side)
+        one = known.get(row["id"])
+        if one and one.root and one.question.images and not row["encoding"].startswith("text"):
+            out[f"{row['task']}/{row['encoding']}"] = thumbnail(one.root, one.question.images[-1], side)
     return out

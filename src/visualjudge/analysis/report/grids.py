@@ -12,7 +12,7 @@ from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figures import UNANSWERED, Cell, JudgeResult
 from visualjudge.analysis.report.charts import fitted, whisker
 from visualjudge.analysis.tabular import Plot, Table
-from visualjudge.analysis.words import NONE, many, number, percent, percents
+from visualjudge.analysis.words import NONE, many, names_of, number, percent, percents
 
 Row = TypeVar("Row")
 
@@ -35,6 +35,8 @@ class Grid:
     rows: Sequence[GridRow]
     ends: Sequence[str] = ()
     """What stands over the drawings: left, middle, right."""
+    mixed: bool = False
+    """Whether it has columns of judges that were not asked the same questions."""
 
 
 def grid(
@@ -73,7 +75,7 @@ def headline_grid(judges: Sequence[JudgeResult]) -> Grid:
     """The judges' headline figures, a column a judge."""
     columns = [JUDGE.cells(judge) for judge in judges]
     rows = [GridRow([title, *(column[k] for column in columns)]) for k, title in enumerate(JUDGE.titles)]
-    return Grid(["", *(judge.name for judge in judges)], [False, *[True] * len(judges)], rows)
+    return _by_judge([""], judges, rows)
 
 
 def across(
@@ -86,7 +88,7 @@ def across(
     by_judge = [{cell.name: cell for cell in cells(judge) if cell.accuracy.share.n} for judge in judges]
     names = list(dict.fromkeys(name for found in by_judge for name in found))
     rows = [GridRow([label(name), *(_accuracy(found.get(name)) for found in by_judge)]) for name in names]
-    return Grid([title, *(judge.name for judge in judges)], [False, *[True] * len(judges)], rows)
+    return _by_judge([title], judges, rows)
 
 
 def breakable(name: str) -> Markup:
@@ -112,4 +114,16 @@ def _accuracy(cell: Cell | None) -> str | Markup:
 def by_rows(titles: Sequence[str], judges: Sequence[JudgeResult], found: Mapping[str, Mapping[str, str]]) -> Grid:
     """Text cells: ``found[row][judge]``, a column a judge."""
     rows = [GridRow([name, *(cells.get(judge.name, NONE) for judge in judges)]) for name, cells in found.items()]
-    return Grid([*titles, *(judge.name for judge in judges)], [False] * (len(titles) + len(judges)), rows)
+    return _by_judge(titles, judges, rows, numeric=False)
+
+
+def _by_judge(
+    titles: Sequence[str], judges: Sequence[JudgeResult], rows: Sequence[GridRow], *, numeric: bool = True
+) -> Grid:
+    """A table with a column a judge."""
+    return Grid(
+        [*titles, *names_of(judges)],
+        [*[False] * len(titles), *[numeric] * len(judges)],
+        rows,
+        mixed=len({judge.asked_like for judge in judges}) > 1,
+    )

@@ -45,7 +45,9 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield f"## {_cell(judge.name)}\n\n" + (f"**{left}**\n\n" if left else "") + f"{words.headline(judge)}\n"
     lines = [*filter(None, [words.above(judge), words.failures(judge), *words.leanings(judge)]), *judge.problems]
     yield from (f"- {_cell(line)}" for line in [*lines, *words.other_warnings(judge)])
-    yield "\n" + of(columns.PUBLISHED, [judge.pairwise.published])
+    own = columns.own_scores(judge)
+    yield f"\n{_cell(words.OWN_SCORES)}\n\n" + table(["Score", "Value"], own.items()) if own else ""
+    yield "\n" + table(["As benchmarks count right pairwise verdicts", "Right"], columns.counted_as(judge).items())
     for cells, title in (
         (judge.by_task, "Task"),
         (judge.by_encoding, "Encoding"),
@@ -57,7 +59,8 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(columns.SENSITIVITY, scopes.sensitivity(judge.sensitivity))
     yield "\n" + of(columns.CHOICE, judge.encodings)
     yield f"\n{_cell(words.SOURCES)}\n" if judge.leaderboard.rows else ""
-    yield "\n" + of(columns.SOURCE, judge.leaderboard.rows)
+    yield from (f"\n{_cell(name)}:\n\n{of(columns.SOURCE, rows)}" for name, rows in judge.leaderboard.groups)
+    yield "\n" + of(columns.CHECKED, judge.rater_checks)
     yield "\n" + of(columns.PROBE, judge.probes)
     yield "\n" + of(columns.TRUST, judge.tool_trust)
     yield "\n" + of(columns.SHAPE, judge.unread.shapes)

@@ -56,6 +56,7 @@ def environment() -> Environment:
     )
     env.filters.update(percent=words.percent, percents=words.percents, number=words.number)
     env.globals.update(
+        sets=words.SETS,
         headline=words.headline,
         answer=words.answer,
         leanings=words.leanings,
@@ -98,8 +99,10 @@ def _compared(results: Results, names: Sequence[str]) -> Section:
     return Section(
         "compared",
         "Judges compared",
-        "On the questions that both answered; p is clustered by image, after Holm. The last figure is how many images "
-        f"like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % range.",
+        "On the questions that both were asked; no answer counts as wrong, also where the baseline declined. p is "
+        "clustered by image, after Holm over all comparisons; intervals are unadjusted. The last figure is how many "
+        f"images like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % range. "
+        "In marked rows p is below 5 %.",
         [
             ("", grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
             ("Krippendorff’s α among judges that were asked the same", grid(columns.AGREEMENT, results.agreement)),
@@ -111,15 +114,27 @@ def _baseline(judges: Sequence[JudgeResult]) -> Section:
     said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
 
     def table(judge: JudgeResult) -> Grid:
-        return grid(columns.ABOVE, scopes.above(judge.above_baseline), hit=lambda row: row.standing != "better")
+        return grid(columns.ABOVE, scopes.above(judge.above_baseline), hit=lambda row: row.standing == "worse")
 
     return Section(
         "baseline",
         "Beyond the local baseline?",
         "The local baseline is a small model without language that looks at image and prediction. A judge that is not "
-        "shown to be better has shown no more than low-level features tell. Questions that it declined are left out.",
+        "shown to be better has shown no more than low-level features tell. Questions that the baseline declined are "
+        "left out here, and intervals are unadjusted. Marked rows are worse than the baseline: their intervals lie "
+        "below 0.",
         _each(judges, table),
         notes=said,
+    )
+
+
+def _raters(judges: Sequence[JudgeResult]) -> Section:
+    return Section(
+        "raters",
+        "Were the raters attentive?",
+        "Known items are those with the widest margins; repeats are questions that a rater saw before. They check the "
+        "raters: no other figure counts them.",
+        _each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
     )
 
 
@@ -176,7 +191,8 @@ def _sways(results: Results, judges: Sequence[JudgeResult]) -> list[Section]:
             "bias",
             "What else sways it?",
             "How much better the judge is where the option with more of something is the right one, halved, in points "
-            "and at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. Marked rows are shown.",
+            "and at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. In "
+            "marked rows p is below 5 %.",
             _each(judges, lambda j: grid(columns.PREFERENCE, j.bias, hit=lambda row: row.flagged)),
         ),
         Section(
@@ -208,22 +224,46 @@ def _uses(judges: Sequence[JudgeResult]) -> list[Section]:
             "sources",
             "The sources as it ranks them",
             words.SOURCES,
-            _each(judges, lambda j: grid(columns.SOURCE, j.leaderboard.rows)),
+            [(f"{j.name}: {name}", grid(columns.SOURCE, rows)) for j in judges for name, rows in j.leaderboard.groups],
             notes=[note for j in judges for note in _board_notes(j)],
         ),
-        Section(
-            "published",
-            "As published benchmarks count it",
-            "The share of right pairwise verdicts by the rules of well-known benchmarks.",
-            _each(judges, lambda j: grid(columns.PUBLISHED, [j.pairwise.published])),
-        ),
+        _published(judges),
     ]
+
+
+def _published(judges: Sequence[JudgeResult]) -> Section:
+    return Section(
+        "published",
+        "As published benchmarks count it",
+        "Scores computed as published benchmarks compute theirs.",
+        [
+            (title, by_rows([first], judges, _by_title(judges, cells)))
+            for title, first, cells in (
+                ("The benchmark’s own scores", "Score", columns.own_scores),
+                ("Right pairwise verdicts by the rules of benchmarks", "Rule", columns.counted_as),
+            )
+        ],
+        notes=[words.OWN_SCORES] if any(columns.own_scores(judge) for judge in judges) else [],
+    )
+
+
+def _by_title(
+    judges: Sequence[JudgeResult], cells: Callable[[JudgeResult], Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for judge in judges:
+        for title, value in cells(judge).items():
+            found.setdefault(title, {})[judge.name] = value
+    return found
 
 
 def _board_notes(judge: JudgeResult) -> list[str]:
     board, out = judge.leaderboard, []
     if board.components > 1:
-        out.append(f"{judge.name}: the sources fall into {board.components} groups that were never compared.")
+        out.append(
+            f"{judge.name}: the sources fall into {board.components} groups that were never compared in the same "
+            "tasks; ranks and axes are those of each group."
+        )
     if board.spearman is not None:
         out.append(f"{judge.name}: rank correlation with the order by true scores ρ {words.number(board.spearman)}.")
     return out
@@ -235,11 +275,14 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
         u, p = judge.unread, judge.pairwise.accuracy
         kinds = unanswered(u.causes)
         found.setdefault("Replies that could not be read", {})[judge.name] = words.failed_share(kinds.unread, u.n)
-        for title, count in (("Declined by the judge", kinds.declined), ("“Cannot tell”", kinds.cannot_tell)):
+        others = ("Calls that failed", kinds.no_reply), ("Declined by the judge", kinds.declined)
+        for title, count in (*others, ("“Cannot tell”", kinds.cannot_tell)):
             if count:
                 found.setdefault(title, {})[judge.name] = words.failed_share(count, u.n)
         found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
         found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(p.parsed)
+        if u.of_probes:
+            found.setdefault("Failed besides, in probes", {})[judge.name] = words.number(u.of_probes)
         if u.extracted:
             found.setdefault("Read by a second reader", {})[judge.name] = words.failed_share(u.extracted, u.n)
             found.setdefault("Pairwise: right with the second reader", {})[judge.name] = words.percent(
@@ -320,6 +363,7 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
         _baseline(judges),
         _compared(results, [judge.name for judge in judges]),
         _probes(analysis, shown),
+        _raters(judges),
         _sensitivity(judges),
         *_sways(results, judges),
         *_uses(judges),
@@ -331,6 +375,7 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
         "results": results,
         "judges": judges,
         "groups": _groups(judges),
+        "apart": words.APART,
         "sections": [section for section in sections if _kept(section)],
         "simulated": rest,
         "appendix": headline_grid(rest) if rest else None,

@@ -33,5 +33,6 @@ def _notes(results: Results) -> Iterator[str]:
         if row.gap.value is not None:
             yield (
                 f"{row.a} minus {row.b}: {points(row.gap.value)} points ({percents(row.gap.interval)}), "
-                f"p {p_value(row.p_holm)} after Holm, on {row.questions} common questions"
+                f"p {p_value(row.p_holm)} after Holm over all comparisons, on {row.questions} common questions; "
+                "no answer counts as wrong"
             )

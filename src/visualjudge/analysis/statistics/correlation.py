@@ -7,11 +7,13 @@ Sources: Spearman 1904; Kendall 1945 (τ-b); Fisher 1915 (z).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.records import FloatArray, IntArray
 
 KENDALL_MOST = 3000
@@ -24,16 +26,49 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Cases by their values: the different pairs ``x``, ``y`` (pairs,), and the ``place`` of each case's (cases,)."""
+
+    x: FloatArray
+    y: FloatArray
+    place: IntArray
+
+    def value(self, weighted: Weighted) -> float | None:
+        """The correlation of all cases; None for fewer than two cases or a constant."""
+        if self.place.size < 2:
+            return None
+        return _finite(weighted(self.x, self.y, np.bincount(self.place)[None, :])[0])
+
+    def left_out(self, groups: IntArray, weighted: Weighted) -> FloatArray:
+        """The correlation without each group in turn, (groups,); ``groups`` has each case's number, from 0."""
+        pairs, count = self.x.size, int(groups.max()) + 1
+        out = np.empty(count)
+        step = max(1, WEIGHT_CELLS // pairs)
+        for start in range(0, count, step):
+            some = min(step, count - start)
+            rows = (groups >= start) & (groups < start + some)
+            own = np.bincount((groups[rows] - start) * pairs + self.place[rows], minlength=some * pairs)
+            rest = np.bincount(self.place) - own.reshape(some, pairs)
+            out[start : start + some] = weighted(self.x, self.y, rest)
+        return out
+
+
+def cases(x: ArrayLike, y: ArrayLike) -> Cases:
+    """The cases whose values are ``x`` and ``y`` (cases,): scores have few values, and equal pairs count as one."""
+    (a, of_a), (b, of_b) = (np.unique(np.asarray(values, float), return_inverse=True) for values in (x, y))
+    held, place = renumbered(of_a * b.size + of_b)
+    return Cases(a[held // b.size], b[held % b.size], place)
+
+
 def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
     """Product-moment correlation; None for fewer than two cases or a constant."""
-    a, b = np.asarray(x, float), np.asarray(y, float)
-    return _finite(_pearson(a, b, np.ones((1, a.size)))[0]) if a.size > 1 else None
+    return cases(x, y).value(weighted_pearson)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
     """Rank correlation with mid-ranks for ties; None for fewer than two cases or a constant."""
-    a, b = np.asarray(x, float), np.asarray(y, float)
-    return _finite(weighted_spearman(a, b, np.ones((1, a.size)))[0]) if a.size > 1 else None
+    return cases(x, y).value(weighted_spearman)
 
 
 def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
@@ -134,14 +169,3 @@ def jackknife_groups(clusters: IntArray, most: int = GROUPS) -> IntArray:
     """Each row's image as 0, 1, 2, …; above ``most`` images, dealt to ``most`` groups (Kott 2001)."""
     codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
     return np.asarray(codes % most if codes.size and codes.max() >= most else codes)
-
-
-def left_out(x: FloatArray, y: FloatArray, groups: IntArray, weighted: Weighted) -> FloatArray:
-    """The correlation without each group in turn, (groups,)."""
-    count = int(groups.max()) + 1
-    out = np.empty(count)
-    step = max(1, WEIGHT_CELLS // max(1, x.size))
-    for start in range(0, count, step):
-        kept = np.arange(start, min(start + step, count))[:, None] != groups
-        out[start : start + step] = weighted(x, y, kept)
-    return out

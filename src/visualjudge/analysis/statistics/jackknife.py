@@ -28,8 +28,6 @@ LEAST_DF = 2.0
 TINY = 1e-12
 TAIL = 0.025
 NORMAL = float(stats.norm.isf(TAIL))
-LEAST_REACH = float(stats.norm.isf(0.05))
-"""Of a share's interval, in standard errors of independent cases: what images that agree by luck cannot undercut."""
 FEW = f"fewer than {LEAST_IMAGES} images"
 ALIKE = "every image gives the same"
 

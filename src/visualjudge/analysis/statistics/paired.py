@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, LEAST_REACH, TAIL, Spread, enough, reaches
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, Spread, enough, reaches
 from visualjudge.records import FloatArray
 
 LEVEL = 0.05
 POWER = 0.8
 MOST_IMAGES = 10_000_000
+LEAST_REACH = float(stats.norm.isf(0.05))
+"""Of an interval, in standard errors of independent cases: what images that agree by luck cannot undercut."""
 
 
 def gap_ends(

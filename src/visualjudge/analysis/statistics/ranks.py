@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from visualjudge.records import FloatArray
+from visualjudge.records import FloatArray, IntArray
 
 RankSet = tuple[int, int]
 ALPHA = 0.05
 
 
-def rank_sets(values: ArrayLike, covariance: ArrayLike, freedom: ArrayLike) -> tuple[RankSet | None, ...]:
-    """The best and the worst rank (1 = highest value) of each of S systems.
+def rank_sets(
+    values: ArrayLike, covariance: ArrayLike, freedom: ArrayLike, groups: IntArray | None = None
+) -> tuple[RankSet | None, ...]:
+    """The best and the worst rank (1 = highest value) of each of S systems among those of its group.
 
     Parameters
     ----------
@@ -33,22 +35,26 @@ def rank_sets(values: ArrayLike, covariance: ArrayLike, freedom: ArrayLike) -> t
         (S, S) of the estimates.
     freedom
         Degrees of freedom of the differences: one number, or (S, S).
+    groups
+        (S,) numbers; None: all are of one group.
 
     A set is None where the system's value is NaN; such a system may stand anywhere, so that the sets of the others are
-    open to it. A difference without spread decides nothing.
+    open to it. It is None too where the system is alone in its group. A difference without spread decides nothing.
     """
     means, spread = np.asarray(values, float), np.asarray(covariance, float)
     free = np.broadcast_to(np.asarray(freedom, float), spread.shape)
+    group = np.zeros(means.size, dtype=np.int64) if groups is None else groups
     variance = np.diag(spread)[:, None] + np.diag(spread)[None, :] - 2 * spread
     sets: list[RankSet | None] = []
     for i in range(means.size):
-        if not np.isfinite(means[i]):
+        beside = (group == group[i]) & (np.arange(means.size) != i)
+        if not np.isfinite(means[i]) or not beside.any():
             sets.append(None)
             continue
-        others = np.flatnonzero(np.isfinite(means) & (np.arange(means.size) != i))
+        others = np.flatnonzero(np.isfinite(means) & beside)
         differ = _decided(means[others] - means[i], variance[others, i], free[others, i])
         above, below = int((differ > 0).sum()), int((differ < 0).sum())
-        sets.append((1 + above, means.size - below))
+        sets.append((1 + above, int(beside.sum()) + 1 - below))
     return tuple(sets)
 
 

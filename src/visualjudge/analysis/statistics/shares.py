@@ -1,14 +1,15 @@
 """Intervals of shares whose cases come in images: right answers of verdicts, consistent of questions, mean τ.
 
-The interval is symmetrical, but for skewness, on the logit scale, with the jackknife's standard error and Student's t
-of :mod:`visualjudge.analysis.statistics.jackknife`, and two floors, so that few images never look certain:
+The interval is Clopper and Pearson's (1934) for the number of *independent* cases that hold as much as those seen
+(Korn & Graubard 1998). That number is the number of cases over a design effect (Kish 1965), which is
 
-- it reaches at least as far as a 90 % interval of independent cases does, 1.64 √(p (1 - p) / n);
-- to the variance comes that of 2.5 (2p - 1)² further images as much alike inside as those seen: the rarer a wrong (or
-  right) image is, the likelier none was drawn (in the spirit of Agresti & Coull 1998, who add four cases).
-
-Where every case is right, or none is, nothing varied: the interval is Clopper and Pearson's (1934) with each of the
-effective images counted as one case.
+- the jackknife's variance over that of independent cases, p (1 - p) / (n - 1): 1 where each image is one case;
+- raised where the images' influences are more skewed than independent cases would make them;
+- drawn towards the largest design effect, that of images in which all cases go together, on the logarithmic scale,
+  the more the fewer independent errors were seen: with none, nothing tells whether the cases of an image are alike,
+  and each effective image counts as one case;
+- multiplied by (t / z)², Student's t at the effective images less one, for the part of the variance that had to be
+  estimated (all but that of independent cases), down to one case an effective image.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from visualjudge.analysis.statistics.jackknife import (
     FEW,
     LEAST_IMAGES,
-    LEAST_REACH,
+    NORMAL,
     TAIL,
     TINY,
     Spread,
     effective_number,
     enough,
-    reaches,
     spread,
     sums,
 )
 from visualjudge.records import FloatArray, IntArray
 
-FURTHER_IMAGES = 2.5
+UNSEEN = 2.0
+"""How many errors in images whose cases all go together are held against the independent errors seen."""
 EDGE = 1e-9
 
 
@@ -81,7 +82,7 @@ def shares(
     column
         Which share the entry belongs to; by default all to one.
     whole
-        Whether each case is 0 or 1; else it lies between them, and the binomial floor does not hold.
+        Whether each case is 0 or 1; else it lies between them, and may vary less than such cases do.
     """
     kept = bottom > 0
     place = np.zeros(bottom.size, dtype=np.int64) if column is None else np.asarray(column)
@@ -89,38 +90,52 @@ def shares(
     value, influence = ratio_influence(top, bottom, place, columns)
     cases = sums(place, bottom, columns)
     found = spread(influence, bottom, place, columns)
-    size = np.divide(sums(place, bottom**2, columns), cases, out=np.ones(columns), where=cases > 0)
-    low, high = share_ends(value, found, cases, size, whole=whole)
+    low, high = share_ends(value, found, cases, whole=whole)
     return Shares(value, low, high, cases, found.images)
 
 
 def share_ends(
-    value: FloatArray, found: Spread, cases: FloatArray, size: FloatArray, *, whole: bool = True
+    value: FloatArray, found: Spread, cases: FloatArray, *, whole: bool = True
 ) -> tuple[FloatArray, FloatArray]:
-    """Ends of the interval of shares with a known ``spread``; NaN where undefined.
-
-    ``cases``: how many; ``size``: the mean image that a case lies in, Σn²/Σn. All arrays (K,).
-    """
-    p = np.clip(np.nan_to_num(value), EDGE, 1 - EDGE)
-    binomial = p * (1 - p) / np.maximum(cases, 1)
-    error = np.sqrt(_with_further(p, found, binomial, size)) / (p * (1 - p))
-    least = LEAST_REACH * np.sqrt(binomial) / (p * (1 - p)) if whole else np.zeros_like(p)
-    down, up = (np.maximum(reach, least) for reach in reaches(found, error, 2 * p - 1))
-    centre = np.log(p / (1 - p))
-    low, high = special.expit(centre - down), special.expit(centre + up)
-    edge = TAIL ** (1 / np.maximum(found.effective, 1))
-    none, every = value <= EDGE, value >= 1 - EDGE
-    low = np.where(none, 0.0, np.where(every, edge, low))
-    high = np.where(every, 1.0, np.where(none, 1 - edge, high))
+    """Ends of the interval of shares with a known ``spread``, of ``cases`` each; NaN where undefined. Arrays (K,)."""
+    p = np.clip(np.nan_to_num(value), 0, 1)
+    low, high = exact_ends(p, _independent_cases(p, found, np.maximum(cases, 1), whole=whole))
     told = enough(found) & np.isfinite(value)
     return np.where(told, low, np.nan), np.where(told, high, np.nan)
 
 
-def _with_further(p: FloatArray, found: Spread, binomial: FloatArray, size: FloatArray) -> FloatArray:
-    """The variance with that of further images; ``alike``: the share of a case's variance that is between images."""
-    alike = np.clip((found.variance / binomial - 1) / np.maximum(size - 1, EDGE), 0, 1)
-    further = FURTHER_IMAGES * (2 * p - 1) ** 2 * alike * p * (1 - p) / np.maximum(found.effective, 1) ** 2
-    return np.asarray(np.where(found.variance > TINY**2, found.variance + further, binomial))
+def exact_ends(p: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's 95 % interval of shares ``p`` of ``n`` independent cases, whole or not; arrays (K,)."""
+    low = special.betaincinv(np.maximum(n * p, EDGE), n * (1 - p) + 1, TAIL)
+    high = 1 - special.betaincinv(np.maximum(n * (1 - p), EDGE), n * p + 1, TAIL)
+    return np.where(p <= EDGE, 0.0, low), np.where(p >= 1 - EDGE, 1.0, high)
+
+
+def _independent_cases(p: FloatArray, found: Spread, cases: FloatArray, *, whole: bool) -> FloatArray:
+    """How many independent cases tell as much of ``p``."""
+    images = np.maximum(found.effective, 1)
+    effect = _shrunk(_design_effect(p, found, cases, whole=whole), p, cases, images)
+    estimated = 1 - 1 / effect if whole else 1.0
+    t = stats.t.isf(TAIL, np.maximum(images - 1, 1))
+    n = cases / effect
+    return np.asarray(np.maximum(n / (1 + ((t / NORMAL) ** 2 - 1) * estimated), np.minimum(n, images)))
+
+
+def _design_effect(p: FloatArray, found: Spread, cases: FloatArray, *, whole: bool) -> FloatArray:
+    """The variance over that of independent cases, and what skewness adds to it."""
+    freedom, lean = np.maximum(cases - 1, 1), 1 - 2 * p
+    independent = np.maximum(p * (1 - p), EDGE) / freedom
+    effect = np.where(found.variance > TINY**2, found.variance / independent, 1.0)
+    effect = np.maximum(effect, 1.0) if whole else effect
+    third = found.skew * np.sqrt(found.variance * found.images / np.maximum(found.images - 1, 1))
+    return np.asarray(effect + np.maximum(freedom * lean * third - lean**2 * effect, 0))
+
+
+def _shrunk(effect: FloatArray, p: FloatArray, cases: FloatArray, images: FloatArray) -> FloatArray:
+    """The design effect, drawn towards that of images in which all cases go together."""
+    seen = cases * p * (1 - p) / effect
+    weight = UNSEEN / (UNSEEN + seen)
+    return np.asarray(effect ** (1 - weight) * np.maximum(cases / images, effect) ** weight)
 
 
 def one_share(top: FloatArray, bottom: FloatArray, *, whole: bool = True) -> Shares:

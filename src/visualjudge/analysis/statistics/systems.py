@@ -1,8 +1,9 @@
 """Does a judge put systems in the order in which the truth puts them?
 
 From sums over images: τ-b between the systems' means by judge and by truth, the share of pairs of systems in the right
-order, soft pairwise accuracy, who is favoured, and the smallest true gap that is ordered rightly. Intervals resample
-images, for judge and truth together; where nothing varied, each image counts as one case (Clopper & Pearson).
+order, soft pairwise accuracy, who is favoured, and the smallest true gap that is ordered rightly. Systems of different
+groups are never compared: each figure is over all pairs of systems inside groups. Intervals resample images, for judge
+and truth and all groups together; where nothing varied, each image counts as one case (Clopper & Pearson).
 
 Sources: Kendall 1945; Kocmi et al. 2021, "To ship or not to ship" (pairwise accuracy of systems); Thompson et al. 2024;
 Hesterberg 2015 (widened quantiles); Holm 1979.
@@ -22,6 +23,8 @@ from visualjudge.records import BoolArray, FloatArray, IntArray
 from visualjudge.seeding import rng_for
 
 Interval = tuple[float, float]
+Pairs = tuple[IntArray, IntArray]
+"""First and second systems of all pairs."""
 DRAWS = 1000
 CELLS = 60_000_000
 PART = 2_000_000
@@ -49,7 +52,7 @@ class Favour:
 
 @dataclass(frozen=True, eq=False)
 class SystemAgreement:
-    """``judged`` and ``true`` means (S,), the agreement of their orders, rank sets by the judge.
+    """``judged`` and ``true`` means (S,), the agreement of their orders over ``pairs`` pairs, rank sets by the judge.
 
     ``smallest_gap``: every pair of systems whose true means differ by at least this much is put in the right order in
     95 % of resamples; None where even the widest pair is not.
@@ -64,6 +67,7 @@ class SystemAgreement:
     favours: tuple[Favour, ...]
     smallest_gap: float | None
     images: int
+    pairs: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +94,7 @@ def fair_judge(judged: FloatArray, level: FloatArray, reference: BoolArray | Non
     values, known = judged[used], level[used]
     groups = int(np.clip(known.size // LEAST_GROUP, 1, MOST_GROUPS))
     edges = np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1])) if groups > 1 else np.array([])
-    which = np.unique(np.searchsorted(edges, known, side="left"), return_inverse=True)[1]
+    which = renumbered(np.searchsorted(edges, known, side="left"))[1]
     count = np.bincount(which)
     knots, means = np.bincount(which, known) / count, np.bincount(which, values) / count
     centre = float((values - np.interp(known, knots, means)).mean())
@@ -143,28 +147,58 @@ def image_sums(
     return Sums(*(total(part) for part in parts))
 
 
-def system_agreement(sums: Sums, *, seed: int = 0) -> SystemAgreement | None:
-    """All figures; None with fewer than two systems or one image."""
+def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 0) -> SystemAgreement | None:
+    """All figures; ``groups`` (S,) says which systems are comparable (None: all).
+
+    None where no two systems are, with fewer than two images, or where a system has no item.
+    """
     images, systems = sums.count.shape
-    if systems < 2 or images < 2 or (sums.count.sum(0) == 0).any():
+    group = np.zeros(systems, dtype=np.int64) if groups is None else groups
+    pairs = _inside(group)
+    if not pairs[0].size or images < 2 or (sums.count.sum(0) == 0).any():
         return None
     weights = _weights(images, systems, seed)
     judged, true = _means(sums.judged, sums.count, weights), _means(sums.true, sums.count, weights)
-    tau, order = _tau(judged, true), _order(judged, true)
-    spa = np.concatenate([_spa(sums, *part) for part in _parts(judged, true, weights)])
+    tau, order = _tau(judged, true, pairs), _order(judged, true, pairs)
+    spa = np.concatenate([_spa(sums, pairs, *part) for part in _parts(judged, true, weights)])
+    held = _images_of(sums.count, group)
+    counted = _effective(held, group, pairs, images)
     influence = _influence(sums.judged, sums.count, judged[0])
-    covariance = influence.T @ influence * images / (images - 1)
+    influence = influence * np.sqrt(held / np.maximum(held - 1, 1))
     return SystemAgreement(
         judged[0],
         true[0],
-        _measured(tau, images, -1.0),
-        _measured(order, images, 0.0),
-        _measured(spa, images, 0.0),
-        rank_sets(judged[0], covariance, images - 1),
+        _measured(tau, counted, -1.0),
+        _measured(order, counted, 0.0),
+        _measured(spa, counted, 0.0),
+        rank_sets(judged[0], influence.T @ influence, (held - 1)[:, None], group),
         _favours(sums),
-        _smallest_gap(judged, true),
+        _smallest_gap(judged, true, pairs),
         images,
+        int(pairs[0].size),
     )
+
+
+def _inside(group: IntArray) -> Pairs:
+    """Every two systems of one group."""
+    first, second = np.triu_indices(group.size, 1)
+    same = group[first] == group[second]
+    return first[same], second[same]
+
+
+def _images_of(count: FloatArray, group: IntArray) -> IntArray:
+    """How many images show each system's group (S,)."""
+    return np.array([int((count[:, group == own] > 0).any(1).sum()) for own in group], dtype=np.int64)
+
+
+def _effective(held: IntArray, group: IntArray, pairs: Pairs, images: int) -> float:
+    """Images behind a mean over pairs: 1 / Σ (share of the group's pairs)² / its images, at most all of them.
+
+    A group with most of the pairs and few images must not borrow certainty from the images of the others.
+    """
+    of_pair = group[pairs[0]]
+    total = sum(((of_pair == own).mean()) ** 2 / held[group == own][0] for own in np.unique(of_pair))
+    return min(float(images), 1 / float(total))
 
 
 def _weights(images: int, systems: int, seed: int) -> FloatArray:
@@ -179,14 +213,14 @@ def _means(sums: FloatArray, counts: FloatArray, weights: FloatArray) -> FloatAr
     return np.asarray(np.divide(weights @ sums, below, out=np.full(below.shape, np.nan), where=below > 0))
 
 
-def _pairs(means: FloatArray) -> FloatArray:
-    """Differences of every two systems, draws × pairs; rounding is no difference."""
-    first, second = np.triu_indices(means.shape[1], 1)
+def _differences(means: FloatArray, pairs: Pairs) -> FloatArray:
+    """Differences of the two systems, draws × pairs; rounding is no difference."""
+    first, second = pairs
     return np.asarray(np.round(means[:, first] - means[:, second], 12))
 
 
-def _tau(judged: FloatArray, true: FloatArray) -> FloatArray:
-    a, b = np.sign(_pairs(judged)), np.sign(_pairs(true))
+def _tau(judged: FloatArray, true: FloatArray, pairs: Pairs) -> FloatArray:
+    a, b = np.sign(_differences(judged, pairs)), np.sign(_differences(true, pairs))
     with np.errstate(invalid="ignore", divide="ignore"):
         below = np.sqrt(np.nansum(np.abs(a), 1) * np.nansum(np.abs(b), 1))
         return np.asarray(np.where(below > 0, np.nansum(a * b, 1) / below, np.where(_flat(a, b), 0.0, np.nan)))
@@ -197,12 +231,18 @@ def _flat(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray((np.nansum(np.abs(a), 1) == 0) & (np.nansum(np.abs(b), 1) > 0))
 
 
-def _order(judged: FloatArray, true: FloatArray) -> FloatArray:
-    a, b = _pairs(judged), _pairs(true)
+def _order(judged: FloatArray, true: FloatArray, pairs: Pairs) -> FloatArray:
+    a, b = _differences(judged, pairs), _differences(true, pairs)
     told = np.isfinite(a) & np.isfinite(b) & (b != 0)
     right = np.where(a == 0, 0.5, (np.sign(a) == np.sign(b)).astype(float))
+    return _mean_where(right, told)
+
+
+def _mean_where(values: FloatArray, told: BoolArray) -> FloatArray:
+    """Mean of each row where ``told``; NaN where nothing is."""
     count = told.sum(1)
-    return np.asarray(np.divide((right * told).sum(1), count, out=np.full(count.shape, np.nan), where=count > 0))
+    total = np.where(told, values, 0.0).sum(1)
+    return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
 
 
 def _influence(sums: FloatArray, counts: FloatArray, means: FloatArray) -> FloatArray:
@@ -210,9 +250,12 @@ def _influence(sums: FloatArray, counts: FloatArray, means: FloatArray) -> Float
     return np.asarray((sums - counts * means) / np.maximum(counts.sum(0), 1))
 
 
-def _spa(sums: Sums, judged: FloatArray, true: FloatArray, weights: FloatArray) -> FloatArray:
-    """Of D draws: p that the first of two systems is better, by judge and by truth, from clustered errors."""
-    first, second = np.triu_indices(judged.shape[1], 1)
+def _spa(sums: Sums, pairs: Pairs, judged: FloatArray, true: FloatArray, weights: FloatArray) -> FloatArray:
+    """Of D draws: p that the first of two systems is better, by judge and by truth, from clustered errors.
+
+    NaN for a draw without the images of any pair.
+    """
+    first, second = pairs
     below = np.maximum(weights @ sums.count, 1e-9)
     p = []
     for table, means in ((sums.judged, judged), (sums.true, true)):
@@ -223,7 +266,8 @@ def _spa(sums: Sums, judged: FloatArray, true: FloatArray, weights: FloatArray) 
         gap = means[:, first] - means[:, second]
         certain = np.where(gap == 0, 0.0, np.sign(gap) * 40.0)
         p.append(stats.norm.sf(np.divide(gap, error, out=certain, where=error > 1e-12)))
-    return np.asarray(1 - np.nanmean(np.abs(p[0] - p[1]), axis=1))
+    apart = np.abs(p[0] - p[1])
+    return np.asarray(1 - _mean_where(apart, np.isfinite(apart)))
 
 
 def _parts(judged: FloatArray, true: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, ...]]:
@@ -233,7 +277,7 @@ def _parts(judged: FloatArray, true: FloatArray, weights: FloatArray) -> Iterato
         yield judged[start : start + step], true[start : start + step], weights[start : start + step]
 
 
-def _measured(draws: FloatArray, images: int, floor: float) -> Measured:
+def _measured(draws: FloatArray, images: float, floor: float) -> Measured:
     """The first draw is the sample's own; ``floor`` is the least value there is, 1 the largest."""
     value, seen = float(draws[0]), draws[1:][np.isfinite(draws[1:])]
     if images < LEAST_IMAGES or seen.size < 100 or not np.isfinite(value):
@@ -280,9 +324,10 @@ def _holm(p: FloatArray) -> FloatArray:
     return out
 
 
-def _smallest_gap(judged: FloatArray, true: FloatArray) -> float | None:
-    gaps = np.abs(_pairs(true)[0])
-    right = (np.sign(_pairs(judged)[1:]) == np.sign(_pairs(true)[0])).mean(0)
+def _smallest_gap(judged: FloatArray, true: FloatArray, pairs: Pairs) -> float | None:
+    known = _differences(true, pairs)[0]
+    gaps = np.abs(known)
+    right = (np.sign(_differences(judged, pairs)[1:]) == np.sign(known)).mean(0)
     wrong = gaps[(right < ORDERED) & (gaps > 0)]
     above = gaps[gaps > (wrong.max() if wrong.size else 0.0)]
     return float(above.min()) if above.size else None

@@ -1,0 +1,170 @@
+"""Sources of different tasks, or that no question compares, are never ranked against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from decided import World, choices_of, of_task, scores_of
+from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.decisions import card_page
+from visualjudge.analysis.decisions.card import JudgeCard, card_of
+from visualjudge.analysis.decisions.correct import correct_study
+from visualjudge.analysis.decisions.shapes import card_json, leaderboard_json
+from visualjudge.analysis.groups import source_groups
+from visualjudge.analysis.report.markdown import markdown
+from visualjudge.analysis.report.page import html
+from visualjudge.analysis.statistics.systems import Sums, system_agreement
+from visualjudge.records import Question, Verdict
+
+
+def _renamed(world: World, prefix: str) -> World:
+    return World(world.truth, tuple(f"{prefix} {i}" for i in range(len(world.names))))
+
+
+def _two_tasks(kind: str = "pair_questions") -> list[Question]:
+    """Detectors 0 to 2 with high scores, and segmenters 0 to 2 with low ones."""
+    good, bad = World.of(40, 3, gap=1.2), World.of(40, 3, seed=1, gap=1.2)
+    low = World(np.clip(bad.truth - 4, 0, 10).round(3), bad.names)
+    detected = getattr(_renamed(good, "det"), kind)()
+    return [*detected, *of_task(getattr(_renamed(low, "seg"), kind)(), "instance_segmentation")]
+
+
+def _card(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> JudgeCard:
+    return card_of(analyse_study(study_of(questions, {"judge": verdicts}))).judges[0]
+
+
+def _edges(*rows: tuple[str, str, str]) -> pl.DataFrame:
+    return pl.DataFrame(rows, ["task", "a", "b"], orient="row")
+
+
+def test_tasks_that_compare_the_same_sources_are_one_group_and_all_others_are_apart() -> None:
+    same = source_groups(_edges(("depth", "x", "y"), ("boxes", "y", "x")))
+    assert set(same.values()) == {"boxes + depth"}
+    bridged = source_groups(_edges(("boxes", "x", "y"), ("depth", "y", "z")))
+    assert bridged["boxes", "y"] != bridged["depth", "y"]
+    never_met = source_groups(_edges(("boxes", "u", "v"), ("boxes", "x", "y"), ("boxes", "y", "z")))
+    assert never_met["boxes", "u"] == never_met["boxes", "v"] == "boxes (1)"
+    assert {never_met["boxes", name] for name in "xyz"} == {"boxes (2)"}
+
+
+def test_a_judge_that_scores_one_task_too_low_still_orders_its_sources() -> None:
+    questions = _two_tasks("scoring_questions")
+    lower = {f"det {i}": -4.5 for i in range(3)}
+    card = _card(questions, scores_of(questions, 0.3, bias=lower))
+    main = card.system.main
+    assert main is not None and main.found.pairs == 6
+    assert main.found.tau_b.value == main.found.pair_order.value == 1.0
+    assert main.groups == ("instance_segmentation",) * 3 + ("object_detection",) * 3
+    assert set(main.found.ranks) == {(1, 1), (2, 2), (3, 3)}
+    assert "6 sources in 2 groups" in card.answer
+
+
+def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
+    questions = _two_tasks("scoring_questions")
+    verdicts = [
+        replace(v, value=10 - float(v.value) if v.id.startswith("instance") else v.value)
+        for v in scores_of(questions, 0.2)
+    ]
+    main = _card(questions, verdicts).system.main
+    assert main is not None and main.found.tau_b.value == 0.0
+
+
+def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
+    questions = _two_tasks()
+    card = card_of(analyse_study(study_of(questions, {"judge": choices_of(questions, 0.9)})))
+    page = card_page.text(card)
+    assert "object_detection       det 0" in page and "over the 6 pairs inside groups" in card_page.markdown(card)
+    rows = card_json(card)["judges"][0]["system"]["sources"]
+    assert {row["group"] for row in rows} == {"object_detection", "instance_segmentation"}
+    alone = [q for q in questions if q.task == "object_detection"]
+    one = card_page.text(card_of(analyse_study(study_of(alone, {"judge": choices_of(alone, 0.9)}))))
+    assert "Group" not in one and "groups" not in one
+
+
+def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
+    questions = _two_tasks("scoring_questions")
+    labels = tmp_path / "labels.csv"
+    rows = [f"{q.task}/{q.annotation_ids[0]},{q.answer}" for q in questions if int(q.image_id[-2:]) < 25]
+    labels.write_text("\n".join(["annotation_id,score", *rows]) + "\n")
+    board = correct_study(study_of(questions, {"judge": scores_of(questions, 0.3)}), labels, gap=0.5)
+    assert [row.source for row in board.rows] == ["seg 0", "seg 1", "seg 2", "det 0", "det 1", "det 2"]
+    assert [row.rank_set for row in board.rows] == [(1, 1), (2, 2), (3, 3)] * 2
+    assert str(board).splitlines()[0].startswith("Group") and "inside a group only" in " ".join(str(board).split())
+    assert leaderboard_json(board)["rows"][0]["group"] == "instance_segmentation"
+
+
+def test_pairs_on_few_images_do_not_borrow_certainty_from_another_group() -> None:
+    many = np.zeros((60, 6))
+    many[:3, :4], many[3:, 4:] = 1.0, 1.0  # 6 pairs on 3 images, one pair on 57
+    level = np.array([4.0, 3.0, 2.0, 1.0, 8.0, 7.0])
+    sums = Sums(many * level, many * level, many * level, many)
+    found = system_agreement(sums, np.array([0, 0, 0, 0, 1, 1]))
+    assert found is not None and (found.tau_b.value, found.tau_b.interval, found.images) == (1.0, None, 60)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_resample_without_the_images_of_any_pair_is_left_out_silently() -> None:
+    count = np.zeros((6, 2))
+    count[0], count[1:, 0] = 1.0, 1.0  # the second source is on one image
+    values = np.arange(12.0).reshape(6, 2) * count
+    found = system_agreement(Sums(values, values, values, count))
+    assert found is not None and np.isfinite(found.spa.value)
+
+
+def test_the_true_figure_has_an_interval() -> None:
+    questions = World.of(40, 3, gap=0.5).pair_questions()
+    main = _card(questions, choices_of(questions, 0.9)).system.main
+    assert main is not None
+    for value, ends in zip(main.found.true, main.true_ends, strict=True):
+        assert ends is not None and 0 <= ends[0] < value < ends[1] <= 1
+    scored = World.of(40, 3).scoring_questions()
+    points = _card(scored, scores_of(scored, 0.5)).system.main
+    assert points is not None and all(e is not None and e[1] - e[0] < 2 and e[1] > 1.5 for e in points.true_ends)
+
+
+def test_an_order_that_the_scores_of_all_annotations_overturn_is_named() -> None:
+    """The first is below by a hair on the pairs, and far above on the annotations that were not asked of as pairs."""
+    pairs = World(np.tile([5.0, 5.2], (12, 1)), ("a", "b")).pair_questions()
+    others = World(np.tile([9.0, 1.0], (12, 1)), ("a", "b")).scoring_questions()
+    scored = [replace(q, annotation_ids=(f"other {q.annotation_ids[0]}",)) for q in others]
+    card = card_of(analyse_study(study_of([*pairs, *scored], {"judge": choices_of(pairs, 1.0)})))
+    main = card.judges[0].system.main
+    assert main is not None and main.overturned == (("a", "b"),)
+    assert "The mean true scores of all annotations say otherwise: a above b." in card_page.markdown(card)
+    alone = _card(pairs, choices_of(pairs, 1.0)).system.main
+    assert alone is not None and alone.overturned == ()
+
+
+def test_why_the_order_is_not_known_is_the_true_reason() -> None:
+    questions = World.of(20, 3).pair_questions()
+    silent = [replace(v, value="Failed", status="refusal") if "-2" in v.id else v for v in choices_of(questions, 0.9)]
+    answer = _card(questions, silent).answer
+    assert "it gave no answer that can be used on 1 of 3 sources, the first: model 2" in answer
+    apart = [replace(q, sources=("one", "one")) for q in questions]
+    assert "compare no two named sources of one task" in _card(apart, choices_of(apart, 0.9)).answer
+
+
+def test_the_leaderboard_ranks_and_draws_each_group_by_itself() -> None:
+    questions = _two_tasks()
+    bridged = [replace(q, sources=tuple(n.replace("seg 0", "det 0") for n in q.sources)) for q in questions]
+    found = analyse_study(study_of(bridged, {"judge": choices_of(bridged, 0.9)}))
+    board = found.results.judges[0].leaderboard
+    assert [(name, [r.source for r in rows]) for name, rows in board.groups] == [
+        ("instance_segmentation", ["det 0", "seg 1", "seg 2"]),
+        ("object_detection", ["det 0", "det 1", "det 2"]),
+    ]
+    assert [(row.rank, row.true_rank, row.component) for row in board.rows] == [
+        *((rank, rank, 0) for rank in (1, 2, 3)),
+        *((rank, rank, 1) for rank in (1, 2, 3)),
+    ]
+    high, low = (next(r.mean_score or 0 for r in rows if r.source == "det 0") for _, rows in reversed(board.groups))
+    assert high > low + 2
+    page = html(found)
+    assert "judge: object_detection" in page and "judge: instance_segmentation" in page
+    assert board.spearman is None and "\nobject_detection:\n" in markdown(found)

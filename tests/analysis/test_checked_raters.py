@@ -1,0 +1,81 @@
+"""Known items and repeats of a people's run check the raters, and are no further answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judged_records import pair, scoring, write_dataset, write_run
+from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.figures import RaterChecks
+from visualjudge.analysis.raters import ratings_of_runs
+from visualjudge.analysis.report.markdown import markdown
+from visualjudge.analysis.report.page import html
+
+QUESTIONS = [*(pair(i, (8.0, 1.0)) for i in range(12)), scoring(50, 7.0)]
+KNOWN = pair(90, (10.0, 0.0))
+
+
+def _line(question: Any, value: Any, rater: str, order: str = "AB", purpose: str = "question", repeat: int = 0) -> Any:
+    return {
+        "id": question.id,
+        "order": order,
+        "value": value,
+        "status": "ok",
+        "raw_response": None,
+        "usage": None,
+        "latency_s": 1.0,
+        "repeat": repeat,
+        "rater": rater,
+        "purpose": purpose,
+    }
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """Anna is right and sees A first, Ben is wrong and sees B first; both are right on the known item."""
+    rows = [_line(q, "A", "anna") for q in QUESTIONS[:12]]
+    rows += [_line(q, "B", "ben", "BA") for q in QUESTIONS[:12]]
+    rows += [_line(QUESTIONS[12], 7.0, "anna"), _line(QUESTIONS[12], 2.0, "ben", repeat=1)]
+    rows += [_line(KNOWN, "A", name, purpose="known", repeat=i) for i, name in enumerate(("anna", "ben"))]
+    rows += [_line(QUESTIONS[0], "A", "anna", "BA", "repeat", 1), _line(QUESTIONS[1], "B", "anna", "AB", "repeat", 1)]
+    rows += [_line(QUESTIONS[12], 7.0, "anna", "AB", "repeat", 2)]
+    root = write_dataset(tmp_path / "ds", [*QUESTIONS, KNOWN])
+    run = write_run(tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows))
+    (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return run
+
+
+@pytest.fixture
+def found(people: Path) -> Analysis:
+    return analyse([people])
+
+
+def test_accuracy_counts_ordinary_answers_only(found: Analysis) -> None:
+    judge = found.results.judges[0]
+    assert (judge.pairwise.accuracy.share.n, judge.pairwise.accuracy.share.value) == (24, 0.5)
+    assert (judge.scoring.n, judge.verdicts, judge.missing) == (2, 26, 0)
+
+
+def test_two_raters_in_two_orders_are_no_swap(found: Analysis) -> None:
+    pairwise = found.results.judges[0].pairwise
+    assert (pairwise.swap.consistency.n, pairwise.swap.consistency.value) == (0, None)
+    assert pairwise.accuracy.answered_a == 1.0  # both chose the option that they saw first
+    assert pairwise.published["mmrb2"].n == 0 and pairwise.published["vl_rewardbench_micro"].n == 24
+
+
+def test_checks_are_counted_by_rater(found: Analysis) -> None:
+    assert found.results.judges[0].rater_checks == (
+        RaterChecks("anna", 1, 1, 3, 2, 1, 1),
+        RaterChecks("ben", 1, 1, 0, 0, 0, 0),
+    )
+    assert "| anna | 1 of 1 | 2 of 3 | 1 of 1 |" in markdown(found) and "Were the raters attentive?" in html(found)
+    assert found.metrics["judges"][0]["rater_checks"][0]["known_right"] == 1
+
+
+def test_ratings_hold_no_known_item_and_no_repeat(people: Path) -> None:
+    table = ratings_of_runs([people]).table
+    assert table.height == 26 and KNOWN.id not in set(table["item"])
