@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -255,6 +256,37 @@ def test_a_server_that_is_not_there_is_a_connection_failure() -> None:
     with pytest.raises(TransportError) as caught:
         asyncio.run(main())
     assert caught.value.cause == "connection"
+
+
+def test_a_proxy_of_the_environment_carries_requests_and_its_password_is_in_no_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main() -> tuple[Loopback, Exception | None]:
+        async with serving("A") as proxy:
+            for name in ("http_proxy", "https_proxy"):
+                monkeypatch.setenv(name, proxy.url.replace("//", "//joe:tiger@"))
+            monkeypatch.setenv("no_proxy", "")
+            plain = ApiClient("m", base_url="http://model.example/v1", api_key=KEY)
+            assert (await plain.ask(HELLO)).text == "A"
+            await plain.aclose()
+            encrypted = ApiClient("m", base_url="https://model.example/v1", api_key=KEY)
+            with pytest.raises(TransportError) as caught:  # this proxy answers no CONNECT
+                await encrypted.ask(HELLO)
+            await encrypted.aclose()
+            return proxy, caught.value
+
+    proxy, failure = asyncio.run(main())
+    login = base64.b64encode(b"joe:tiger").decode()
+    assert (proxy.headers[0]["Host"], proxy.headers[0]["Proxy-Authorization"]) == ("model.example", f"Basic {login}")
+    assert "tiger" not in str(failure)
+
+
+def test_a_login_of_netrc_is_not_in_the_way_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login joe password tiger")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    replies, server = ask(["A"])
+    assert replies[0].text == "A"
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
 
 
 def test_one_client_can_be_asked_from_several_loops() -> None:

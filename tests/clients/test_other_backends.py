@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clients.loopback import Loopback, refused, serving
+from clients.loopback import Loopback, completion, refused, serving
 from visualjudge.clients import CLIENT_REGISTRY, Reply, Request, TextPart, build_client, image_part, open_client
 from visualjudge.clients.base import Alternative, Token
 from visualjudge.clients.fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.limiter import Limited
 from visualjudge.clients.registry import Registry
 from visualjudge.clients.resize import Shrinking
-from visualjudge.clients.retry import Retrying
+from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import Redactor, Secret, public_url
 from visualjudge.clients.sync import run_sync
 from visualjudge.errors import ApiError, TransportError, UnknownName, UsageError
+from visualjudge.runs.tokens import token_counts
 
 KEY = "a-secret-of-some-length"
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))
@@ -73,8 +74,117 @@ def test_gemini_gets_system_images_and_schema() -> None:
     assert server.paths == ["/v1beta/models/m:generateContent"]
     assert reply == Reply(
         '{"winner": "A"}',
-        usage={"prompt_tokens": 5, "completion_tokens": 2, "reasoning_tokens": 4, "total_tokens": 11},
+        usage={"prompt_tokens": 5, "completion_tokens": 6, "reasoning_tokens": 4, "total_tokens": 11},
     )
+
+
+@pytest.mark.parametrize(("backend", "each"), [("google", 11), ("api", 9), ("anthropic", 7)])
+@pytest.mark.parametrize("good", [True, False])
+def test_calls_that_brought_no_reply_and_were_billed_are_counted(backend: str, each: int, good: bool) -> None:
+    status, body, headers = GOOD.get(backend, (200, completion("A"), {}))
+    said = body.keys() & {"candidates", "choices", "content"}
+    nothing = status, {name: value for name, value in body.items() if name not in said}, headers
+
+    async def main() -> Any:
+        async with serving(nothing, nothing, (status, body, headers) if good else nothing) as server:
+            client = build_client(backend, model_name="m", base_url=server.url, api_key=KEY)
+            try:
+                return await Retrying(client, RetryPolicy(attempts=3, first_wait_s=0.001)).ask(FULL)
+            except TransportError as error:
+                return error
+            finally:
+                await client.aclose()
+
+    found = asyncio.run(main())
+    assert isinstance(found, Reply if good else TransportError)
+    assert sum(count or 0 for count in token_counts(found.usage)) == 3 * each
+
+
+@pytest.mark.parametrize(
+    ("backend", "end", "hint"),
+    [
+        ("api", "", "may lack /v1"),
+        ("vllm", "/x", "may lack /v1"),
+        ("api", "/v1", None),
+        ("google", "", None),
+        ("google", "/v1beta", "must not end in a version"),
+        ("anthropic", "/v1/", "must not end in a version"),
+    ],
+)
+def test_a_404_names_the_version_that_the_address_lacks_or_has(backend: str, end: str, hint: str | None) -> None:
+    async def main() -> str:
+        async with serving(refused(404, "Not Found")) as server:
+            client = build_client(backend, model_name="m", base_url=server.url + end, api_key=KEY)
+            with pytest.raises(ApiError) as failure:
+                await client.ask(FULL)
+            await client.aclose()
+            return str(failure.value)
+
+    said = asyncio.run(main())
+    assert said == "HTTP 404: Not Found" if hint is None else f"; base_url (--base-url) {hint}" in said
+
+
+@pytest.mark.parametrize(
+    ("backend", "usage", "expected"),
+    [
+        (  # https://ai.google.dev/api/generate-content: candidates, thoughts, prompt and tool use stand side by side
+            "google",
+            {"promptTokenCount": 258, "candidatesTokenCount": 12, "thoughtsTokenCount": 88, "totalTokenCount": 358},
+            (258, 100, 358),
+        ),
+        ("google", {"promptTokenCount": 21, "thoughtsTokenCount": 60, "totalTokenCount": 81}, (21, 60, 81)),
+        (
+            "google",
+            {"promptTokenCount": 9, "toolUsePromptTokenCount": 30, "candidatesTokenCount": 2, "totalTokenCount": 41},
+            (39, 2, 41),
+        ),
+        (
+            "google",
+            {"promptTokenCount": 90, "cachedContentTokenCount": 80, "candidatesTokenCount": 2, "totalTokenCount": 92},
+            (90, 2, 92),
+        ),
+        (  # https://platform.openai.com/docs/api-reference/chat/object: reasoning and cached tokens are parts
+            "api",
+            {
+                "prompt_tokens": 100,
+                "prompt_tokens_details": {"cached_tokens": 64},
+                "completion_tokens": 50,
+                "completion_tokens_details": {"reasoning_tokens": 40},
+                "total_tokens": 150,
+            },
+            (100, 50, 150),
+        ),
+        (  # https://docs.x.ai/docs/guides/reasoning: reasoning is in the total alone
+            "api",
+            {
+                "prompt_tokens": 32,
+                "completion_tokens": 9,
+                "completion_tokens_details": {"reasoning_tokens": 94},
+                "total_tokens": 135,
+            },
+            (32, 103, 135),
+        ),
+        ("api", {"prompt_tokens": 258, "completion_tokens": 12, "total_tokens": 358}, (258, 100, 358)),
+        ("api", {"prompt_tokens": 7, "completion_tokens": 2}, (7, 2, None)),
+        ("vllm", {"prompt_tokens": 7, "completion_tokens": 30, "total_tokens": 37}, (7, 30, 37)),
+        (  # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching: cached input stands beside the rest
+            "anthropic",
+            {
+                "input_tokens": 3,
+                "cache_creation_input_tokens": 200,
+                "cache_read_input_tokens": 1000,
+                "output_tokens": 50,
+            },
+            (1203, 50, 1253),
+        ),
+    ],
+)
+def test_tokens_are_all_that_is_billed(backend: str, usage: Any, expected: tuple[int | None, ...]) -> None:
+    status, body, headers = GOOD.get(backend, (200, completion("A"), {}))
+    counts = {name: usage for name in ("usage", "usageMetadata") if name in body}
+    reply, _ = ask(backend, [(status, body | counts, headers)], Request((TextPart("x"),)))
+    assert tuple(map(reply.usage.get, ("prompt_tokens", "completion_tokens", "total_tokens"))) == expected
+    assert token_counts(reply.usage) == expected[:2]
 
 
 def test_further_fields_for_gemini_stand_where_its_protocol_has_them() -> None:

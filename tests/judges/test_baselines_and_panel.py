@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,21 @@ def test_an_oracle_ranks_and_scores() -> None:
     assert share_right("oracle:0.6", ranking) == pytest.approx(0.6, abs=0.07)
     scoring = [Ask(question(k, "scoring", (6.25,), 6.25)) for k in range(50)]
     assert share_right("oracle:1", scoring) == 1
+
+
+def test_what_is_not_known_is_any_other_reply_equally_often() -> None:
+    ranking = [Ask(question(k, "ranking", (3.0, 1.0, 2.0), "ACB")) for k in range(1500)]
+    wrong = Counter(verdict.value for verdict in verdicts("oracle:0", ranking))
+    assert set(wrong) == {"ABC", "BAC", "BCA", "CAB", "CBA"}
+    assert min(wrong.values()) > 1500 / 5 - 5 * np.sqrt(1500 / 5)
+    scoring = [Ask(question(k, "scoring", (6.3,), 6.3)) for k in range(1500)]
+    assert {v.value for v in verdicts("oracle:0", scoring)} == {k / 10 for k in range(101)} - {6.3}
+    assert {v.value for v in verdicts("random", scoring)} == {k / 10 for k in range(101)}
+
+
+def test_a_ranking_of_one_option_has_one_reply() -> None:
+    (verdict,) = verdicts("oracle:0", [Ask(question(0, "ranking", (3.0,), "A"))])
+    assert verdict.raw_response == "A"
 
 
 def test_a_biased_oracle_leans_to_the_letter_shown_first() -> None:

@@ -173,7 +173,7 @@ def test_schemas_check_their_fields() -> None:
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
-@pytest.mark.parametrize(("score", "value"), [(7, 7.0), (0, 0.0), ("8.5", 8.5), (15, 15.0)])
+@pytest.mark.parametrize(("score", "value"), [(7, 7.0), (0, 0.0), ("8.5", 8.5), (10, 10.0)])
 def test_v1_takes_one_number(dimension: str, score: Any, value: float) -> None:
     assert vie([said(score)], dimension)(ROW | {"edited_images": [A]}) == {
         "type": "single_score",
@@ -207,6 +207,56 @@ def test_v1_takes_nothing_else(score: Any) -> None:
 def test_v2_picks_by_the_prompts_family(dimension: str, score: Any, value: float | None) -> None:
     result = vie([said(score)], dimension, "v2")(ROW | {"edited_images": [A]})
     assert result["meta"]["vie_score"] == [value]
+
+
+@pytest.mark.parametrize(
+    ("version", "score", "original"),
+    [
+        ("v1", 85, 85.0),
+        ("v1", 11, 11.0),
+        ("v1", "-1", -1.0),
+        ("v2", [30, 40], 30.0),
+        ("v2", [3, 26], 3.0),
+        ("v2", [-5, 3], -5.0),
+    ],
+)
+def test_a_score_beyond_the_prompts_scale_is_none_but_to_the_original(
+    version: str, score: Any, original: float
+) -> None:
+    for rules, value, cause in (("strict", "Failed", "other scale"), ("geditbench", original, None)):
+        judge = vie([said(score)], "instruction_following", version, rules=rules)
+        judged = asyncio.run(judge.judge(ROW | {"edited_images": [A]}))
+        assert (judged.result["value"], judged.details.get("cause")) == (value, cause)
+
+
+def test_a_score_beyond_the_scale_is_asked_again_and_decides_no_pair() -> None:
+    again = asyncio.run(vie(by_image([said(85), said(4)], [said(6)])).judge(ROW))
+    assert (again.result["value"], again.calls, again.details) == ("Image B", 3, {})
+    lost = asyncio.run(vie(by_image([said(6)], [said(85), said(85)])).judge(ROW))
+    assert (lost.result["value"], lost.result["meta"]["vie_score"]) == ("Failed", [6.0, None])
+    assert lost.details == {"cause": "other scale"}
+
+
+def test_a_prompt_without_an_output_schema_has_a_scale_of_its_own() -> None:
+    template = PromptTemplate("mine", "v1", user="<image><image>{{instruction}} From 0 to 100.")
+    judge = VIEscorePipe(template, {}, client=ScriptedClient([said(85)]))
+    assert judge(ROW | {"edited_images": [A]})["value"] == 85.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "cause"),
+    [
+        (Reply("no object at all"), "no answer"),
+        (Reply("I'm sorry, I can't help with that."), "declined"),
+        (Reply("", finish_reason="refusal"), "declined"),
+        (Reply('{"reasoning": "the', finish_reason="length"), "cut"),
+        (Reply("x" * 2_000_000), "too long"),
+    ],
+)
+def test_a_failure_says_why(reply: Reply, cause: str) -> None:
+    judge, _ = pair([reply], retries=0)
+    for found in (judge, vie([reply], retries=0)):
+        assert asyncio.run(found.judge(ROW)).details == {"cause": cause}
 
 
 def by_image(for_a: list[str], for_b: list[str]) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import shlex
 import subprocess
 import sys
 import time
@@ -16,14 +18,16 @@ import pytest
 from typer.testing import CliRunner
 
 from clients.loopback import Loopback, refused, serving
+from visualjudge.cli.main import app as whole
 from visualjudge.cli.pipeline import app
-from visualjudge.clients import ScriptedClient
+from visualjudge.clients import Reply, ScriptedClient
 from visualjudge.clients.sync import run_sync
 from visualjudge.errors import ApiError, DataError, UsageError
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.pipelines import PipelineReport, Row, build_pipes, read_config, read_rows, run_pipeline
 from visualjudge.prompts import PromptAssetStore
 from visualjudge.raster.images import write_png
+from visualjudge.runs.budget import Budget, Limits, Prices
 
 KEY = "a-key-of-some-length"
 GOOD = '{"winner": "Image A"}'
@@ -160,19 +164,20 @@ def test_a_bad_row_is_reported_by_line_and_field_and_costs_no_other(tmp_path: Pa
 # ---------------------------------------------------------------- runs
 
 
+PAIR = PromptAssetStore().get_prompt("vlm/assessment/visual_quality/pairwise")
+VIE = PromptAssetStore().get_prompt("vlm/assessment/visual_quality/viescore", "v2")
+
+
 def pipes(script: Any) -> dict[str, Any]:
-    store = PromptAssetStore()
-    pair = store.get_prompt("vlm/assessment/visual_quality/pairwise")
-    score = store.get_prompt("vlm/assessment/visual_quality/viescore", "v2")
     return {
-        "pair": PairwiseJudge(pair, {"retries": 0}, client=ScriptedClient(script)),
-        "vie": VIEscorePipe(score, {"retries": 0}, client=ScriptedClient(['{"score": [10, 20]}'])),
+        "pair": PairwiseJudge(PAIR, {"retries": 0}, client=ScriptedClient(script)),
+        "vie": VIEscorePipe(VIE, {"retries": 0}, client=ScriptedClient(['{"score": [10, 20]}'])),
     }
 
 
-def go(folder: Path, script: Any, **options: Any) -> PipelineReport:
+def go(folder: Path, script: Any, *, limit: int | None = None, **options: Any) -> PipelineReport:
     rows, _ = read_rows(folder / "rows.jsonl")
-    return asyncio.run(run_pipeline(pipes(script), rows, folder / "out.jsonl", concurrency=1, **options))
+    return asyncio.run(run_pipeline(pipes(script), rows[:limit], folder / "out.jsonl", concurrency=1, **options))
 
 
 def test_each_row_has_a_line_with_each_metrics_result(tmp_path: Path) -> None:
@@ -187,8 +192,11 @@ def test_each_row_has_a_line_with_each_metrics_result(tmp_path: Path) -> None:
     }
     assert first["results"]["vie"]["meta"]["vie_score"] == [10.0, 10.0]
     assert second["results"]["pair"]["value"] == "Failed"
-    assert report.statuses == {"ok": 1, "failed": 1}
+    assert second["details"] == {"pair": {"cause": "no answer"}}
+    assert report.statuses == {"ok": 1, "partly failed": 1}
     assert (report.errors, report.missing) == ({}, 0)
+    assert (report.metrics["pair"].answered, report.metrics["pair"].failed) == (1, 1)
+    assert report.metrics["vie"].values == {"Tie": 2}
 
 
 def test_an_error_of_one_metric_leaves_the_others_result_and_is_asked_again(tmp_path: Path) -> None:
@@ -202,6 +210,199 @@ def test_an_error_of_one_metric_leaves_the_others_result_and_is_asked_again(tmp_
     assert again.progress.done == 1
     assert again.statuses == {"ok": 3}
     assert sorted(line["key"] for line in lines(tmp_path / "out.jsonl")) == ["r0", "r1", "r2"]
+
+
+def test_only_the_metric_with_an_error_is_asked_again(tmp_path: Path) -> None:
+    make_rows(tmp_path, 1)
+    go(tmp_path, [ApiError(400, "too large")])
+    before = lines(tmp_path / "out.jsonl")[0]
+    rows, _ = read_rows(tmp_path / "rows.jsonl")
+    again = {
+        **pipes([GOOD]),
+        "vie": VIEscorePipe(VIE, {"retries": 0}, client=ScriptedClient([ApiError(400, "asked twice")])),
+    }
+    report = asyncio.run(run_pipeline(again, rows, tmp_path / "out.jsonl", resume=True))
+    (after,) = lines(tmp_path / "out.jsonl")
+    assert report.statuses == {"ok": 1}
+    assert after["results"]["vie"] == before["results"]["vie"]
+    assert list(after["results"]) == ["pair", "vie"]
+
+
+def test_a_result_beside_an_error_is_not_kept_for_another_row(tmp_path: Path) -> None:
+    make_rows(tmp_path, 1)
+    go(tmp_path, [ApiError(400, "too large")])
+    make_rows(tmp_path, 1, instruction="something else")
+    rows, _ = read_rows(tmp_path / "rows.jsonl")
+    again = {**pipes([GOOD]), "vie": VIEscorePipe(VIE, {"retries": 0}, client=ScriptedClient(['{"score": [1, 1]}']))}
+    asyncio.run(run_pipeline(again, rows, tmp_path / "out.jsonl", resume=True))
+    assert lines(tmp_path / "out.jsonl")[0]["results"]["vie"]["meta"]["vie_score"] == [1.0, 1.0]
+
+
+def change_instruction(folder: Path) -> None:
+    make_rows(folder, 3, instruction="something else")
+
+
+def swap_edits(folder: Path) -> None:
+    make_rows(folder, 3, edited_images=["b.png", "a.png"])
+
+
+def edit_an_image(folder: Path) -> None:
+    write_png(folder / "a.png", np.full((8, 8, 3), 1, np.uint8))
+
+
+def drop_an_edit(folder: Path) -> None:
+    make_rows(folder, 3, edited_images=["a.png"])
+
+
+@pytest.mark.parametrize("change", [change_instruction, swap_edits, edit_an_image, drop_an_edit])
+def test_results_of_other_rows_under_the_same_keys_are_refused(tmp_path: Path, change: Any) -> None:
+    make_rows(tmp_path, 3)
+    go(tmp_path, [GOOD], limit=2)
+    before = (tmp_path / "out.jsonl").read_bytes()
+    change(tmp_path)
+    with pytest.raises(UsageError, match="instruction or images are not those that were judged, for key r0, r1;"):
+        go(tmp_path, [GOOD], resume=True)
+    assert (tmp_path / "out.jsonl").read_bytes() == before
+
+
+def test_rows_may_move_with_their_images(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    make_rows(tmp_path / "one", 3)
+    go(tmp_path / "one", [GOOD], limit=2)
+    (tmp_path / "one").rename(tmp_path / "two")
+    assert go(tmp_path / "two", [GOOD], resume=True).progress.done == 1
+
+
+def test_results_of_an_earlier_version_are_continued_and_counted_as_unchecked(tmp_path: Path) -> None:
+    make_rows(tmp_path, 2)
+    go(tmp_path, [GOOD])
+    out = tmp_path / "out.jsonl"
+    old = [{name: value for name, value in line.items() if name != "input"} for line in lines(out)]
+    write(out, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in old))
+    change_instruction(tmp_path)
+    report = go(tmp_path, [GOOD], resume=True)
+    assert (report.statuses, report.unchecked) == ({"ok": 3}, 2)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize(
+    "text", ['{"key": "r0", "instruction": "x"}\n', '{"id": 1, "value": "A"}', "hello", "[1]\n[2]\n"]
+)
+def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path, text: str, resume: bool) -> None:
+    make_rows(tmp_path, 1)
+    out = write(tmp_path / "out.jsonl", text)
+    with pytest.raises(DataError, match=r"out\.jsonl: line 1 is no result of a pipeline"):
+        go(tmp_path, [GOOD], resume=resume)
+    assert out.read_text() == text
+    assert not (tmp_path / "out.run.json").exists()
+
+
+# ---------------------------------------------------------------- rows with one edit
+
+
+def test_a_metric_of_two_edits_does_not_apply_to_one_and_is_not_asked_again(tmp_path: Path) -> None:
+    make_rows(tmp_path, 2, edited_images=["a.png"])
+    report = go(tmp_path, [ApiError(400, "not to be asked")])
+    assert (report.statuses, report.errors) == ({"ok": 2}, {})
+    assert (report.metrics["pair"].does_not_apply, report.metrics["vie"].scores) == (2, 2)
+    assert report.metrics["vie"].mean_score == 10.0
+    first = lines(tmp_path / "out.jsonl")[0]
+    assert first["does_not_apply"] == {"pair": "needs 2 edited images, got 1"}
+    assert go(tmp_path, [GOOD], resume=True).progress.done == 0
+
+
+def test_more_edits_than_a_judge_compares_are_an_error_in_plain_words(tmp_path: Path) -> None:
+    make_rows(tmp_path, 1, edited_images=["a.png", "b.png", "a.png"])
+    report = go(tmp_path, [GOOD])
+    assert report.errors["r0"].startswith("pair: edited_images: must have at most 2, got 3")
+
+
+# ---------------------------------------------------------------- budgets
+
+USAGE = {"prompt_tokens": 100, "completion_tokens": 20}
+
+
+class Counting:
+    """Replies after a moment, every ``bad``-th one of no use; counts the calls, and those at once."""
+
+    def __init__(self, bad: int = 0) -> None:
+        self.bad, self.made, self.now, self.most = bad, 0, 0, 0
+
+    async def ask(self, request: Any, attempt: int = 0) -> Reply:
+        self.made += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        text = "no" if self.bad and self.made % self.bad == 0 else '{"winner": "Tie", "score": [3, 3]}'
+        await asyncio.sleep(0.002)
+        self.now -= 1
+        return Reply(text, usage=USAGE)
+
+
+def metered(folder: Path, client: Counting, limits: Limits, **options: Any) -> PipelineReport:
+    rows, _ = read_rows(folder / "rows.jsonl")
+    judges = pipes([GOOD])
+    for judge in judges.values():
+        judge.client = _Client(client)
+        judge.retries = 3
+    budget = Budget(limits, Prices(10, 50))
+    return asyncio.run(run_pipeline(judges, rows, folder / "out.jsonl", budget=budget, **options))
+
+
+class _Client(ScriptedClient):
+    def __init__(self, counting: Counting) -> None:
+        super().__init__([GOOD])
+        self.counting = counting
+
+    async def ask(self, request: Any, *, attempt: int = 0) -> Reply:
+        return await self.counting.ask(request, attempt)
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_calls_are_counted_not_rows_and_rows_that_begin_are_finished(tmp_path: Path, concurrency: int) -> None:
+    make_rows(tmp_path, 40)
+    client = Counting()
+    report = metered(tmp_path, client, Limits(max_calls=20), concurrency=concurrency)
+    assert (client.made, report.statuses, report.missing) == (18, {"ok": 6}, 34)  # a row takes three
+    said = "stopped before the budget (20 calls) is exceeded: 18 calls used, the next may add 3 calls"
+    assert report.progress.stopped == said
+    assert report.progress.budget.tokens == 18 * 120
+
+
+@pytest.mark.parametrize("bad", [2, 3, 5, 7])
+def test_repeats_of_a_call_are_within_the_budget_too(tmp_path: Path, bad: int) -> None:
+    make_rows(tmp_path, 40)
+    client = Counting(bad)
+    report = metered(tmp_path, client, Limits(max_calls=20))
+    assert client.made <= 20
+    assert report.progress.budget.calls == client.made
+    assert report.missing == 40 - len(lines(tmp_path / "out.jsonl")) > 0
+    assert set(report.statuses) <= {"ok"}
+
+
+def test_what_the_message_says_is_what_was_spent(tmp_path: Path) -> None:
+    make_rows(tmp_path, 40)
+    client = Counting()
+    report = metered(tmp_path, client, Limits(max_cost=0.05))
+    cost = client.made * (100 * 10 + 20 * 50) / 1e6
+    assert 0.04 < cost <= 0.05
+    assert report.progress.budget.cost == pytest.approx(cost)
+    assert f"the budget (cost 0.05) is exceeded: cost {cost:.6g} used" in str(report.progress.stopped)
+
+
+def test_a_first_row_tells_what_a_call_takes(tmp_path: Path) -> None:
+    make_rows(tmp_path, 40)
+    client = Counting()
+    report = metered(tmp_path, client, Limits(max_tokens=500))
+    assert client.made == 3
+    assert "360 tokens used" in str(report.progress.stopped)
+
+
+def test_a_budget_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
+    make_rows(tmp_path, 12)
+    client = Counting()
+    report = metered(tmp_path, client, Limits(max_calls=36))
+    assert (report.statuses, report.progress.stopped, client.made) == ({"ok": 12}, None, 36)
+    assert client.most > 4  # many at once, as without a budget; how many depends on the machine
 
 
 def test_a_torn_last_line_is_judged_again(tmp_path: Path) -> None:
@@ -262,6 +463,43 @@ def test_the_command_judges_rows_and_a_second_run_is_free(tmp_path: Path, server
     assert command(tmp_path).exit_code == 0
     assert len(started.raw) == 3
     assert "usage" not in lines(tmp_path / "out.jsonl")[0]  # nothing was paid
+
+
+def test_the_results_are_not_written_over_an_input(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 1)
+    server(GOOD)
+    write(tmp_path / "c.yaml", CONFIG)
+    before = (tmp_path / "rows.jsonl").read_bytes()
+    for name in ("rows.jsonl", "c.yaml"):
+        call = [str(tmp_path / "c.yaml"), "--input", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / name)]
+        result = CliRunner().invoke(whole, ["pipeline", *call, "--resume"])
+        assert str(result.exception) == f"--out: {tmp_path / name} is an input file; name another file"
+    assert (tmp_path / "rows.jsonl").read_bytes() == before
+
+
+def test_the_summary_counts_each_metric_and_names_a_command_that_works(
+    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    make_rows(tmp_path, 3)
+    started = server(GOOD, "nothing", "nothing", GOOD)
+    result = command(tmp_path, "--concurrency", "1")
+    assert result.exit_code == 0, result.output
+    assert "3 rows: ok 2 · failed 1" in result.stdout
+    columns, counts = (re.split(r"\s{2,}", line) for line in result.stdout.splitlines()[1:3])
+    told = dict(zip(columns, counts, strict=True))
+    assert told == {"Metric": "pair-judge", "Answered": "2", "Image A": "2", "Failed": "1"}
+    assert "next:" not in result.stdout
+    started.answers = [refused(400, "no")]
+    (tmp_path / "a file.jsonl").write_bytes((tmp_path / "rows.jsonl").read_bytes().replace(b"do ", b"not "))
+    call = [str(tmp_path / "c.yaml"), "--input", str(tmp_path / "a file.jsonl"), "--out", str(tmp_path / "o.jsonl")]
+    result = CliRunner().invoke(app, [*call, "--rules", "geditbench", "--limit", "2"])
+    assert result.exit_code == 1
+    named = next(line for line in result.stdout.splitlines() if line.startswith("next: visualjudge pipeline "))
+    started.answers = [GOOD]
+    again = CliRunner().invoke(app, shlex.split(named)[3:])
+    assert again.exit_code == 0, again.output
+    assert "2 rows: ok 2" in again.stdout
 
 
 def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:

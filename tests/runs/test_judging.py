@@ -76,7 +76,7 @@ def test_the_stated_prices_stand_in_run_json_from_the_start(dataset: Dataset, tm
     budget = Budget(prices=Prices(2.5, 10.0))
     judge = QuestionJudge(ScriptedClient(reply), dataset.root)
     asyncio.run(run_judge(dataset, judge, tmp_path / "run", RunSettings(limit=1), budget=budget))
-    assert seen == [{"per_million_in": 2.5, "per_million_out": 10.0}]
+    assert seen == [{"per_million_in": 2.5, "per_million_out": 10.0, "share": 1.0}]
 
 
 def test_repeats_are_told_apart(dataset: Dataset, tmp_path: Path) -> None:
@@ -300,9 +300,10 @@ def test_a_resumed_run_reads_only_what_is_not_answered(tmp_path: Path, monkeypat
     monkeypatch.setattr("visualjudge.dataset.folder.HELD_ROWS", 0)
     dataset, judge = load_dataset(tmp_path / "parquet"), baseline_judge("oracle:0.8", tmp_path)
     judged(dataset, judge, tmp_path / "run", limit=30, swap=True)
-    read: list[int] = []
-    real = parquet_form.question_of
-    monkeypatch.setattr(parquet_form, "question_of", lambda row, k=0: read.append(k) or real(row, k))
-    report = judged(dataset, judge, tmp_path / "run", resume=True, swap=True)
-    assert read == list(range(30, 40))
+    monkeypatch.setattr(parquet_form, "PIECE", 5)
+    read: list[str] = []
+    real = parquet_form.questions_of
+    monkeypatch.setattr(parquet_form, "questions_of", lambda rows: read.extend(rows["id"]) or real(rows))
+    report = judged(load_dataset(tmp_path / "parquet"), judge, tmp_path / "run", resume=True, swap=True)
+    assert read == [question.id for question in dataset[30:40]]
     assert (report.statuses.total(), report.progress.done, report.missing) == (80, 20, 0)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from visualjudge.errors import RunError
-from visualjudge.runs.budget import Budget, Limits
+from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Outcome, Progress, Stop, run, run_until_stopped
 
@@ -125,6 +125,34 @@ def test_a_budget_stops_between_calls_and_says_so(tmp_path: Path) -> None:
     assert progress.done == 10
     assert "10 calls" in str(progress.stopped)
     assert len(list(read_records(tmp_path / "j"))) == 10
+
+
+@pytest.mark.parametrize("limits", [Limits(max_tokens=100), Limits(max_cost=100e-6)])
+def test_no_limit_is_exceeded_by_what_is_in_flight(tmp_path: Path, limits: Limits) -> None:
+    flying, peak = 0, list[int]()
+
+    async def ask(number: int) -> Outcome:
+        nonlocal flying
+        flying += 1
+        peak.append(flying)
+        await asyncio.sleep(0.001)
+        flying -= 1
+        return outcome(number)
+
+    budget = Budget(limits, Prices(1, 1))
+    progress = runs(tmp_path / "j", range(50), ask, concurrency=16, budget=budget)
+    assert (progress.done, budget.tokens) == (9, 99)
+    assert peak[0] == 1 and max(peak) == 8
+    assert progress.stopped is not None and "is exceeded: " in progress.stopped
+
+
+def test_a_run_that_ends_with_its_budget_was_not_stopped(tmp_path: Path) -> None:
+    async def ask(number: int) -> Outcome:
+        await asyncio.sleep(0)
+        return outcome(number)
+
+    progress = runs(tmp_path / "j", range(10), ask, concurrency=4, budget=Budget(Limits(max_calls=10)))
+    assert (progress.done, progress.stopped) == (10, None)
 
 
 def test_an_error_of_the_asking_ends_the_run_but_keeps_what_others_finish(tmp_path: Path) -> None:

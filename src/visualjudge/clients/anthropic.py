@@ -23,6 +23,7 @@ VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096  # the protocol demands a number
 NO_LOGPROBS = "this backend gives no log-probabilities"
 NO_SEED = "this backend takes no seed"
+_PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -59,6 +60,7 @@ class AnthropicClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "anthropic"
+    models_path: ClassVar[str] = "/v1/models"
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class AnthropicClient(RemoteClient):
         content = [text_or_image(part) for part in full.parts]
         fixed = {"model": self.model, "max_tokens": full.max_tokens or DEFAULT_MAX_TOKENS}
         fixed |= _parameters(full, self.sampling, self.quirks)
-        return body_pieces(lambda mark: fixed | anthropic_style(full.system, content, data=mark))
+        return body_pieces(lambda mark: fixed | anthropic_style(full.system, content, mark))
 
     def headers(self) -> dict[str, str]:
         """The key, and the version of the protocol."""
@@ -114,12 +116,12 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
     TransportError
         If the body is no message.
     """
+    usage, about_usage = _usage(body.get("usage"))
     try:
         text = "".join(text_of(block["text"]) for block in _list(body["content"]) if block["type"] == "text")
         finish = _FINISH.get(name_of(body.get("stop_reason")) or "end_turn", "other")
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise TransportError("the server's reply is not a message", cause="no reply in body") from None
-    usage, about_usage = _usage(body.get("usage"))
+        raise TransportError("the server's reply is not a message", cause="no reply in body", usage=usage) from None
     return Reply(text, finish, usage, None, (*notes, *schema_notes(text, schema), *about_usage))
 
 
@@ -130,11 +132,21 @@ def _list(value: Any) -> list[Any]:
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Token counts as OpenAI names them: what was written to a prompt cache or read from it is part of the prompt, and
+    stands beside ``input_tokens``. ``output_tokens`` count thinking.
+
+    Source: https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-performance,
+    https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
+    """
     if not isinstance(usage, Mapping):
         return {}, (() if usage is None else (USAGE_UNUSABLE,))
-    named = {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
-    counts, notes = counts_of(named)
-    return (counts | {"total_tokens": sum(counts.values())} if len(counts) == len(named) else counts), notes
+    counts, notes = counts_of({name: usage.get(name) for name in (*_PROMPT, "output_tokens")})
+    named = {}
+    if "input_tokens" in counts:
+        named["prompt_tokens"] = sum(counts.get(name, 0) for name in _PROMPT)
+    if "output_tokens" in counts:
+        named["completion_tokens"] = counts["output_tokens"]
+    return (named | {"total_tokens": sum(named.values())} if len(named) == 2 else named), notes
 
 
 def _parameters(full: Request, sampling: Sampling, quirks: Quirks) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class ApiClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "api"
+    versioned: ClassVar[bool] = True
     structured_outputs: ClassVar[bool] = False
     """Whether the server takes vLLM's ``structured_outputs`` beside ``response_format``."""
 

@@ -6,7 +6,7 @@ import hashlib
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -98,6 +98,11 @@ class Reply:
     """Why the server refused, where it said so (``"content filter"``)."""
 
 
+def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
+    """``reply`` with the tokens of the calls before it that brought none, and were billed."""
+    return replace(reply, usage=dict(Counter(reply.usage) + Counter(usage))) if usage else reply
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Which model is asked, where and how: the part of a cache key that is not the payload. Holds no secret."""
@@ -122,7 +127,7 @@ class Diagnostics:
     """What happened to a client so far."""
 
     failures: Counter[str] = field(default_factory=Counter)
-    """Failed calls by cause, including those that a retry made good."""
+    """Failed calls by cause, including those that succeeded on retry."""
     adjustments: tuple[str, ...] = ()
     """Parameters that the server refused and that requests go without (or under another name) since then."""
     schema: str | None = None

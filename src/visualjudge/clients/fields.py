@@ -57,6 +57,16 @@ def counts_of(named: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]
     return usable, () if len(usable) == len(stated) else (USAGE_UNUSABLE,)
 
 
+def whole_output(prompt: int | None, reply: int | None, total: int | None) -> int | None:
+    """Tokens that are billed as output.
+
+    OpenAI counts reasoning among ``completion_tokens``. xAI's servers, and Gemini behind OpenAI's protocol, count it in
+    ``total_tokens`` alone: what is in the total and not in the prompt was output.
+    """
+    beside = -1 if prompt is None or total is None else total - prompt
+    return beside if beside > (reply or -1) else reply
+
+
 def member(value: Any, name: str) -> Any:
     """``value[name]`` where ``value`` is an object, else ``None``."""
     return value.get(name) if isinstance(value, Mapping) else None

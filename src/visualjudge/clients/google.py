@@ -36,12 +36,8 @@ _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _OF_THE_BODY = frozenset({"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"})
 """Fields of a request that do not belong to its generation configuration."""
 _UNKNOWN_LOGPROB = -9999.0
-_COUNTS = {
-    "prompt_tokens": "promptTokenCount",
-    "completion_tokens": "candidatesTokenCount",
-    "reasoning_tokens": "thoughtsTokenCount",
-    "total_tokens": "totalTokenCount",
-}
+_PROMPT = ("promptTokenCount", "toolUsePromptTokenCount")
+_OUTPUT = ("candidatesTokenCount", "thoughtsTokenCount")
 
 
 class GoogleClient(RemoteClient):
@@ -72,6 +68,7 @@ class GoogleClient(RemoteClient):
     """
 
     backend: ClassVar[str] = "google"
+    models_path: ClassVar[str] = "/v1beta/models"
 
     def __init__(
         self,
@@ -112,7 +109,7 @@ class GoogleClient(RemoteClient):
     def _pieces(self, full: Request) -> list[bytes]:
         content = [text_or_image(part) for part in full.parts]
         fixed = _parameters(full, self.sampling, self.quirks)
-        return body_pieces(lambda mark: google_style(full.system, content, data=mark) | fixed)
+        return body_pieces(lambda mark: google_style(full.system, content, mark) | fixed)
 
     def headers(self) -> dict[str, str]:
         """The key, and the type of the body."""
@@ -167,7 +164,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
         text = _text(candidate.get("content"))
         reason = name_of(candidate.get("finishReason")) or "STOP"
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-        raise TransportError("the server's reply has no candidate", cause="no reply in body") from None
+        raise TransportError("the server's reply has no candidate", cause="no reply in body", usage=usage) from None
     finish: FinishReason = "refusal" if reason in _REFUSALS else _FINISH.get(reason, "other")
     tokens, about_tokens = _tokens(candidate.get("logprobsResult"))
     told = (*notes, *schema_notes(text, schema), *about_tokens, *about_usage)
@@ -181,9 +178,27 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Token counts as OpenAI names them: thoughts are billed as output, and are not among the candidates' tokens.
+
+    Source: https://ai.google.dev/gemini-api/docs/thinking#pricing, https://ai.google.dev/api/generate-content
+    (UsageMetadata).
+    """
     if not isinstance(usage, Mapping):
         return {}, (() if usage is None else (USAGE_UNUSABLE,))
-    return counts_of({name: usage.get(theirs) for name, theirs in _COUNTS.items()})
+    counts, notes = counts_of({name: usage.get(name) for name in (*_PROMPT, *_OUTPUT, "totalTokenCount")})
+    named = {
+        "prompt_tokens": _sum(counts, _PROMPT),
+        "completion_tokens": _sum(counts, _OUTPUT),
+        "reasoning_tokens": counts.get("thoughtsTokenCount"),
+        "total_tokens": counts.get("totalTokenCount"),
+    }
+    return {name: count for name, count in named.items() if count is not None}, notes
+
+
+def _sum(counts: Mapping[str, int], names: tuple[str, ...]) -> int | None:
+    """The counts of these names that are stated, added up."""
+    stated = [counts[name] for name in names if name in counts]
+    return sum(stated) if stated else None
 
 
 def _tokens(result: Any) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from visualjudge.clients.base import FinishReason, ImagePart, Part, Reply, Request
-from visualjudge.clients.fields import USAGE_UNUSABLE, counts_of, member, name_of, text_of, tokens_of
+from visualjudge.clients.fields import USAGE_UNUSABLE, counts_of, member, name_of, text_of, tokens_of, whole_output
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.schemas import IGNORED, follows, response_format
 from visualjudge.errors import TransportError
-from visualjudge.prompts.adapters import ImageContent, openai_style
+from visualjudge.prompts.adapters import openai_style
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -39,14 +39,7 @@ def chat_pieces(
     """The request body, in pieces; ``request`` is complete already."""
     content = [text_or_image(part) for part in request.parts]
     fixed = {"model": model} | _parameters(request, sampling, quirks, structured)
-
-    def shape(mark: Any) -> Mapping[str, Any]:
-        def url(media: ImageContent) -> str:
-            return f"data:{media.mime};base64,{mark(media)}"
-
-        return fixed | openai_style(request.system, content, url=url)
-
-    return body_pieces(shape)
+    return body_pieces(lambda mark: fixed | openai_style(request.system, content, mark))
 
 
 def _parameters(request: Request, sampling: Sampling, quirks: Quirks, structured: bool) -> dict[str, Any]:
@@ -83,6 +76,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
     TransportError
         If the body is no chat completion: a field that decides what was said is missing or of another kind.
     """
+    usage, about_usage = _usage(body.get("usage"))
     try:
         choice = body["choices"][0]
         message = choice["message"]
@@ -90,11 +84,12 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
         text = _text(message.get("content")) or (refused if isinstance(refused, str) else "")
         reason = name_of(choice.get("finish_reason")) or "stop"
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-        raise TransportError("the server's reply is not a chat completion", cause="no reply in body") from None
+        raise TransportError(
+            "the server's reply is not a chat completion", cause="no reply in body", usage=usage
+        ) from None
     finish: FinishReason = "refusal" if refused else _FINISH.get(reason, "other")
     cause = "content filter" if reason == "content_filter" else None
     tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))
-    usage, about_usage = _usage(body.get("usage"))
     told = (*notes, *schema_notes(text, schema), *about_tokens, *about_usage)
     return Reply(text_of(text), finish, usage, tokens, told, cause=cause)
 
@@ -116,4 +111,6 @@ def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
         return {}, (() if usage is None else (USAGE_UNUSABLE,))
     named = {name: usage.get(name) for name in _COUNTS}
     named["reasoning_tokens"] = member(usage.get("completion_tokens_details"), "reasoning_tokens")
-    return counts_of(named)
+    counts, notes = counts_of(named)
+    output = whole_output(*map(counts.get, _COUNTS))
+    return counts if output is None else counts | {"completion_tokens": output}, notes

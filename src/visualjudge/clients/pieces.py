@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from visualjudge.prompts.adapters import ImageContent
+from visualjudge.prompts.adapters import ImageContent, Text
 
 _MARK = f"image-{os.urandom(12).hex()}"
 """Stands for an image while the body is put together; drawn anew in each process, so that no prompt can hold it."""
 
 
-def body_pieces(shape: Callable[[Callable[[ImageContent], str]], Mapping[str, Any]]) -> list[bytes]:
+def body_pieces(shape: Callable[[Text], Mapping[str, Any]]) -> list[bytes]:
     """The JSON text of what ``shape`` returns.
 
     Parameters

@@ -7,10 +7,12 @@ seam to servers: whatever comes of a call is a :class:`Reply` or a ``ClientError
 from __future__ import annotations
 
 import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -26,6 +28,7 @@ from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
 
 CONTENT_FILTER = "content filter"
 RESERVED_HEADERS = frozenset({"authorization", "content-type", "content-length", "host", "transfer-encoding"})
+_VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
 _log = logging.getLogger("visualjudge.clients")
 
 
@@ -73,10 +76,21 @@ class Server:
         return Redactor([self.key, *named, *url_secrets(self.url)])
 
 
+def version_problem(base_url: str, versioned: bool) -> str | None:
+    """Why a server may say that there is nothing at ``base_url``; None where its end is as the backend wants it."""
+    if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
+        return None
+    return "base_url (--base-url) " + ("may lack /v1" if versioned else "must not end in a version, such as /v1")
+
+
 class RemoteClient(ABC):
     """One model behind a server; subclasses define :meth:`_call` for their protocol."""
 
     backend: ClassVar[str]
+    models_path: ClassVar[str] = "/models"
+    """Where the server lists its models, below the base URL."""
+    versioned: ClassVar[bool] = False
+    """Whether the base URL ends in a version, such as ``/v1``."""
 
     def __init__(self, model_name: str, server: Server, sampling: Sampling) -> None:
         self.model = model_name
@@ -202,6 +216,8 @@ class RemoteClient(ABC):
         except ApiError as refusal:
             if refusal.status == 401 and self._server.key is None:
                 refusal.args = (f"{refusal}; no API key was sent: set it, {NAME_KEY}",)
+            if refusal.status == 404 and (wrong := version_problem(self.base_url, self.versioned)):
+                refusal.args = (f"{refusal}; {wrong}",)
             raise
 
     async def _posted(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> dict[str, Any]:

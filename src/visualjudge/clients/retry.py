@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from visualjudge.clients.base import Client, Diagnostics, Reply, Request
+from visualjudge.clients.base import Client, Diagnostics, Reply, Request, with_failed
 from visualjudge.clients.wrapping import Wrapping
 from visualjudge.errors import ApiError, ClientError, TransportError
 from visualjudge.seeding import rng_for
@@ -77,24 +77,26 @@ class Retrying(Wrapping):
         return replace(self.inner.diagnostics, failures=self.failures)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """The first reply that comes.
+        """The first reply that comes; its tokens are those of all calls that the server counted.
 
         Raises
         ------
         ClientError
             The last failure, when the policy gives up.
         """
-        number = self._asked
+        number, billed = self._asked, Counter[str]()
         self._asked += 1
         for failures in itertools.count(1):
             try:
-                return await self.inner.ask(request, attempt=attempt)
+                return with_failed(await self.inner.ask(request, attempt=attempt), billed)
             except ClientError as error:
                 self.failures[cause_of(error)] += 1
+                billed.update(error.usage)
                 # The process is a key too: several that were refused together must not come back together.
                 draw = float(rng_for(os.getpid(), "back-off", number, failures).random())
                 wait_s = self.policy.wait_s(failures, error, draw)
                 if wait_s is None:
+                    error.usage = dict(billed)
                     raise
             await self._sleep(wait_s)
         raise AssertionError("unreachable")

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
+from urllib.request import getproxies
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
@@ -59,7 +60,11 @@ class Sessions:
         return partial(Sessions, timeout_s=timeout_s, stalls=stalls), ()
 
     def get(self) -> aiohttp.ClientSession:
-        """The running loop's session. Proxies come from the environment; the number of connections is the caller's."""
+        """The running loop's session. Proxies come from the environment; the number of connections is the caller's.
+
+        Where the environment names none, it is not trusted: aiohttp would look for proxies and .netrc in two threads
+        for each request, a third of what a request costs, and refuse to send an API key beside a login of .netrc.
+        """
         loop = asyncio.get_running_loop()
         session = self._open.get(loop)
         if session is None or session.closed:
@@ -67,7 +72,7 @@ class Sessions:
             session = aiohttp.ClientSession(
                 connector=connector,
                 timeout=self._timeout,
-                trust_env=True,
+                trust_env=bool(getproxies()),
                 auto_decompress=False,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )

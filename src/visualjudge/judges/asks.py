@@ -62,6 +62,11 @@ class Judged:
     """Tokens of all replies that were paid for, those of repeated attempts included."""
 
 
+def most_calls(judge: Judge) -> int:
+    """The most calls that a judge may make for one ask, as its ``most_calls`` says; 1 where it does not say."""
+    return int(getattr(judge, "most_calls", 1))
+
+
 def verdict_line(verdict: Verdict) -> dict[str, Any]:
     """A verdict as ``verdicts.jsonl`` has it: seven fields that always stand, others where they say something."""
     line: dict[str, Any] = {

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ import numpy as np
 from visualjudge.errors import UsageError
 from visualjudge.judges.asks import Ask, Judge, Judged, in_stored_letters
 from visualjudge.judges.sharpness import SharpnessJudge
-from visualjudge.records import LETTERS, Question, Verdict
+from visualjudge.records import LETTERS, Question, QuestionType, Verdict
 from visualjudge.replies import read_reply
-from visualjudge.seeding import rng_for
+from visualjudge.seeding import uniforms_for
 
 _reading = lru_cache(4096)(read_reply)  # a simulated judge says few things, a million times
 MIDDLE = 5.0
@@ -111,23 +112,10 @@ class SimulatedJudge:
         return Judged(in_stored_letters(ask, shown), calls=0)
 
     def _reply(self, ask: Ask) -> str:
-        rng = rng_for(self.seed, self.model, ask.question.id, ask.order, ask.repeat)
-        if self.oracle is not None:
-            return self._oracle_reply(ask, self.oracle, rng)
-        return _first(ask.question) if self.model == "first" else _random(ask.question, rng)
-
-    def _oracle_reply(self, ask: Ask, oracle: Oracle, rng: np.random.Generator) -> str:
-        question = ask.question
-        by_position, luck = rng.random(2)
-        if question.question_type == "pairwise" and by_position < abs(oracle.bias):
-            return "A" if oracle.bias > 0 else "B"
-        right = str(ask.stored(question.answer))
-        if luck < oracle.chance_of_right(question):
-            return right
-        wrong = right
-        while wrong == right:
-            wrong = _random(question, rng)
-        return wrong
+        if self.model == "first":
+            return _first(ask.question)
+        draws = uniforms_for(self.seed, self.model, ask.question.id, ask.order, ask.repeat)
+        return _random(ask.question, draws[0]) if self.oracle is None else _oracle_reply(ask, self.oracle, draws)
 
     def describe(self) -> Mapping[str, Any]:
         """Backend, model and seed."""
@@ -137,14 +125,32 @@ class SimulatedJudge:
         """Nothing to close."""
 
 
+def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:
+    question = ask.question
+    by_position, luck, which, _ = draws
+    if question.question_type == "pairwise" and by_position < abs(oracle.bias):
+        return "A" if oracle.bias > 0 else "B"
+    right = str(ask.stored(question.answer))
+    return right if luck < oracle.chance_of_right(question) else _random(question, which, but=right)
+
+
 def _first(question: Question) -> str:
     if question.question_type == "scoring":
         return str(MIDDLE)
     return "A" if question.question_type == "pairwise" else LETTERS[: len(question.annotation_ids)]
 
 
-def _random(question: Question, rng: np.random.Generator) -> str:
-    if question.question_type == "scoring":
-        return str(round(float(rng.uniform(0, 10)), 1))
-    letters = rng.permutation(list(LETTERS[: len(question.annotation_ids)]))
-    return str(letters[0]) if question.question_type == "pairwise" else "".join(letters)
+def _random(question: Question, draw: float, *, but: str | None = None) -> str:
+    """Any reply, each equally likely; another than ``but`` where there is one."""
+    replies = _replies(question.question_type, len(question.annotation_ids))
+    if but in replies:
+        replies = [reply for reply in replies if reply != but] or replies
+    return replies[int(draw * len(replies))]
+
+
+@cache
+def _replies(kind: QuestionType, n: int) -> Sequence[str]:
+    """Scores are in tenths."""
+    if kind == "scoring":
+        return [str(tenth / 10) for tenth in range(101)]
+    return ["".join(letters) for letters in permutations(LETTERS[:n], 1 if kind == "pairwise" else n)]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import orjson
 
 from visualjudge.errors import DataError
-from visualjudge.judges.asks import Ask, Judge, Judged, Key, failed
+from visualjudge.judges.asks import Ask, Judge, Judged, Key, failed, most_calls
 from visualjudge.records import Answer, Order, Verdict
 
 By = Literal["probability", "agreement"]
@@ -89,6 +90,7 @@ class RecordedJudge:
     name: str
     verdicts: Mapping[Key, Verdict]
     simulated: bool = False
+    most_calls: ClassVar[int] = 0
 
     async def __call__(self, ask: Ask) -> Judged:
         """The recorded verdict; a question that was not asked is an api_error."""
@@ -115,7 +117,7 @@ class CascadeJudge:
     rule: CascadeRule
     simulated: bool = field(init=False)
     """Whether one of the two is simulated."""
-    _decided: dict[str, tuple[str | None, float, int]] = field(default_factory=dict)
+    _decided: dict[str, tuple[str | None, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.simulated = self.cheap.simulated or self.expensive.simulated
@@ -124,27 +126,34 @@ class CascadeJudge:
         """The verdict of the judge that decided; ``extra`` says which, and how sure the cheap one was."""
         if ask.question.question_type != "pairwise":
             return await self.expensive(ask)
-        answer, confidence, calls = await self._first(ask)
+        answer, confidence, calls, paid = await self._first(ask)
         if answer is None or confidence < self.rule.threshold:
             found = await self.expensive(ask)
             extra = {**found.verdict.extra, "decided_by": "expensive", "confidence": confidence}
-            return replace(found, verdict=replace(found.verdict, extra=extra), calls=found.calls + calls)
+            verdict = replace(found.verdict, extra=extra)
+            return Judged(verdict, found.calls + calls, Counter(found.paid) + paid)
         extra = {"decided_by": "cheap", "confidence": confidence}
         said = f"the cheap judge says {answer} with confidence {confidence:.3f}"
         verdict = Verdict(ask.question.id, ask.order, answer, "ok", said, latency_s=0.0, repeat=ask.repeat, extra=extra)
-        return Judged(verdict, calls=calls)
+        return Judged(verdict, calls, paid)
 
-    async def _first(self, ask: Ask) -> tuple[str | None, float, int]:
-        """The cheap judge's answer, confidence and calls; a question that was decided costs nothing more."""
+    @property
+    def most_calls(self) -> int:
+        """The most replies that one ask may take."""
+        return len(self.rule.asks) * most_calls(self.cheap) + most_calls(self.expensive)
+
+    async def _first(self, ask: Ask) -> tuple[str | None, float, int, Counter[str]]:
+        """The cheap judge's answer and confidence, its calls and tokens; a question that was decided costs no more."""
         known = self._decided.get(ask.question.id)
         if known is not None:
-            return known[0], known[1], 0
+            return *known, 0, Counter()
         judged = [await self.cheap(Ask(ask.question, order, repeat)) for order, repeat in self.rule.asks]
         values = [one.verdict.value for one in judged]
         answer, confidence = decide(values, [one.verdict.probability_a for one in judged], self.rule.by)
         calls = sum(one.calls for one in judged)
-        self._decided[ask.question.id] = (answer, confidence, calls)
-        return answer, confidence, calls
+        paid = sum((Counter(one.paid) for one in judged), Counter[str]())
+        self._decided[ask.question.id] = (answer, confidence)
+        return answer, confidence, calls, paid
 
     def describe(self) -> Mapping[str, Any]:
         """Both judges and the rule."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from visualjudge.clients.base import Client, Diagnostics, Reply, Request, TextPart
 from visualjudge.errors import ClientError
-from visualjudge.judges.asks import Ask, Judge, Judged
+from visualjudge.judges.asks import Ask, Judge, Judged, most_calls
 from visualjudge.records import LETTERS, TIES, Answer, Question
 
 UNDERSTOOD = frozenset({"tie", "cut", "too long", "too slow to read"})
@@ -63,7 +63,7 @@ class ExtractingJudge:
             reply = await self.client.ask(self._request(ask.question, said))
         except ClientError as error:
             failed = {**verdict.extra, "extractor_error": " ".join(str(error).split())}
-            return replace(judged, verdict=replace(verdict, extra=failed), calls=judged.calls + 1)
+            return Judged(replace(verdict, extra=failed), judged.calls + 1, Counter(judged.paid) + Counter(error.usage))
         paid = Counter(judged.paid)
         paid.update({} if reply.cached else reply.usage)
         value = declared(reply, ask.question, self._ties(ask.question))
@@ -71,6 +71,11 @@ class ExtractingJudge:
         if value is not None:
             verdict = replace(verdict, value=ask.stored(value), status="ok_extracted")
         return Judged(verdict, judged.calls + (not reply.cached), paid)
+
+    @property
+    def most_calls(self) -> int:
+        """The most replies that one ask may take."""
+        return most_calls(self.judge) + 1
 
     def _ties(self, question: Question) -> tuple[str, ...]:
         allowed = question.ties or (TIES if self.ties else ())

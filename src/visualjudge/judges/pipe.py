@@ -21,6 +21,8 @@ from visualjudge.prompts.template import PromptTemplate, fill
 from visualjudge.records import IMAGE_MARK
 from visualjudge.replies.jsons import OBJECT_RULES, Object
 from visualjudge.replies.markup import without_thoughts
+from visualjudge.replies.reading import Cause
+from visualjudge.replies.refusals import is_refusal
 
 Result = dict[str, Any]
 Value = TypeVar("Value")
@@ -39,7 +41,7 @@ class Judgement:
     result: Result
     replies: tuple[Reply, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What is known beyond the result dict, such as the winners' probabilities; plain JSON."""
+    """What is known beyond the result dict, as plain JSON: the winners' probabilities, the ``cause`` of "Failed"."""
 
     @property
     def usage(self) -> dict[str, int]:
@@ -118,6 +120,16 @@ class ClientPipe:
         """As a call, asynchronously, with the replies."""
         raise NotImplementedError
 
+    @property
+    def fewest_edits(self) -> int:
+        """Edited images that an input must have at least: the judge does not apply to one with fewer."""
+        edits = self.input_schema.model_fields.get("edited_images")
+        return max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0) if edits else 0
+
+    def fewest_calls(self, edits: int) -> int:
+        """Calls that an input with ``edits`` edited images takes if each reply can be used."""
+        return 1
+
     def validate(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
         """The input's fields, checked; the input itself is left as it is.
 
@@ -179,6 +191,18 @@ class ClientPipe:
         if self.rules == "geditbench" or reply.finish_reason != "length":
             return True
         return without_thoughts(reply.text).rstrip().endswith(("}", "```", "]"))
+
+    async def cause(self, reply: Reply) -> Cause:
+        """Why a reply could not be used, in the words of :func:`~visualjudge.replies.reading.read_reply`."""
+        if reply.finish_reason == "refusal":
+            return "declined"
+        if not self._is_answer(reply):
+            return "cut"
+        return await read_or_none(self.cause_in, reply.text) or "too long"
+
+    def cause_in(self, text: str) -> Cause:
+        """Why the text of a whole reply could not be used."""
+        return "declined" if is_refusal(text) else "no answer"
 
     def object_with(self, text: str, key: str) -> Object | None:
         """The object of a reply that has ``key``, by the rules in force."""

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +28,9 @@ from visualjudge.replies.logprobs import expected_score, probability_of_a
 Mode = Literal["text", "auto", "json", "logprobs"]
 TOP_LOGPROBS = 20
 TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
+LONGEST_KEPT = 200
+"""Characters of a reply whose reading is kept: a letter, or a line of JSON, comes a thousand times."""
+_reading = lru_cache(4096)(read_reply)
 _WORTH_REPEATING = frozenset({"unparseable"})
 
 
@@ -65,7 +68,8 @@ async def _read(question: Question, reply: Reply) -> Reading:
     kind, n = question.question_type, n_options(question)
     try:
         ties = question.ties or ()
-        return await read_bounded(read_reply, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties)
+        read = _reading if len(reply.text) <= LONGEST_KEPT else read_reply
+        return await read_bounded(read, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties)
     except NotRead as error:
         return Reading(FAILED, "unparseable", error.cause)
 
@@ -103,6 +107,11 @@ class QuestionJudge:
     images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
     trial: SchemaTrial = field(default_factory=SchemaTrial)
+
+    @property
+    def most_calls(self) -> int:
+        """The most replies that one ask may take."""
+        return self.retries + 1
 
     def request(self, ask: Ask) -> Request:
         """What is sent for one ask.
@@ -159,6 +168,7 @@ class QuestionJudge:
             except Pending:
                 raise
             except ClientError as error:
+                paid.update(error.usage)
                 verdict = failed(ask, cause_of(error), error=" ".join(str(error).split()))
                 return Judged(verdict, calls + 1, paid)
             if not reply.cached:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
+from pydantic_core import ErrorDetails
 
 from visualjudge.errors import DataError, PromptError
 
@@ -53,20 +54,28 @@ _UP_TO_10 = {"enum": [half / 2 if half % 2 else half // 2 for half in range(21)]
 _UP_TO_25 = {"enum": list(range(26))}
 
 
-class VIEScoreOutput(_Output):
-    """One number from 0 to 10, in halves."""
+class _Scored(_Output):
+    highest: ClassVar[float]
 
+
+class VIEScoreOutput(_Scored):
+    """One number from 0 to ``highest``, in halves."""
+
+    highest: ClassVar[float] = 10
     score: Annotated[float, Field(json_schema_extra=_UP_TO_10)]
 
 
-class VIEScoreListOutput(_Output):
-    """Two whole numbers from 0 to 25."""
+class VIEScoreListOutput(_Scored):
+    """Two whole numbers from 0 to ``highest``."""
 
+    highest: ClassVar[float] = 25
     score: list[Annotated[int, Field(json_schema_extra=_UP_TO_25)]] = Field(min_length=2, max_length=2)
 
 
 INPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeInput, VIEScoreInput)}
 OUTPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeOutput, VIEScoreOutput, VIEScoreListOutput)}
+HIGHEST: Mapping[str, float] = {name: c.highest for name, c in OUTPUTS.items() if issubclass(c, _Scored)}
+"""The best score of a scale that begins at 0, by the output schema that states it."""
 
 
 def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str) -> type[BaseModel]:
@@ -95,12 +104,21 @@ def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InvalidInput(f"{where}: {first['msg']}") from None
+        raise InvalidInput(f"{where}: {_length_wanted(first) or first['msg']}") from None
     fields = {name: getattr(valid, name) for name in schema.model_fields}
     empty = [name for name, value in fields.items() if value is None]
     if empty:
         raise InvalidInput(f"{empty[0]}: is null")
     return fields
+
+
+def _length_wanted(error: ErrorDetails) -> str | None:
+    """What a list of another length must have."""
+    ends = {"too_short": ("at least", "min_length"), "too_long": ("at most", "max_length")}
+    if error["type"] not in ends:
+        return None
+    bound, name = ends[error["type"]]
+    return f"must have {bound} {error['ctx'][name]}, got {error['ctx']['actual_length']}"
 
 
 def json_schema(output: type[BaseModel], *, answer_only: bool) -> dict[str, Any]:

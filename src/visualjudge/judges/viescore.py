@@ -10,8 +10,9 @@ from typing import Any
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.sync import run_sync
 from visualjudge.judges.pipe import ClientPipe, Judgement, encode_images
-from visualjudge.judges.schemas import VIEScoreInput, VIEScoreListOutput
+from visualjudge.judges.schemas import HIGHEST, VIEScoreInput, VIEScoreListOutput
 from visualjudge.records import FAILED
+from visualjudge.replies.reading import Cause
 
 
 class VIEscorePipe(ClientPipe):
@@ -38,7 +39,13 @@ class VIEscorePipe(ClientPipe):
         }
         kind = "single_score" if len(edits) == 1 else "pairwise_comparison"
         replies = tuple(reply for _, own in outcomes for reply in own)
-        return Judgement({"type": kind, "value": _value(scores), "meta": meta}, replies)
+        unread = next((own[-1] for score, own in outcomes if score is None), None)
+        details = {} if unread is None else {"cause": await self.cause(unread)}
+        return Judgement({"type": kind, "value": _value(scores), "meta": meta}, replies, details)
+
+    def fewest_calls(self, edits: int) -> int:
+        """One for each edit."""
+        return edits
 
     def score_single_input(self, messages: Request) -> tuple[float | None, str]:
         """The score of one edit and the last raw reply; None when the budget is spent without one.
@@ -62,12 +69,28 @@ class VIEscorePipe(ClientPipe):
         """The score in a reply, or None.
 
         Prompts of the v1 family give one number. Those of the v2 family give a list: ``instruction_following`` takes
-        the first, ``visual_quality`` the least, any other the second.
+        the first, ``visual_quality`` the least, any other the second. A number beyond the scale of the prompt's output
+        schema makes the reply one on another scale, which gives no score (the rules of GEditBench do not look).
         """
         score = json_response.get("score")
+        return self._picked(score) if self._on_scale(score) else None
+
+    def _picked(self, score: Any) -> float | None:
         if not self._gives_list or (self.rules == "geditbench" and not isinstance(score, list)):
             return _number(score)
         return _pick(score, self._index) if isinstance(score, list) else None
+
+    def _on_scale(self, score: Any) -> bool:
+        highest = HIGHEST.get(self.prompt_template.output_schema or "")
+        if highest is None or self.rules == "geditbench":
+            return True
+        numbers = map(_number, score if isinstance(score, list) else [score])
+        return all(0 <= number <= highest for number in numbers if number is not None)
+
+    def cause_in(self, text: str) -> Cause:
+        """Also "other scale": the score is beyond the prompt's scale."""
+        found = self.object_with(text, "score")
+        return super().cause_in(text) if found is None or self._on_scale(found["score"]) else "other scale"
 
     @property
     def _gives_list(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from visualjudge import jsons
+from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError, Problem
 
 MOST_IMAGES = 100
@@ -93,5 +96,30 @@ def _row(line: bytes, file: Path, number: int) -> Row | Problem:
 
 
 def _place(image: str, folder: Path) -> str:
-    is_url = image.partition(":")[0].lower() in ("http", "https", "data", "file")
-    return image if is_url else str(folder / image)
+    return image if _is_url(image) else str(folder / image)
+
+
+def _is_url(image: str) -> bool:
+    return image.partition(":")[0].lower() in ("http", "https", "data", "file")
+
+
+def checksum(row: Row) -> str:
+    """SHA-256 of what is judged: the instruction, and of each image its bytes (of one behind a URL, the URL)."""
+    images = [_image_digest(image) for image in (row.input_image, *row.edited_images)]
+    return hashlib.sha256(orjson.dumps([row.instruction, *images])).hexdigest()
+
+
+def _image_digest(image: str) -> str:
+    if _is_url(image):
+        return hashlib.sha256(image.encode(errors="surrogatepass")).hexdigest()
+    try:
+        stat = Path(image).stat()
+        return _file_digest(image, stat.st_mtime_ns, stat.st_size)
+    except (OSError, ValueError):
+        return "unreadable"
+
+
+@lru_cache(maxsize=4096)
+def _file_digest(image: str, _written: int, _size: int) -> str:
+    """Rows often share their source."""
+    return file_sha256(Path(image))

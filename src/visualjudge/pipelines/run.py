@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from visualjudge import __version__, atomic, jsons
-from visualjudge.clients.retry import cause_of
-from visualjudge.errors import ClientError, DataError, UsageError, VisualJudgeError
-from visualjudge.judges.pipe import ClientPipe, Judgement
-from visualjudge.pipelines.images import with_images
-from visualjudge.pipelines.rows import Row
-from visualjudge.records import FAILED
+from visualjudge.errors import UsageError
+from visualjudge.judges.pipe import ClientPipe
+from visualjudge.pipelines.judging import RowJudge
+from visualjudge.pipelines.manifest import check_same, settings_of, write_settings
+from visualjudge.pipelines.metering import Meter
+from visualjudge.pipelines.results import MetricCounts, RowResult, count, read_results
+from visualjudge.pipelines.rows import Row, checksum
 from visualjudge.runs.budget import Budget
-from visualjudge.runs.journal import Journal, read_records
-from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.journal import Journal
+from visualjudge.runs.runner import Listener, Progress, Stop, run
+
+_MOST_KEYS = 5
 
 
 @dataclass(frozen=True)
 class PipelineReport:
-    """How a run ended: every row of the results by status, the errors by row, and what is missing."""
+    """How a run ended: every row of the results by status, each metric, the errors by row, and what is missing."""
 
     statuses: Counter[str]
     errors: Mapping[str, str]
     missing: int
     progress: Progress
-    failures: Counter[str] = field(default_factory=Counter)
+    metrics: Mapping[str, MetricCounts] = field(default_factory=dict)
+    unchecked: int = 0
+    """Results of an earlier version, which say not what they were made of."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a resumed run finds: keys that have all results, and rows with an error, whose results are kept."""
+
+    done: frozenset[str] = frozenset()
+    kept: Mapping[str, RowResult] = field(default_factory=dict)
+    unchecked: int = 0
 
 
 async def run_pipeline(
@@ -50,144 +59,83 @@ async def run_pipeline(
     """Judge every row by every metric; each row's line is on disk before it is reported.
 
     Images behind URLs are fetched from public addresses only, unless ``private_urls`` is true. With ``resume``
-    rows that have all their results are left alone; rows with an error are judged again.
+    rows that have all their results are left alone; of rows with an error the metrics without a result are asked
+    again. The budget counts calls. A row that it does not let finish has no line.
 
     Raises
     ------
     UsageError
-        If ``out`` holds results and ``resume`` is not asked for, or they come from another configuration.
+        If ``out`` holds results and ``resume`` is not asked for, or they come from another configuration or from
+        other rows under the same keys.
+    DataError
+        If ``out`` is a file of another kind.
     """
     path = Path(out)
-    settings = _settings(pipes)
+    settings = settings_of(pipes)
     if resume:
-        _check_same(path, settings)
+        check_same(path, settings)
+    found = await asyncio.to_thread(_earlier, path, rows if resume else ())
     journal = Journal.resume(path) if resume else Journal.create(path)
+    stop, meter = stop or Stop(), Meter(budget or Budget())
     try:
         with journal:
-            _write_settings(path, settings)
+            write_settings(path, settings)
             journal.drop(lambda line: bool(line.get("errors")))
-            done = {str(line["key"]) for line in journal.records()}
-            left = [row for row in rows if str(row.key) not in done]
+            left = [row for row in rows if str(row.key) not in found.done]
             progress = await run(
                 left,
-                lambda row: _judged(pipes, row, private_urls),
+                RowJudge(pipes, meter, stop, found.kept, private_urls),
                 journal,
                 concurrency=concurrency,
                 total=len(left),
-                budget=budget,
+                budget=Budget(prices=meter.budget.prices),
                 on_event=on_event,
                 stop=stop,
             )
     finally:
         await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))
-    return _report(path, rows, progress)
+    progress.budget = meter.budget
+    return _report(path, rows, pipes, progress, found.unchecked)
 
 
-async def _judged(pipes: Mapping[str, ClientPipe], row: Row, private_urls: bool) -> Outcome:
-    """All metrics of one row; an error of one is a part of the row's line, and costs no other its result."""
-    begun = time.perf_counter()
-    found = await _found(pipes, row, private_urls)
-    by_metric = dict(zip(pipes, found, strict=True))
-    judged = {name: one for name, one in by_metric.items() if isinstance(one, Judgement)}
-    errors = {name: one for name, one in by_metric.items() if not isinstance(one, Judgement)}
-    usage: Counter[str] = Counter()
-    for one in judged.values():
-        usage.update(one.usage)
-    record = {
-        "key": row.key,
-        "results": {name: one.result for name, one in judged.items()},
-        "errors": {name: " ".join(str(error).split()) for name, error in errors.items()} or None,
-        "details": {name: dict(one.details) for name, one in judged.items() if one.details} or None,
-        "rules": sorted({pipe.rules for pipe in pipes.values()} - {"strict"}) or None,
-        "notes": sorted({note for one in judged.values() for note in one.notes}) or None,
-        "usage": dict(usage) or None,
-        "latency_s": round(time.perf_counter() - begun, 4),
-    }
-    status, cause = _status(list(judged.values()), list(errors.values()))
-    calls = sum(one.calls for one in judged.values()) + sum(isinstance(e, ClientError) for e in errors.values())
-    line = {name: value for name, value in record.items() if value is not None}
-    return Outcome(line, status, cause, dict(usage), calls)
+def _earlier(path: Path, rows: Sequence[Row]) -> Earlier:
+    """What ``path`` has of the rows."""
+    by_key = {str(row.key): row for row in rows}
+    kept: dict[str, RowResult] = {}
+    done, changed, unchecked = set(), [], 0
+    for line in read_results(path) if path.is_file() else ():
+        key = str(line.key)
+        same = key not in by_key or line.input in (None, checksum(by_key[key]))
+        if line.errors:
+            kept |= {key: line} if same and line.input else {}
+            continue
+        done.add(key)
+        unchecked += line.input is None
+        changed += [] if same else [key]
+    if changed:
+        raise UsageError(_other_rows(path, changed))
+    return Earlier(frozenset(done), kept, unchecked)
 
 
-async def _found(
-    pipes: Mapping[str, ClientPipe], row: Row, private_urls: bool
-) -> Sequence[Judgement | VisualJudgeError]:
-    try:
-        given = await with_images(row.as_input(), private_urls)
-    except DataError as error:
-        return [error] * len(pipes)
-    return await asyncio.gather(*(_one(pipe, given) for pipe in pipes.values()))
+def _other_rows(path: Path, keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
+    return (
+        f"{path}: instruction or images are not those that were judged, for key {', '.join(keys[:_MOST_KEYS])}{more}; "
+        "choose another --out, or give changed rows other keys"
+    )
 
 
-async def _one(pipe: ClientPipe, given: Mapping[str, Any]) -> Judgement | VisualJudgeError:
-    try:
-        return await pipe.judge(given)
-    except VisualJudgeError as error:
-        return error
-
-
-def _status(judged: Sequence[Judgement], errors: Sequence[VisualJudgeError]) -> tuple[str, str | None]:
-    for error in errors:
-        if isinstance(error, ClientError):
-            return "api_error", cause_of(error)
-    if errors:
-        return "unreadable", None
-    return ("failed" if any(one.result["value"] == FAILED for one in judged) else "ok"), None
-
-
-def _status_of_line(line: Mapping[str, Any]) -> str:
-    if line.get("errors"):
-        return "error"
-    return "failed" if any(result["value"] == FAILED for result in line["results"].values()) else "ok"
-
-
-def _report(path: Path, rows: Sequence[Row], progress: Progress) -> PipelineReport:
-    lines = {str(line["key"]): line for line in read_records(path)}
-    errors = {
-        key: "; ".join(f"{metric}: {said}" for metric, said in line["errors"].items())
-        for key, line in lines.items()
-        if line.get("errors")
-    }
-    missing = sum(str(row.key) not in lines for row in rows)
-    return PipelineReport(Counter(_status_of_line(line) for line in lines.values()), errors, missing, progress)
-
-
-# ---------------------------------------------------------------- what the results were made with
-
-
-def settings_path(out: Path) -> Path:
-    """``results.run.json`` beside ``results.jsonl``."""
-    return out.with_suffix(".run.json")
-
-
-def _settings(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
-    return {
-        name: {
-            "pipe": type(pipe).__name__,
-            "prompt": pipe.prompt_template.name,
-            "client": pipe.client.identity.as_dict(),
-            "retries": pipe.retries,
-        }
-        | ({"rules": pipe.rules} if pipe.rules != "strict" else {})
-        for name, pipe in pipes.items()
-    }
-
-
-def _check_same(out: Path, settings: Mapping[str, Any]) -> None:
-    """Results of two configurations must not end in one file."""
-    place = settings_path(out)
-    if not place.is_file() or not out.is_file():
-        return
-    try:
-        before = jsons.loads(place.read_bytes())["metrics"]
-    except (ValueError, KeyError, TypeError):
-        return
-    now = orjson.loads(orjson.dumps(settings, default=str))
-    for name in sorted(set(before) | set(now)):
-        if before.get(name) != now.get(name):
-            raise UsageError(f"{out} was made with other settings of metric {name!r}; choose another --out")
-
-
-def _write_settings(out: Path, settings: Mapping[str, Any]) -> None:
-    whole = {"visualjudge": __version__, "metrics": settings}
-    atomic.write_bytes(settings_path(out), orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n")
+def _report(
+    path: Path, rows: Sequence[Row], names: Iterable[str], progress: Progress, unchecked: int
+) -> PipelineReport:
+    statuses: Counter[str] = Counter()
+    metrics = {name: MetricCounts() for name in names}
+    errors, keys = {}, set()
+    for line in read_results(path):
+        statuses[line.status] += 1
+        count(line, metrics)
+        keys.add(str(line.key))
+        if line.errors:
+            errors[str(line.key)] = "; ".join(f"{metric}: {said}" for metric, said in line.errors.items())
+    missing = sum(str(row.key) not in keys for row in rows)
+    return PipelineReport(statuses, errors, missing, progress, metrics, unchecked)

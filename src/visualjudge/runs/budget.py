@@ -1,13 +1,21 @@
-"""What a run may spend: calls, tokens, money. It stops before the limit, between calls, never in the middle of one."""
+"""What a run may spend: calls, tokens, money. It stops before the limit, between jobs, never in the middle of one.
+
+A job, such as a question, takes a call or several, and many jobs are in flight at once. Each of them is booked at the
+most that one may take: of calls, that is known; of tokens and money, it is what the largest job so far took.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from visualjudge.errors import UsageError
 from visualjudge.runs.tokens import token_counts
 
 Usage = Mapping[str, int]
+SILENT = 8
+"""Replies without token counts after which a limit on tokens or cost is known to mean nothing."""
 
 
 def tokens_in(usage: Usage | None) -> int:
@@ -20,77 +28,192 @@ def tokens_out(usage: Usage | None) -> int:
     return token_counts(usage)[1] or 0
 
 
+def money(cost: float) -> str:
+    """An amount for people: four digits after the point, of less than a thousandth two that are not 0."""
+    return f"{cost:.4f}" if cost >= 0.001 or not cost else f"{cost:.2g}"
+
+
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Money per million tokens, in any one currency."""
+    """Money per million tokens, in any one currency.
+
+    Raises
+    ------
+    UsageError
+        If a price is negative or not finite.
+    """
 
     per_million_in: float = 0.0
     per_million_out: float = 0.0
+    share: float = 1.0
+    """The part of these prices that is charged, such as a half in a batch."""
+
+    def __post_init__(self) -> None:
+        for price in (self.per_million_in, self.per_million_out, self.share):
+            if not 0 <= price < math.inf:
+                raise UsageError(f"a price must be a finite number of at least 0, got {price}")
+
+    @property
+    def are_stated(self) -> bool:
+        """Whether anything costs anything."""
+        return self.per_million_in + self.per_million_out > 0
 
     def cost(self, usage: Usage | None) -> float:
         """Price of one call."""
-        return (tokens_in(usage) * self.per_million_in + tokens_out(usage) * self.per_million_out) / 1e6
+        return self.of(tokens_in(usage), tokens_out(usage))
 
-    def times(self, share: float) -> Prices:
-        """A share of them, as batches have it."""
-        return Prices(self.per_million_in * share, self.per_million_out * share)
+    def of(self, prompt: int, reply: int) -> float:
+        """Price of so many tokens."""
+        return (prompt * self.per_million_in + reply * self.per_million_out) * self.share / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``None`` = no limit. They hold for one invocation: what an earlier, resumed one spent is not counted."""
+    """``None`` = no limit. They hold for one invocation: what an earlier, resumed one spent is not counted.
+
+    Raises
+    ------
+    UsageError
+        If a limit is negative or not finite.
+    """
 
     max_calls: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
 
+    def __post_init__(self) -> None:
+        for name, limit in (("calls", self.max_calls), ("tokens", self.max_tokens), ("cost", self.max_cost)):
+            if limit is not None and not 0 <= limit < math.inf:
+                raise UsageError(f"the limit of {name} must be a finite number of at least 0, got {limit}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """One limit, what was used of it, and the most that one job takes."""
+
+    form: str
+    used: float
+    each: float
+    limit: float
+
+    def holds(self, jobs: int) -> bool:
+        """Whether so many jobs keep the limit."""
+        return self.used < self.limit and self.used + jobs * self.each <= self.limit
+
+    def refusal(self, jobs: int) -> str:
+        """What is said where so many more do not."""
+        if self.used >= self.limit:
+            return f"{self} is used up"
+        used, more = self.form.format(self.used), self.form.format(jobs * self.each)
+        return f"stopped before {self} is exceeded: {used} used, the next may add {more}"
+
+    def __str__(self) -> str:
+        return f"the budget ({self.form.format(self.limit)})"
+
 
 class Budget:
-    """Keeps account. A call that has begun is booked at the mean of those before, so that what is in flight counts."""
+    """Keeps account, and says whether more jobs may begin beside those in flight.
+
+    Raises
+    ------
+    UsageError
+        If cost is limited and no price is stated.
+    """
 
     def __init__(self, limits: Limits | None = None, prices: Prices | None = None) -> None:
         self.limits = limits or Limits()
         self.prices = prices or Prices()
+        if self.limits.max_cost is not None and not self.prices.are_stated:
+            raise UsageError("--max-cost (max_cost) needs prices: --price-in and --price-out (prices)")
         self.calls = 0
         self.in_flight = 0
         self.tokens_in = 0
         self.tokens_out = 0
         self.cost = 0.0
-        self._paid = 0
+        self._calls_each = 1
+        self._most_tokens = 0
+        self._most_cost = 0.0
+        self._ended = 0
+        self._silent = 0
 
     @property
     def tokens(self) -> int:
         """Tokens in and out so far."""
         return self.tokens_in + self.tokens_out
 
-    def refusal(self) -> str | None:
-        """Why no further call may begin, or ``None``."""
-        begun, paid = self.calls + self.in_flight, max(self._paid, 1)
-        expected = (self.in_flight + 1) / paid
+    def expect(self, calls: int) -> None:
+        """Book each job in flight at this many calls: the most that one may take, repeats included.
+
+        Raises
+        ------
+        UsageError
+            If a single job may exceed the limit.
+        """
+        limit = self.limits.max_calls
+        if limit is not None and limit < calls:
+            raise UsageError(
+                f"--max-calls must be at least {calls}, which one question or row may take with its retries, "
+                f"got {limit}"
+            )
+        self._calls_each = calls
+
+    def refusal(self, jobs: int = 1) -> str | None:
+        """Why so many jobs may not begin now, beside those in flight; None where they may.
+
+        As long as no reply has stated its tokens, a limit on them lets what comes first begin, and one more for each
+        job that ended.
+        """
+        if self.limits == Limits():
+            return None
+        if self._is_blind and self._silent >= SILENT:
+            return "the replies state no tokens, so that tokens and cost cannot be limited; use --max-calls"
+        if self._is_blind and self.in_flight and self.in_flight + jobs > 1 + self._ended:
+            return "what a call takes is not known yet"
+        begun = self.in_flight + jobs
+        short = next((account for account in self._accounts() if not account.holds(begun)), None)
+        return None if short is None else self.excess() or short.refusal(jobs)
+
+    def excess(self) -> str | None:
+        """Which limit was exceeded, by jobs that took more than any before; None where all were kept."""
+        over = (account for account in self._accounts() if account.used > account.limit)
+        return next((f"{account} is exceeded: {account.form.format(account.used)} used" for account in over), None)
+
+    @property
+    def _is_blind(self) -> bool:
+        """Whether tokens or cost are limited, and no reply has told how many it took."""
+        return not self.tokens and (self.limits.max_tokens is not None or self.limits.max_cost is not None)
+
+    def _accounts(self) -> Iterator[_Account]:
         limits = self.limits
-        if limits.max_calls is not None and begun >= limits.max_calls:
-            return f"budget of {limits.max_calls} calls is spent"
-        if limits.max_tokens is not None and self.tokens + self.tokens * expected > limits.max_tokens:
-            return f"budget of {limits.max_tokens} tokens is spent ({self.tokens} used)"
-        if limits.max_cost is not None and self.cost + self.cost * expected > limits.max_cost:
-            return f"budget of {limits.max_cost:g} is spent ({self.cost:.4f} used)"
-        return None
+        if limits.max_calls is not None:
+            yield _Account("{} calls", self.calls, self._calls_each, limits.max_calls)
+        if limits.max_tokens is not None:
+            yield _Account("{} tokens", self.tokens, self._most_tokens, limits.max_tokens)
+        if limits.max_cost is not None:
+            yield _Account("cost {:.6g}", self.cost, self._most_cost, limits.max_cost)
 
     def begin(self) -> None:
-        """A call starts."""
+        """A job starts."""
         self.in_flight += 1
 
     def settle(self, usage: Usage | None, *, calls: int = 1) -> None:
-        """A call has ended; ``calls=0`` where the reply came out of a cache and cost nothing."""
+        """A job has ended; ``calls=0`` where its replies came out of a cache and cost nothing.
+
+        ``usage`` is None where no reply came, and empty where one came that states no tokens.
+        """
         self.in_flight -= 1
         self.calls += calls
         if not calls:
             return
-        self._paid += 1
-        self.tokens_in += tokens_in(usage)
-        self.tokens_out += tokens_out(usage)
-        self.cost += self.prices.cost(usage)
+        prompt, reply, cost = tokens_in(usage), tokens_out(usage), self.prices.cost(usage)
+        self.tokens_in += prompt
+        self.tokens_out += reply
+        self.cost += cost
+        self._most_tokens = max(self._most_tokens, prompt + reply)
+        self._most_cost = max(self._most_cost, cost)
+        self._ended += 1
+        self._silent += usage is not None and not prompt + reply
 
     def abandon(self) -> None:
-        """A call was cancelled before it ended."""
+        """A job was cancelled before it ended."""
         self.in_flight -= 1

@@ -215,13 +215,6 @@ class CompactedFile:
         """Some columns, many rows at a time."""
         return parquet_parts(self._path, PART, names)
 
-    def table(self, *names: str) -> pl.DataFrame:
-        """Some columns of all rows."""
-        import polars as pl
-
-        empty = pl.DataFrame(schema={name: schema()[name] for name in names})
-        return pl.concat([empty, *self.parts(*names)], rechunk=True)
-
 
 def read_compacted(path: Path) -> Iterator[Line]:
     """All verdicts of a Parquet file, as lines of a journal."""

@@ -36,6 +36,8 @@ _KINDS = {
     **dict.fromkeys(("swap", "simulated"), _FLAG),
     "statuses": {"*": int},
     "causes": {"*": int},
+    "prices": {"*": (int, float)},
+    "total": {"*": (int, float, None)},
     "dataset": (dict, str),
     "parameters": (dict, None),
     "changes": [dict],

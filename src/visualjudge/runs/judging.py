@@ -17,7 +17,7 @@ from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.dataset.folder import QUESTIONS, Dataset
 from visualjudge.dataset.stored import columns, distinct
 from visualjudge.errors import DataError
-from visualjudge.judges.asks import Ask, Judge, Judged, verdict_line
+from visualjudge.judges.asks import Ask, Judge, Judged, most_calls, verdict_line
 from visualjudge.records import Question
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget, Prices
@@ -26,6 +26,7 @@ from visualjudge.runs.journal import Journal
 from visualjudge.runs.resuming import changes, check_changes, edited_images, fallen_out, media_checksum, recorded
 from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.spending import Spending, paid_beside, spent_before
 from visualjudge.runs.todo import Todo, left_of
 
 
@@ -76,7 +77,7 @@ class RunReport:
     causes: Counter[str]
     progress: Progress
     failures: Counter[str] = field(default_factory=Counter)
-    """Failed calls by cause, those that a retry made good included."""
+    """Failed calls by cause, including those that succeeded on retry."""
     missing: int = 0
     torn_bytes: int = 0
     server: str | None = None
@@ -87,6 +88,8 @@ class RunReport:
     """Parameters that the server refused and that were left out since then."""
     schema: str | None = None
     """What the server did with a JSON schema, where that was tried."""
+    total: Spending = field(default_factory=Spending)
+    """What all invocations of the run spent."""
 
 
 def still_to_ask(folder: str | Path, questions: Sequence[Question], options: RunSettings) -> Iterator[Ask]:
@@ -148,11 +151,14 @@ async def run_judge(
     Raises
     ------
     UsageError
-        If the folder holds another run, a run and ``resume`` is off, or verdicts that are not asked for now.
+        If the folder holds another run, a run and ``resume`` is off, or verdicts that are not asked for now; or if one
+        question may take more calls than the budget allows.
     """
-    folder = RunFolder(out)
+    folder, budget = RunFolder(out), budget or Budget()
+    budget.expect(most_calls(judge))
     manifest = {**_manifest(dataset, judge, options), **_prices(budget)}
     with _journal(folder, dataset, options) as journal:
+        spent = spent_before(folder.verdicts_path, folder.manifest()) if options.resume else Spending()
         before = answered(folder.verdicts_path)
         todo = _todo(dataset, before, options)
         manifest["asked"] = todo.total
@@ -163,7 +169,7 @@ async def run_judge(
             journal.drop(lambda line: line["status"] == "api_error")
             before = answered(folder.verdicts_path)
             todo = _todo(dataset, before, options)
-        folder.write_manifest(manifest)
+        folder.write_manifest({**manifest, "total": spent.as_dict()})
         left = len(todo.numbers)
         try:
             progress = await engine(
@@ -171,7 +177,7 @@ async def run_judge(
                 partial(outcome_of, judge),
                 journal,
                 concurrency=options.concurrency,
-                progress=Progress(total=left, budget=budget or Budget()),
+                progress=Progress(total=left, budget=budget),
                 on_event=on_event,
                 stop=stop,
             )
@@ -189,6 +195,7 @@ async def run_judge(
             progress.error or before.error,
             diagnostics.adjustments,
             diagnostics.schema or manifest.get("schema"),
+            spent.and_by(budget),
         )
     folder.write_manifest({**manifest, **_ending(report)})
     if not report.missing and report.statuses.total() > COMPACTED_ABOVE:
@@ -211,7 +218,7 @@ def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journ
 async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
     judged: Judged = await judge(ask)
     verdict = judged.verdict
-    line = verdict_line(verdict)
+    line = verdict_line(verdict) | paid_beside(verdict, judged.paid)
     return Outcome(line, verdict.status, verdict.cause, judged.paid, judged.calls, line.get("error"))
 
 
@@ -269,6 +276,7 @@ def _ending(report: RunReport) -> dict[str, Any]:
         "missing": report.missing,
         "adjustments": list(report.adjustments),
         "schema": report.schema,
+        "total": report.total.as_dict(),
         "last_invocation": {
             "verdicts": report.progress.done,
             "calls": budget.calls,

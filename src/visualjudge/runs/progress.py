@@ -15,7 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 from rich.text import Text
 
+from visualjudge.runs.budget import money
 from visualjudge.runs.runner import Progress
+from visualjudge.runs.spending import Spending
 
 _PLAIN_EVERY_S = 10.0
 _CELL_EVERY_S = 0.25
@@ -37,10 +39,26 @@ def counted(counts: Counter[str]) -> str:
 
 
 def spent(progress: Progress) -> str:
-    """Tokens and money so far, where there are any."""
+    """Tokens and money of this invocation so far, where there are any."""
     budget = progress.budget
-    parts = [f"{budget.tokens} tokens"] if budget.tokens else []
-    parts += [f"cost {budget.cost:.4f}"] if budget.cost else []
+    return _amounts(budget.tokens, budget.cost)
+
+
+def spent_in_all(progress: Progress, total: Spending) -> str:
+    """What a run has spent, and what of it this invocation did, where that is not all; nothing where it is nothing."""
+    budget = progress.budget
+    now = f"{budget.calls} calls" + (f", {spent(progress)}" if spent(progress) else "") if budget.calls else ""
+    share = (
+        f"; batch prices, {budget.prices.share:.0%} of the list's" if budget.cost and budget.prices.share < 1 else ""
+    )
+    if total.tokens <= budget.tokens:
+        return now + share
+    return f"{_amounts(total.tokens, total.cost)}; this time {now or 'nothing'}{share}"
+
+
+def _amounts(tokens: int, cost: float | None) -> str:
+    parts = [f"{tokens} tokens"] if tokens else []
+    parts += [f"cost {money(cost)}"] if cost else []
     return ", ".join(parts)
 
 

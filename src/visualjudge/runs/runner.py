@@ -41,6 +41,11 @@ class Outcome:
     error: str | None = None
     """What the server or the socket said of why there is no reply."""
 
+    @property
+    def paid(self) -> Mapping[str, int] | None:
+        """Tokens of the replies that came; None where none did."""
+        return (self.usage or None) if self.status == "api_error" else self.usage
+
 
 @dataclass(slots=True)
 class Progress:
@@ -157,6 +162,7 @@ class _Crew:
     unreported: list[Outcome] = field(default_factory=list)
     error: Exception | None = None
     breath_at: float = 0.0
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def work(self) -> None:
         """Job after job; an error stops the others too, but lets them finish the call that is paid for."""
@@ -171,31 +177,41 @@ class _Crew:
 
     async def _work(self) -> None:
         while self.stop.reason is None:
-            refusal = self.progress.budget.refusal()
-            if refusal:
-                self.stop.request(refusal)
-                return
             try:
                 job = next(self.jobs)
             except StopIteration:
+                return
+            if not await self._has_room():
                 return
             await self._do(job)
             if time.monotonic() >= self.breath_at:  # jobs that wait for nothing would let nobody else in
                 await asyncio.sleep(0)
                 self.breath_at = time.monotonic() + _REPORT_EVERY_S
 
-    async def _do(self, job: Any) -> None:
+    async def _has_room(self) -> bool:
+        """Whether the budget has room for one more job; waits where one in flight may leave some."""
         budget = self.progress.budget
+        while refusal := budget.refusal():
+            if not budget.in_flight:
+                self.stop.request(refusal)
+                return False
+            self.settled.clear()
+            await self.settled.wait()
+        return self.stop.reason is None
+
+    async def _do(self, job: Any) -> None:
+        budget, outcome = self.progress.budget, None
         budget.begin()
         try:
             outcome = await self.ask(job)
-        except BaseException:
-            budget.abandon()
-            raise
+        finally:
+            if outcome is None:
+                budget.abandon()
+            else:
+                budget.settle(outcome.paid, calls=outcome.calls)
+            self.settled.set()
         if outcome is None:
-            budget.abandon()
             return
-        budget.settle(outcome.usage, calls=outcome.calls)
         self.journal.write(outcome.record, at_once=outcome.calls > 0)
         self.unreported.append(outcome)
         hopeless = self.streak.after(outcome)

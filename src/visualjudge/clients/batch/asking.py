@@ -7,13 +7,14 @@ has the same name whenever and wherever the run goes on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from visualjudge.clients.base import Client, Reply, Request
+from visualjudge.clients.base import Client, Reply, Request, with_failed
 from visualjudge.clients.cache import cache_key
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.wire import Answer
@@ -127,17 +128,19 @@ class Batched(Wrapping):
         """
         call = _Call(f"{cache_key(self.identity, request)[:40]}-{attempt}")
         token = _call.set(call)
-        tries = 0
+        tries, billed = 0, Counter[str]()
         try:
             while True:
                 try:
-                    reply = await self.inner.ask(request, attempt=attempt)
+                    reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
                     return replace(reply, cached=True) if call.known else reply
                 except Pending:
                     raise
                 except ClientError as error:
+                    billed.update(error.usage)
                     tries += call.result is not None and call.result.cause not in NOT_RUN
                     if call.result is None or not self._again(call.result, error, tries):
+                        error.usage = dict(billed)
                         raise
         finally:
             _call.reset(token)

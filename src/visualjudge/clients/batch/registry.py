@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from visualjudge.clients.batch.anthropic import AnthropicBatches
 from visualjudge.clients.batch.asking import Batched
 from visualjudge.clients.batch.files import FileBatches
@@ -28,10 +30,20 @@ def provider_of(batched: Batched) -> Provider:
         If the backend has none.
     """
     client, folder = batched.inner, batched.settings.folder
-    if client.backend not in PROVIDERS:
-        raise UsageError(f"--batch: backend {client.backend!r} has no batches")
-    if folder is None:
-        return PROVIDERS[client.backend](client)
-    if PROVIDERS[client.backend] is not OpenAiBatches:
-        raise UsageError(f"--batch-folder needs the backend api or vllm, got {client.backend!r}")
-    return FileBatches(client, folder)
+    kind = provider_kind(client.backend, folder)
+    return kind(client) if folder is None else FileBatches(client, folder)
+
+
+def provider_kind(backend: str, folder: Path | None) -> type[Provider]:
+    """The batch interface of a backend, or the exchange of files where a folder is named.
+
+    Raises
+    ------
+    UsageError
+        If the backend has none.
+    """
+    if backend not in PROVIDERS:
+        raise UsageError(f"--batch: backend {backend!r} has no batches")
+    if folder is not None and PROVIDERS[backend] is not OpenAiBatches:
+        raise UsageError(f"--batch-folder needs the backend api or vllm, got {backend!r}")
+    return PROVIDERS[backend] if folder is None else FileBatches

@@ -1,0 +1,59 @@
+"""What results were made with: ``results.run.json`` beside ``results.jsonl``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge import __version__, atomic, jsons
+from visualjudge.errors import UsageError
+from visualjudge.judges.pipe import ClientPipe
+
+
+def settings_path(out: Path) -> Path:
+    """``results.run.json`` beside ``results.jsonl``."""
+    return out.with_suffix(".run.json")
+
+
+def settings_of(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
+    """By metric everything that shapes a result; no secrets."""
+    return {
+        name: {
+            "pipe": type(pipe).__name__,
+            "prompt": pipe.prompt_template.name,
+            "client": pipe.client.identity.as_dict(),
+            "retries": pipe.retries,
+        }
+        | ({"rules": pipe.rules} if pipe.rules != "strict" else {})
+        for name, pipe in pipes.items()
+    }
+
+
+def check_same(out: Path, settings: Mapping[str, Any]) -> None:
+    """Results of two configurations must not end in one file.
+
+    Raises
+    ------
+    UsageError
+        If ``out`` was made with other settings.
+    """
+    place = settings_path(out)
+    if not place.is_file() or not out.is_file():
+        return
+    try:
+        before = jsons.loads(place.read_bytes())["metrics"]
+    except (ValueError, KeyError, TypeError):
+        return
+    now = orjson.loads(orjson.dumps(settings, default=str))
+    for name in sorted(set(before) | set(now)):
+        if before.get(name) != now.get(name):
+            raise UsageError(f"{out} was made with other settings of metric {name!r}; choose another --out")
+
+
+def write_settings(out: Path, settings: Mapping[str, Any]) -> None:
+    """Write them beside ``out``."""
+    whole = {"visualjudge": __version__, "metrics": settings}
+    atomic.write_bytes(settings_path(out), orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n")

@@ -1,0 +1,108 @@
+"""What a run has cost, over all its invocations: those too that were killed before they could say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge import jsons
+from visualjudge.records import Verdict
+from visualjudge.runs.blocks import blocks
+from visualjudge.runs.budget import Budget, Prices
+from visualjudge.runs.compacting import CompactedFile
+from visualjudge.runs.tokens import token_counts
+
+PAID = "paid"
+"""The field of a verdict's line that states what was paid for, where that is not its ``usage``."""
+
+
+Counts = tuple[int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Tokens that were paid for, and their cost; None where the price of some is not known."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Both."""
+        return self.tokens_in + self.tokens_out
+
+    def plus(self, tokens_in: int, tokens_out: int, prices: Prices) -> Spending:
+        """With more tokens, at these prices."""
+        free = not tokens_in + tokens_out
+        priced = free or prices.are_stated
+        cost = None if self.cost is None or not priced else self.cost + prices.of(tokens_in, tokens_out)
+        return Spending(self.tokens_in + tokens_in, self.tokens_out + tokens_out, cost)
+
+    def and_by(self, budget: Budget) -> Spending:
+        """With what an invocation spent."""
+        return self.plus(budget.tokens_in, budget.tokens_out, budget.prices)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As ``run.json`` has it."""
+        return {**asdict(self), "cost": None if self.cost is None else round(self.cost, 6)}
+
+
+def paid_beside(verdict: Verdict, paid: Mapping[str, int]) -> dict[str, Any]:
+    """What a verdict's line says of the tokens paid for: nothing where they are those of its reply."""
+    return {} if dict(paid) == dict(verdict.usage or {}) else {PAID: dict(paid)}
+
+
+def spent_before(verdicts: Path, manifest: Mapping[str, Any]) -> Spending:
+    """What the earlier invocations of a run spent.
+
+    Parameters
+    ----------
+    verdicts
+        The verdicts of the run. What they hold beyond the total in ``manifest``, an invocation spent that was killed.
+    manifest
+        The run's ``run.json``, whose prices are those of the last invocation.
+    """
+    stated, tokens_in, tokens_out = _stated(manifest.get("total") or {}), 0, 0
+    for counts in _paid(verdicts):
+        tokens_in += counts[0] or 0
+        tokens_out += counts[1] or 0
+    more_in, more_out = max(0, tokens_in - stated.tokens_in), max(0, tokens_out - stated.tokens_out)
+    return stated.plus(more_in, more_out, _prices(manifest))
+
+
+def _paid(verdicts: Path) -> Iterator[Counts]:
+    """Prompt and reply tokens of each verdict that has some."""
+    return _compacted(verdicts) if verdicts.suffix == ".parquet" else _journalled(verdicts)
+
+
+def _compacted(verdicts: Path) -> Iterator[Counts]:
+    for part in CompactedFile(verdicts).parts("tokens_in", "tokens_out", "more"):
+        for tokens_in, tokens_out, more in part.iter_rows():
+            beside = orjson.loads(more) if more and f'"{PAID}":' in more else {}
+            yield _counts(beside[PAID]) if PAID in beside else (tokens_in, tokens_out)
+
+
+def _journalled(verdicts: Path) -> Iterator[Counts]:
+    for block in blocks(verdicts):
+        for line in block.content.split(b"\n"):
+            if b'"usage":{' in line or b'"paid":{' in line:
+                record = jsons.loads(line)
+                yield _counts(record.get(PAID, record.get("usage")))
+
+
+def _counts(stated: Any) -> Counts:
+    return token_counts(stated if isinstance(stated, Mapping) else None)
+
+
+def _stated(total: Mapping[str, Any]) -> Spending:
+    return Spending(**{field.name: total[field.name] for field in fields(Spending) if field.name in total})
+
+
+def _prices(manifest: Mapping[str, Any]) -> Prices:
+    stated = manifest.get("prices") or {}
+    return Prices(**{field.name: stated[field.name] for field in fields(Prices) if field.name in stated})
