@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ import fsspec
 import pytest
 
 from making import detection_folder
-from visualjudge import remote
+from visualjudge import media, remote
 from visualjudge.confine import confined_path
 from visualjudge.dataset.build import build
 from visualjudge.dataset.convert import convert
 from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.staging import staged
 from visualjudge.dataset.validate import validate
-from visualjudge.errors import DataError, UsageError
+from visualjudge.errors import DataError, RunError, UsageError
 from visualjudge.remote import RemotePath, located
 
 
@@ -89,10 +91,91 @@ def test_errors_of_a_store_are_one_line_without_secrets(memory: Any, monkeypatch
         RemotePath("s3:/b/a").read_bytes()
 
 
-def test_what_must_be_local_says_so(built: Path) -> None:
-    for write in (lambda: build(built / "data", "s3://b/x"), lambda: convert("s3://b/x", built / "y", "json")):
-        with pytest.raises(UsageError, match="must be a local folder"):
-            write()
+def test_what_must_be_local_says_so(memory: Any, built: Path) -> None:
+    with pytest.raises(UsageError, match="must be a local folder"):
+        convert("s3://b/x", built / "y", "json")
+
+
+def _tree(store: Any, folder: str) -> dict[str, bytes]:
+    return {path.removeprefix(f"{folder}/"): store.cat_file(path) for path in store.find(folder)}
+
+
+def _local_tree(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("form", ["files", "shards"])
+def test_a_build_into_a_store_has_the_bytes_of_a_local_one(
+    memory: Any, built: Path, tmp_path: Path, form: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    build(built / "data", tmp_path / "near", media=form, form="parquet")
+    build(built / "data", "s3://bucket/far", media=form, form="parquet")
+    assert _tree(memory, "/bucket/far") == _local_tree(tmp_path / "near")
+    assert not list((tmp_path / "tmp").iterdir())
+    assert not (Path.cwd() / "s3:").exists()
+
+
+def _put_order(store: Any, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The names of the files of each ``put`` from now on, and how many files their folder had."""
+    calls: list[list[str]] = []
+    real = store.put
+
+    def put(local: list[str], there: list[str]) -> None:
+        calls.append([name.removeprefix("bucket/far/") for name in there])
+        real(local, there)
+
+    monkeypatch.setattr(store, "put", put, raising=False)
+    return calls
+
+
+def test_shards_leave_when_they_are_whole_and_what_names_the_dataset_goes_last(
+    memory: Any, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    calls = _put_order(memory, monkeypatch)
+    build(built / "data", "s3://bucket/far", media="shards", form="parquet")
+    assert calls[:3] == [[".partial"], ["media/shard-00000.tar"], ["media/shard-00001.tar"]]
+    assert calls[-1] == ["dataset.json"]
+    assert not any("media/shard" in name for name in calls[-2])
+    assert ".partial" not in _tree(memory, "/bucket/far")
+
+
+def test_a_build_that_fails_leaves_nothing_in_the_store(
+    memory: Any, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = memory.put
+
+    def put(local: list[str], there: list[str]) -> None:
+        if any(name.endswith("index.json") for name in there):
+            raise PermissionError("no room")
+        real(local, there)
+
+    monkeypatch.setattr(memory, "put", put, raising=False)
+    with pytest.raises(RunError, match=r"^s3://bucket/far\S*: cannot be written: PermissionError: no room$"):
+        build(built / "data", "s3://bucket/far", form="parquet", media="shards")
+    assert not memory.find("/bucket/far")
+
+
+def test_nothing_in_a_store_is_replaced(memory: Any, built: Path) -> None:
+    memory.put(str(built / "dataset"), "/bucket/far", recursive=True)
+    before = _tree(memory, "/bucket/far")
+    for force, reason in ((False, "exists already"), (True, "--force replaces local folders only")):
+        with pytest.raises(UsageError, match=reason):
+            build(built / "data", "s3://bucket/far", force=force)
+    memory.pipe_file("/bucket/killed/.partial", b"")
+    with pytest.raises(UsageError, match="another command writes there, or was killed"):
+        build(built / "data", "s3://bucket/killed")
+    with pytest.raises(UsageError, match="exists already"), staged(Path("s3://bucket/far")):
+        raise AssertionError
+    assert _tree(memory, "/bucket/far") == before
+
+
+def test_a_conversion_goes_into_a_store_too(memory: Any, built: Path) -> None:
+    convert(built / "dataset", "s3://bucket/far", "parquet", media="shards")
+    assert _tree(memory, "/bucket/far") == _local_tree(built / "packed")
 
 
 def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +232,21 @@ def test_commands_read_a_dataset_on_s3_without_a_copy(s3: Any, built: Path, tmp_
     assert not any(b"hush-hush" in p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     shutil.rmtree(tmp_path / "near")
     assert not list(tmp_path.rglob("*.png"))
+
+
+def test_a_dataset_is_built_judged_and_reported_on_s3_without_a_copy(s3: Any, built: Path, tmp_path: Path) -> None:
+    work, address = tmp_path / "work", "s3://bucket/built"
+    work.mkdir()
+    told = _run(work, "build", built / "data", "--out", address, "--media", "shards", "--format", "parquet")
+    assert f"in {address}" in told
+    assert _tree(s3, "bucket/built") == _local_tree(built / "packed")
+    _run(work, "judge", address, "--backend", "local", "--model", "default", "--out", "run")
+    _run(work, "report", "run", "--out", "report.html")
+    assert {path.name for path in work.rglob("*")} == {
+        "run", "run.json", "verdicts.jsonl", ".verdicts.jsonl.lock", "report.html"
+    }  # fmt: skip
+    with pytest.raises(RunError, match="s3://none/x: cannot be written"):
+        build(built / "data", "s3://none/x")
 
 
 def _values(run: Path) -> dict[str, object]:

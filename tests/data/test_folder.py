@@ -11,7 +11,7 @@ import polars
 import pytest
 
 from making import detection, detection_folder, make_folder, photograph, write_records
-from visualjudge.data.folder import open_folder
+from visualjudge.data.folder import DataFolder
 from visualjudge.errors import DataError, UsageError
 from visualjudge.raster.images import write_png
 
@@ -130,7 +130,7 @@ def test_bad_record_is_told_with_file_record_field_and_reason_and_left_out(
     folder: Path, task: str, record: dict[str, Any], field: str, reason: str
 ) -> None:
     write_records(folder, task, [record])
-    opened = open_folder(folder)
+    opened = DataFolder(folder)
     assert list(opened.annotations(task)) == []
     [problem] = opened.problems
     assert problem.file == f"{task}_annotations.json"
@@ -145,21 +145,21 @@ def test_missing_field_is_told(folder: Path, field: str) -> None:
     record = detection(0, 5.0)
     del record[field]
     write_records(folder, "object_detection", [record])
-    opened = open_folder(folder)
+    opened = DataFolder(folder)
     assert opened.entries("object_detection") == []
     assert [(problem.field, problem.reason) for problem in opened.problems] == [(field, "the field is missing")]
 
 
 def test_bad_record_does_not_stop_the_good_ones(folder: Path) -> None:
     write_records(folder, "object_detection", [detection(0, 5.0), detection(1, 99.0), detection(2, 6.0)])
-    opened = open_folder(folder)
+    opened = DataFolder(folder)
     assert [note.annotation_id for note in opened.annotations("object_detection")] == ["a00", "a02"]
     assert len(opened.problems) == 1
 
 
 def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
     write_records(folder, "object_detection", [detection(0, 5.0), detection(0, 6.0), detection(1, 6.0)])
-    opened = open_folder(folder)
+    opened = DataFolder(folder)
     assert [note.annotation_id for note in opened.annotations("object_detection")] == ["a01"]
     assert "occurs 2 times" in opened.problems[0].reason
 
@@ -181,7 +181,7 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path
     write_png(folder / "small.png", photograph(0, (4, 4)))
     (folder / "cut.txt").write_text("no image")
     (folder / "images/object_detection.json").write_text(json.dumps({"photo": record}))
-    opened = open_folder(folder)
+    opened = DataFolder(folder)
     assert opened.entries("object_detection") == []
     [problem] = opened.problems
     assert (problem.record, problem.field) == ("a00", "image_id")
@@ -204,7 +204,7 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path
 )
 def test_file_that_is_no_array_is_a_problem_that_names_it(folder: Path, text: str, reason: str) -> None:
     (folder / "annotations/object_detection_annotations.json").write_text(text)
-    data = open_folder(folder)
+    data = DataFolder(folder)
     assert data.entries("object_detection") == []
     said = " ".join(map(str, data.problems))
     assert "object_detection_annotations.json" in said
@@ -226,7 +226,7 @@ def test_one_malformed_record_costs_one_record(folder: Path, bad: str) -> None:
     good = [json.dumps(detection(k, 5.0 + k)) for k in range(4)]
     text = "[\n" + ",\n".join([good[0], good[1], bad, good[2], good[3]]) + "\n]"
     (folder / "annotations/object_detection_annotations.json").write_text(text)
-    data = open_folder(folder)
+    data = DataFolder(folder)
     assert len(data.entries("object_detection")) == 4
     assert data.problems
 
@@ -234,7 +234,7 @@ def test_one_malformed_record_costs_one_record(folder: Path, bad: str) -> None:
 def test_brackets_and_quotes_in_strings_are_no_structure(folder: Path) -> None:
     record = detection(0, 5.0, source='a "}{\\" b', error_type="[{]")
     write_records(folder, "object_detection", [record, detection(1, 6.0)])
-    notes = list(open_folder(folder).annotations("object_detection"))
+    notes = list(DataFolder(folder).annotations("object_detection"))
     assert [note.source for note in notes] == ['a "}{\\" b', None]
 
 
@@ -242,37 +242,37 @@ def test_json_lines_and_parquet_read_like_json(tmp_path: Path) -> None:
     make_folder(tmp_path, tasks=["object_detection"])
     path = tmp_path / "annotations/object_detection_annotations.json"
     records = json.loads(path.read_text())
-    expected = list(open_folder(tmp_path).annotations("object_detection"))
+    expected = list(DataFolder(tmp_path).annotations("object_detection"))
     path.unlink()
     path.with_suffix(".jsonl").write_text("\n".join(map(json.dumps, records)) + "\n\n")
-    assert list(open_folder(tmp_path).annotations("object_detection")) == expected
+    assert list(DataFolder(tmp_path).annotations("object_detection")) == expected
     path.with_suffix(".jsonl").unlink()
     polars.DataFrame(records).write_parquet(path.with_suffix(".parquet"))
-    with open_folder(tmp_path) as opened:
+    with DataFolder(tmp_path) as opened:
         assert list(opened.annotations("object_detection")) == expected
 
 
 def test_order_of_records_does_not_matter(tmp_path: Path) -> None:
     make_folder(tmp_path, tasks=["keypoint"])
-    before = list(open_folder(tmp_path).annotations("keypoint"))
+    before = list(DataFolder(tmp_path).annotations("keypoint"))
     path = tmp_path / "annotations/keypoint_annotations.json"
     path.write_text(json.dumps(json.loads(path.read_text())[::-1]))
-    assert list(open_folder(tmp_path).annotations("keypoint")) == before
+    assert list(DataFolder(tmp_path).annotations("keypoint")) == before
 
 
 def test_restored_image_may_come_without_its_source(tmp_path: Path) -> None:
     make_folder(tmp_path, tasks=["lowlevel-deblur"])
     (tmp_path / "images/lowlevel-deblur.json").write_text("{}")
-    assert len(list(open_folder(tmp_path).annotations("lowlevel-deblur"))) == 6
+    assert len(list(DataFolder(tmp_path).annotations("lowlevel-deblur"))) == 6
 
 
 def test_two_files_of_one_task_are_an_error(folder: Path) -> None:
     (folder / "annotations/object_detection_annotations.jsonl").write_text("")
     with pytest.raises(DataError, match="keep one"):
-        _ = open_folder(folder).tasks
+        _ = DataFolder(folder).tasks
 
 
 @pytest.mark.parametrize("name", ["nowhere", "."])
 def test_folder_without_annotations_is_wrong_usage(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=r"no such folder|not a data folder"):
-        open_folder(tmp_path / name)
+        DataFolder(tmp_path / name)

@@ -186,6 +186,13 @@ class TestVoc:
         told = problem(voc("object_detection", gt, None, tmp_path / "images"))
         assert str(told) == "a.xml: object 1: bndbox.xmin: must be a number, got 'x'"
 
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_entities_are_refused_whatever_the_encoding(self, tmp_path: Path, encoding: str) -> None:
+        gt = self.xml(tmp_path, "")
+        text = f"<?xml version='1.0' encoding='{encoding}'?><!DOCTYPE a [<!ENTITY b 'c'>]><annotation>&b;</annotation>"
+        (gt / "a.xml").write_bytes(text.encode(encoding))
+        assert "declares entities" in problem(voc("object_detection", gt, None, tmp_path / "images")).reason
+
 
 class TestYolo:
     def labels(self, tmp_path: Path, text: str) -> tuple[Path, Path]:
@@ -233,6 +240,11 @@ class TestLabelMaps:
         (tmp_path / "names.txt").write_text("sky\nroad\n")
         read = label_maps("semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", tmp_path / "names.txt")
         assert [(i.label, i.mask.area) for i in only(read).truth.items] == [("sky", 170), ("road", 29)]
+
+    def test_an_empty_line_of_the_names_is_counted(self, tmp_path: Path) -> None:
+        (tmp_path / "names.txt").write_text("sky\n\nroad\n\n")
+        table = {0: "sky", 2: "road"}
+        assert class_table(tmp_path / "names.txt") == class_names(tmp_path / "names.txt") == table
 
     def test_a_value_outside_the_table_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "images" / "a.png")
@@ -300,6 +312,27 @@ class TestImages:
         )
         sample = only(read)
         assert sample.truth is None and sample.final_score == 5.0
+
+    def test_keys_of_a_table_of_scores_are_one_for_each_image(self, tmp_path: Path) -> None:
+        for key in "ab":
+            photo(tmp_path / "lq" / f"{key}.png")
+            photo(tmp_path / "out" / f"{key}.png")
+        (tmp_path / "scores.csv").write_text("key,score\na,3\nb,4\nb,2\nz,1\n")
+        with pytest.warns(UserWarning, match=r"scores\.csv: keys without an image: 1, such as 'z'"):
+            told, sample = image_pairs(
+                "lowlevel-desnow", f"{tmp_path}/lq", f"{tmp_path}/out", None, tmp_path / "scores.csv"
+            )
+        assert isinstance(told, Problem) and str(told).endswith("scores.csv: 'b': key: must occur once")
+        assert isinstance(sample, Sample) and (sample.image_id, sample.final_score) == ("a", 3.0)
+
+    def test_the_image_that_has_another_size_is_named(self, tmp_path: Path) -> None:
+        for kind, width in (("lq", WIDTH), ("out", WIDTH), ("hq", WIDTH + 1)):
+            photo(tmp_path / kind / "a.png", (width, HEIGHT))
+        told = problem(image_pairs("lowlevel-deblur", *(f"{tmp_path}/{kind}" for kind in ("lq", "out", "hq"))))
+        assert (told.field, told.reason.split(";")[0]) == (
+            "clean",
+            f"a.png must be {HEIGHT}×{WIDTH}, got {HEIGHT}×{WIDTH + 1} (height×width)",
+        )
 
     def test_outputs_of_one_prompt_share_an_image_id(self, tmp_path: Path) -> None:
         for name in "ab":

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from visualjudge.data.folder import open_folder
+from visualjudge.data.folder import DataFolder
 from visualjudge.data.writer import FolderWriter, slug
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, UsageError
 from visualjudge.records import Annotation
 
 TASK = "object_detection"
@@ -22,9 +22,9 @@ def photo(path: Path, value: int = 0) -> Path:
     return path
 
 
-def note(source: str, *, score: float = 5.0, image_id: str = "a") -> Annotation:
-    detections = [{"label": "cat", "bbox": [0.0, 0.1, 2.0, 3.0]}]
-    return Annotation(f"{source}:{image_id}", image_id, TASK, {"detections": detections}, score, source=source)
+def note(source: str, *, score: float = 5.0, image_id: str = "a", **metadata: str) -> Annotation:
+    shown = {"detections": [{"label": "cat", "bbox": [0.0, 0.1, 2.0, 3.0]}]}
+    return Annotation(f"{source}:{image_id}", image_id, TASK, shown, score, source=source, metadata=metadata)
 
 
 def grow(root: Path, image: Path, *notes: Annotation, replace: bool = False) -> None:
@@ -36,7 +36,7 @@ def grow(root: Path, image: Path, *notes: Annotation, replace: bool = False) -> 
 
 
 def read(root: Path) -> dict[str, float]:
-    with open_folder(root) as folder:
+    with DataFolder(root) as folder:
         found = {one.annotation_id: one.final_score for one in folder.annotations(TASK)}
         assert folder.problems == []
     return found
@@ -55,6 +55,17 @@ def test_the_same_again_changes_no_byte(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()}
     grow(tmp_path / "data", image, note("x"))
     assert {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()} == before
+
+
+def test_scores_of_two_metrics_are_not_put_together(tmp_path: Path) -> None:
+    image = photo(tmp_path / "p.png")
+    grow(tmp_path / "data", image, note("x", metric="psnr"))
+    grow(tmp_path / "data", image, note("y", metric="psnr"))
+    with pytest.raises(
+        DataError, match=r"z:a: metadata\.metric: must be psnr as for source 'x', got the default metric"
+    ):
+        grow(tmp_path / "data", image, note("z"))
+    assert read(tmp_path / "data") == {"x:a": 5, "y:a": 5}
 
 
 def test_another_score_of_the_same_source_needs_replace(tmp_path: Path) -> None:
@@ -119,3 +130,11 @@ def test_any_text_becomes_a_file_name_of_its_own(text: str) -> None:
     name = slug(text)
     assert name and "/" not in name and not name.startswith(".") and len(name) <= 100
     assert slug(text + "!") != name
+
+
+@pytest.mark.parametrize(("name", "kind"), [("dataset.json", "a dataset"), ("run.json", "a run")])
+def test_records_are_not_put_into_a_folder_of_another_kind(tmp_path: Path, name: str, kind: str) -> None:
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(UsageError, match=f"must be a data folder or a new folder, got {kind}"):
+        FolderWriter(tmp_path, TASK)
+    assert [path.name for path in tmp_path.iterdir()] == [name]

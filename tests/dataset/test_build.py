@@ -18,10 +18,11 @@ import pytest
 
 import visualjudge
 from making import detection, detection_folder, make_folder, photograph, write_records
-from visualjudge.dataset.build import BuildOptions, build, staged
+from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import Caps
+from visualjudge.dataset.staging import staged
 from visualjudge.dataset.validate import validate
 from visualjudge.encoding import encodings
 from visualjudge.errors import DataError, UsageError

@@ -25,7 +25,7 @@ from visualjudge.dataset.convert import convert
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import load_dataset, selected
 from visualjudge.dataset.parquet_form import schema
-from visualjudge.dataset.stored import Stored
+from visualjudge.dataset.stored import Stored, columns
 from visualjudge.dataset.validate import validate
 from visualjudge.errors import DataError, UsageError
 from visualjudge.records import TIES
@@ -129,7 +129,7 @@ def test_every_reader_sees_the_same_in_both_forms_held_or_on_disk(
         other, stated = read_questions(root)
         assert other.equals(table)
         assert stated["questions_sha256"] == meta["questions_sha256"]
-        assert find([root], [held[5].id]) == {held[5].id: held[5]}
+        assert find([root], [held[5].id]) == {held[5].id: (held[5], root)}
 
 
 @pytest.mark.usefixtures("on_disk")
@@ -204,6 +204,53 @@ def test_pyarrow_reads_the_shards_and_shards_that_it_wrote_are_read(built: Path,
     (tmp_path / "parquet/questions/index.json").write_text(json.dumps(index))
     assert load_dataset(tmp_path / "parquet").questions == dataset.questions
     assert validate(tmp_path / "parquet")[1] == []
+
+
+def _edited(root: Path, row: int, column: str, value: object) -> None:
+    """Write a shard anew with another value, as its index then states it."""
+    path = root / "questions/part-00000.parquet"
+    rows = pl.read_parquet(path).to_dicts()
+    rows[row][column] = value
+    pl.DataFrame(rows, schema=schema()).write_parquet(path)
+    index = json.loads((root / "questions/index.json").read_text())
+    index["shards"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (root / "questions/index.json").write_text(json.dumps(index))
+
+
+BACKWARDS = {"options": [[5, 9], [2, 4]], "original": None, "final": None}
+
+
+@pytest.mark.usefixtures("on_disk")
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("task", None, "task must be text"),
+        ("question_type", "essay", "question_type must be one of"),
+        ("answer", None, "answer must be"),
+        ("images", [None, "media/x.png"], "images must be an array of text"),
+        ("subset", None, "a field is of the wrong kind"),
+        ("final_scores", [float("nan"), 1.0], "final_scores and answer must be finite"),
+        ("final_scores", [1.0, None], "final_scores must be an array of a number"),
+        ("sources", ["a"], "must have one item for each option"),
+        ("features", [None, None], "a field is of the wrong kind"),
+        ("ties", ["both"], "ties must be of"),
+        ("spans", BACKWARDS, "spans must lie in the prompt in order"),
+        ("spans", {**BACKWARDS, "options": [[0, 1], [10**6, 10**6]]}, "spans must lie in the prompt in order"),
+        ("spans", {**BACKWARDS, "options": [[1, 2, 3]]}, "a field is of the wrong kind"),
+    ],
+)
+def test_a_row_that_is_no_question_is_named(
+    built: Path, tmp_path: Path, column: str, value: object, reason: str
+) -> None:
+    convert(built, tmp_path / "parquet", "parquet")
+    place = next(k for k, question in enumerate(load_dataset(built)) if question.question_type == "pairwise")
+    _edited(tmp_path / "parquet", place, column, value)
+    dataset = load_dataset(tmp_path / "parquet")
+    with pytest.raises(DataError, match=f"{load_dataset(built)[place].id}: .*{reason}"):
+        list(dataset)
+    if column not in ("spans", "sources", "question_type"):  # those are told by what stands beside them
+        with pytest.raises(DataError, match=rf"part-00000\.parquet: .*{column}.*convert the dataset again"):
+            list(columns(dataset.questions, column))
 
 
 def test_a_stated_digest_that_is_not_of_the_rows_is_found(built: Path, tmp_path: Path) -> None:

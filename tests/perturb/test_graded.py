@@ -135,6 +135,14 @@ def test_inversion_exchanges_left_and_right_of_one_part() -> None:
     assert all(np.array_equal(after[k], before[k + 1 if k % 2 else k - 1]) for k in changed)
 
 
+def test_a_person_without_keypoints_and_box_stays_as_it_is() -> None:
+    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(float)
+    truth = People((Person(np.zeros((17, 3))), Person(points)))
+    (first, *_) = perturbed("keypoint", "jitter", truth, ErrorScene((40, 40)), seed=0, key="k")
+    assert not first[1].items[0].present.any()
+    assert (first[1].items[1].keypoints != points).any()
+
+
 def test_swap_needs_two_people() -> None:
     assert graded("keypoint", "swap", People((standing(40),)), SCENE, seed=1, key=0) == []
 

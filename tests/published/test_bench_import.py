@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random  # noqa: TID251 - the authors draw from it
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,12 @@ import numpy as np
 import orjson
 import pytest
 
+from published.copies import imagenhub
 from visualjudge.analysis.analysing import analyse
+from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.analysis.report.markdown import markdown as report_markdown
+from visualjudge.analysis.report.page import html as report_page
 from visualjudge.clients.base import Reply
 from visualjudge.clients.scripted import ScriptedClient
 from visualjudge.dataset.folder import load_dataset
@@ -94,6 +100,32 @@ def test_card_and_metrics_carry_the_published_scores(tmp_path: Path) -> None:
     expected = {"genai-bench/image_generation": 60.0, "genai-bench/image_edition": 0.0}
     assert analyse([run]).metrics["judges"][0]["as_published"] == expected
     assert card_json(card([run]))["judges"][0]["as_published"] == expected
+
+
+def pages(run: Path) -> list[str]:
+    """The report and the card, as HTML and as Markdown."""
+    analysis = analyse([run])
+    found = card([run])
+    return [report_page(analysis), report_markdown(analysis), card_page.html(found), card_page.markdown(found)]
+
+
+def test_every_page_shows_the_published_scores_and_no_rule_without_verdicts(tmp_path: Path) -> None:
+    run = imported(tmp_path, "genai-bench", genai(tmp_path / "copy"), "m1").runs[0][0]
+    for page in pages(run):
+        told = re.sub(r"(?:<[^>]+>|[|\s])+", " ", page)
+        assert "genai-bench/image_generation 60.00 genai-bench/image_edition 0.00 " in told
+        assert "JudgeBench: net" not in told and "MMRB2: both" not in told  # no question was asked in both orders
+
+
+def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
+    copy = imagenhub(tmp_path / "copy")
+    shutil.rmtree(copy / "results_gpt4o" / "ImagenHub_Text-Guided_IG" / "SDXL")
+    run = imported(tmp_path, "imagenhub", copy, "gpt4o").runs[0][0]
+    (judge,) = analyse([run]).metrics["judges"]
+    part = "5 of 10 questions, 1 of 2 sources"
+    assert judge["as_published_of"]["viescore/Text-Guided_IG/SC"] == part
+    assert card_json(card([run]))["judges"][0]["as_published_of"] == judge["as_published_of"]
+    assert all(f"({part})" in page for page in pages(run))
 
 
 def test_a_set_of_labels_alone_cannot_be_judged(tmp_path: Path) -> None:
@@ -264,6 +296,7 @@ def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"human_vote": "left"}, "record 1: human_vote: must be one of leftvote"),
+        ({"human_vote": ["leftvote"]}, "record 1: human_vote: must be one of leftvote"),
         ({"idx": None}, "record 1: idx: is missing"),
     ],
 )

@@ -59,6 +59,13 @@ def published(done: Imported) -> dict[str, float | None]:
     return dict(analyse([done.runs[0][0]]).results.judges[0].as_published)
 
 
+@pytest.mark.parametrize("models", [5, {"gen": []}, {"gen": 5}])
+def test_what_no_check_foresaw_is_said_of_the_copy(tmp_path: Path, models: object) -> None:
+    copies.write(tmp_path / "copy" / "t2vscore_alignment_score.json", {"0": {"models": models}})
+    with pytest.raises(DataError, match="copy: is not as t2vscore is: "):
+        import_benchmark("t2vscore", tmp_path / "copy", tmp_path / "out" / "set")
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_copy_is_a_valid_dataset_that_can_be_judged_where_it_has_all_images(tmp_path: Path, name: str) -> None:
     done = imported(tmp_path, name)

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from visualjudge.confine import confined_path
@@ -56,6 +55,11 @@ class DataFolder:
 
     ``problems`` grows as records are read; an image record that cannot be used is told with each annotation that needs
     it.
+
+    Raises
+    ------
+    UsageError
+        If there is no such folder, or it has no ``annotations``.
     """
 
     def __init__(self, root: str | Path) -> None:
@@ -71,10 +75,7 @@ class DataFolder:
     def __enter__(self) -> DataFolder:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove temporary files."""
         for path in self._spooled:
             path.unlink(missing_ok=True)
@@ -207,17 +208,6 @@ class DataFolder:
         return found
 
 
-def open_folder(path: str | Path) -> DataFolder:
-    """The data folder at ``path``.
-
-    Raises
-    ------
-    UsageError
-        If there is no such folder, or it has no ``annotations``.
-    """
-    return DataFolder(path)
-
-
 def inside(root: Path, stated: str) -> Path:
     """``root / stated``, which must stay inside ``root``, so that a folder can be moved and shared.
 
@@ -271,7 +261,7 @@ def _size_of(path: str) -> Size:
 
 
 def _check_images(record: ImageRecord, root: Path) -> None:
-    height, width = _field("file", lambda: record_size(_inside_record(record, root), root))
+    height, width = _field("file", lambda: _size_of(str(inside(root, str(record.file)))))
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
             raise DataError(f"{name}: must be {real}, as image {record.file} has, got {stated}")
@@ -280,11 +270,6 @@ def _check_images(record: ImageRecord, root: Path) -> None:
             shape = _field(name, lambda path=path: image_size(inside(root, path)))
             if name == "mask" and shape != (height, width):
                 raise DataError(f"mask: must be {height}×{width}, got {shape[0]}×{shape[1]} (height×width)")
-
-
-def _inside_record(record: ImageRecord, root: Path) -> ImageRecord:
-    inside(root, str(record.file))
-    return record
 
 
 def _field(name: str, read: Any) -> Any:

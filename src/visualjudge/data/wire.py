@@ -16,7 +16,6 @@ from visualjudge.errors import InvalidRecord, Problem
 from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.tasks import TASKS
 
-"""What stands for an image in a prompt; no text of the data may hold it."""
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 LONGEST_TEXT = 20_000
 """Characters of a text of a record: a prompt, an id, a source."""

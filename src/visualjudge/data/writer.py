@@ -10,8 +10,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from visualjudge.atomic import atomic_path, write_bytes, write_json
 from visualjudge.digests import file_sha256
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, UsageError
 from visualjudge.predictions import Prediction, payload_of
 from visualjudge.raster.images import check_image, image_size, orientation, oriented, png_bytes, read_rgb
 from visualjudge.raster.masks import mask_from_png, resized_mask
@@ -28,6 +27,8 @@ from visualjudge.records import Annotation, Size
 from visualjudge.tasks import TASKS, task_named
 
 FILES = "files"
+NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
+"""What a folder with such a file is; nothing is written into it."""
 ID_REMEDY = "give --id-prefix, or --id-from folder"
 LONGEST_STEM = 100
 
@@ -44,10 +45,18 @@ class FolderWriter:
     replace
         A record whose ``annotation_id`` is already there with another content takes its source's place: all records
         of that source that were there before go. Without it that is an error. The same record again is no change.
+
+    Raises
+    ------
+    UsageError
+        If ``root`` is a dataset or a run.
     """
 
     def __init__(self, root: str | Path, task: str, *, replace: bool = False) -> None:
         self.root = Path(root)
+        for name, kind in NOT_DATA.items():
+            if (self.root / name).is_file():
+                raise UsageError(f"{root}: must be a data folder or a new folder, got {kind}")
         self.task = task_named(task).name
         self.replace = replace
         self._images: dict[str, dict[str, Any]] = {}
@@ -168,7 +177,8 @@ class FolderWriter:
         DataError
             If an ``image_id`` or ``annotation_id`` is already there for something else; then neither file changes.
         """
-        with _locked(self.root):
+        self.root.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(self.root / ".lock"):
             images = self._merged_images()
             self._check_other_tasks()
             annotations = self._merged_annotations()
@@ -250,8 +260,19 @@ class FolderWriter:
                 self._check_replaceable(old, new, path)
                 changed.add(new.get("source"))
         kept = [old for old in there if old.get("source") not in changed] if changed else there
+        self._check_metric(kept, path)
         names = {_id_of(old) for old in kept}
         return kept + [new for name, new in self._annotations.items() if name not in names]
+
+    def _check_metric(self, kept: list[Any], path: Path) -> None:
+        """Scores of two metrics do not tell which of two predictions is better."""
+        for new in [*self._annotations.values()][:1]:
+            other = next((old for old in kept if _metric_of(old) != _metric_of(new)), None)
+            if other is not None:
+                raise DataError(
+                    f"{path}: {_id_of(new)}: metadata.metric: must be {_metric_of(other)} as for source "
+                    f"{other.get('source')!r}, got {_metric_of(new)}; give another --out"
+                )
 
     def _check_replaceable(self, old: Mapping[str, Any], new: Mapping[str, Any], path: Path) -> None:
         if old.get("source") != new.get("source"):
@@ -279,6 +300,12 @@ def slug(text: str) -> str:
     if plain == text and 0 < len(plain) <= LONGEST_STEM:
         return plain
     return f"{plain[: LONGEST_STEM - 11]}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+
+
+def _metric_of(record: Mapping[str, Any]) -> str:
+    metadata = record.get("metadata")
+    stated = metadata.get("metric") if isinstance(metadata, Mapping) else None
+    return "the default metric" if stated is None else str(stated)
 
 
 def _raw(annotation: Annotation) -> dict[str, Any]:
@@ -328,10 +355,3 @@ def _parsed_lines(path: Path) -> list[Any]:
 
 def _same(first: Path, second: Path) -> bool:
     return first.stat().st_size == second.stat().st_size and file_sha256(first) == file_sha256(second)
-
-
-@contextmanager
-def _locked(root: Path) -> Iterator[None]:
-    root.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(root / ".lock"):
-        yield

@@ -25,13 +25,13 @@ from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
 from visualjudge.dataset.shards import QuestionForm, Record, write_questions
 from visualjudge.dataset.shown import PREDICTIONS
-from visualjudge.dataset.staging import staged as staged
+from visualjudge.dataset.staging import Stage, check_target, stage_of
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.media import Form as MediaForm
 from visualjudge.media import ShardWriter
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.registry import in_use
-from visualjudge.remote import check_local
+from visualjudge.remote import located
 from visualjudge.tasks import TASKS, task_named
 
 Progress = Callable[[str, int, int], None]
@@ -90,7 +90,8 @@ def build(
     Parameters
     ----------
     data, out
-        Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
+        Folders; ``out`` must not exist, or be an older dataset and ``force`` be given. ``out`` may be an address
+        ``s3://…`` or ``gs://…``.
     options
         Seed, subsets, tasks, caps.
     workers, engine
@@ -108,13 +109,15 @@ def build(
         If ``data`` is not a data folder, ``out`` is taken, or an option does not fit.
     DataError
         If a file as a whole cannot be read, or no question can be asked.
+    RunError
+        If an object store does not take a file.
     """
     chosen = options or BuildOptions()
-    target = Path(out)
+    target = located(out)
     check_target(target, force)
     with DataFolder(data) as folder:
         tasks = asked_tasks(folder, chosen)
-        with staged(target) as stage, open_crew(folder, tasks, engine, workers) as running:
+        with stage_of(target) as stage, open_crew(folder, tasks, engine, workers) as running:
             return _fill(_Target(stage, form, media), folder, tasks, chosen, running, progress)
 
 
@@ -178,11 +181,11 @@ def _error_types(tasks: Sequence[TaskRecords]) -> dict[tuple[str, str], str | No
 class _Target:
     """Where a dataset is written, and in which form."""
 
-    def __init__(self, root: Path, form: QuestionForm, media: MediaForm) -> None:
-        self.root = root
+    def __init__(self, stage: Stage, form: QuestionForm, media: MediaForm) -> None:
+        self.root = stage.root
         self.form: QuestionForm = form
-        (root / MEDIA).mkdir()
-        self._shards = ShardWriter(root) if media == "shards" else None
+        (self.root / MEDIA).mkdir()
+        self._shards = ShardWriter(self.root, stage.done) if media == "shards" else None
 
     def pack(self, number: int) -> str | None:
         """The file that a worker writes its images to; None: a file each."""
@@ -349,20 +352,3 @@ def _why_none(folder: DataFolder) -> str:
     if folder.problems:
         return f": {len(folder.problems)} records cannot be used, the first: {folder.problems[0]}"
     return ": no two annotations of a group differ in their score"
-
-
-def check_target(target: Path, force: bool) -> None:
-    """Whether a dataset may be written at ``target``.
-
-    Raises
-    ------
-    UsageError
-        If something is there, unless it is an older dataset and ``force`` is given.
-    """
-    check_local(target, "the new dataset's folder")
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
-        return
-    if not force:
-        raise UsageError(f"{target}: exists already; --force replaces an older dataset")
-    if not (target / META).is_file():
-        raise UsageError(f"{target}: is not a dataset; it will not be replaced")

@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from visualjudge.confine import confined_path, confined_target
-from visualjudge.dataset.build import check_target
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, load_dataset
 from visualjudge.dataset.json_form import JsonQuestions
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
 from visualjudge.dataset.shards import QuestionForm, write_index, write_shards
-from visualjudge.dataset.staging import staged
+from visualjudge.dataset.staging import check_target, staged
 from visualjudge.errors import DataError, UsageError
 from visualjudge.media import Form as MediaForm
 from visualjudge.media import ShardWriter, media_form, packed_images, shard_files
-from visualjudge.remote import check_local
+from visualjudge.remote import check_local, located
 
 Tick = Callable[[int, int], None]
 
@@ -53,7 +52,7 @@ def convert(
     DataError
         If a question or an image cannot be read or a Parquet column cannot hold a field.
     """
-    root, target = Path(dataset), Path(out)
+    root, target = Path(dataset), located(out)
     check_target(target, force)
     check_local(root, "the dataset to convert")
     _check_source(root, to, media)

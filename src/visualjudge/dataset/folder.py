@@ -156,7 +156,7 @@ class Dataset:
 
     def to_pandas(self) -> pd.DataFrame:
         """As :meth:`to_polars`, for pandas."""
-        return as_pandas(self)
+        return as_pandas(self.to_polars())
 
     def _repr_html_(self) -> str:
         kinds = get_args(QuestionType)
@@ -234,7 +234,7 @@ def load_dataset(path: str | Path) -> Dataset:
     parquet = not (root / QUESTIONS).is_file() and (root / INDEX).is_file()
     if not (parquet or (root / QUESTIONS).is_file()) or not (root / META).is_file():
         missing = " and ".join(name for name in (QUESTIONS, META) if not (root / name).is_file())
-        raise UsageError(f"{path} is not a dataset: {missing} not found")
+        raise UsageError(f"{root} is not a dataset: {missing} not found")
     questions, digest = _parquet(root) if parquet else _json_questions(root)
     return Dataset(root, questions, read_meta(root), digest)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -15,12 +15,13 @@ import orjson
 from visualjudge import jsons
 from visualjudge.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema
 from visualjudge.confine import confined_path
+from visualjudge.dataset.from_columns import questions_of, values_of
 from visualjudge.dataset.json_form import BETWEEN, FIRST
-from visualjudge.dataset.question_wire import TUPLES, question_from_wire, question_to_wire
+from visualjudge.dataset.question_wire import question_from_wire, question_to_wire
 from visualjudge.dataset.stored import BATCH, Batch, Stored
 from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError
-from visualjudge.records import OptionFeatures, Question
+from visualjudge.records import Question
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,9 +31,8 @@ INDEX = f"{FOLDER}/index.json"
 VERSION = 1
 ROWS_A_GROUP = 2048
 ROWS_A_FRAME = 50_000
-PIECE = 512
+PIECE = 1024
 """Rows that become Python objects at once."""
-_NULLABLE = ("class_of_interest", "ties")
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources", "images")
 
@@ -86,7 +86,7 @@ class ParquetQuestions(Stored):
         for path in self.shards:
             self._note(path)
         self._group: tuple[int, Any] = (0, None)
-        self._piece: tuple[int, list[dict[str, Any]]] = (-1, [])
+        self._piece: tuple[int, Sequence[Question]] = (-1, [])
 
     def __getstate__(self) -> dict[str, Any]:
         """In another process: nothing is read."""
@@ -104,13 +104,13 @@ class ParquetQuestions(Stored):
     def at(self, positions: Iterable[int]) -> Iterator[Question]:
         """The questions at ``positions``."""
         for k in positions:
-            first, rows = self._piece
-            if not first <= k < first + len(rows):
-                first, rows = self._piece = self._read(k)
-            yield question_of(rows[k - first], k)
+            first, some = self._piece
+            if not first <= k < first + len(some):
+                first, some = self._piece = self._read(k)
+            yield some[k - first]
 
-    def _read(self, position: int) -> tuple[int, list[dict[str, Any]]]:
-        """Some rows, with that of ``position`` among them, and where they begin; a row group is kept as columns."""
+    def _read(self, position: int) -> tuple[int, Sequence[Question]]:
+        """Some questions, with ``position`` among them, and where they begin; a row group is kept as columns."""
         first, group = self._group
         if group is None or not first <= position < first + group.height:
             shard = bisect_right(self._first, position) - 1
@@ -119,7 +119,7 @@ class ParquetQuestions(Stored):
             first = self._first[shard] + inside
             self._group = first, group
         start = (position - first) // PIECE * PIECE
-        return first + start, group.slice(start, PIECE).to_dicts()
+        return first + start, _questions(group.slice(start, PIECE), first + start)
 
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """The values of some fields, the other columns left unread."""
@@ -138,8 +138,7 @@ class ParquetQuestions(Stored):
         stored = [name for name in wanted if name in schema()] or ["id"]  # what has no column is in no plain row
         for path in self.shards:
             for part in parquet_parts(path, BATCH, stored):
-                read = {name: part[name].to_list() for name in stored}
-                yield tuple(_values(read, name, part.height) for name in names)
+                yield tuple(_values(path, part, name) for name in names)
 
     def frames(self, *names: str) -> Iterator[pl.DataFrame] | None:
         """Those of some columns that are there, as they are stored; None where they alone do not give the questions."""
@@ -197,11 +196,18 @@ def _shard(root: Path, name: str, stated: object) -> Path:
     return path
 
 
+def _questions(rows: pl.DataFrame, first: int) -> list[Question]:
+    """Rows that cannot be read together are read one by one: one of them may have bytes of its own, or be none."""
+    together = questions_of(rows)
+    return [question_of(row, first + k) for k, row in enumerate(rows.to_dicts())] if together is None else together
+
+
 def question_of(row: dict[str, Any], position: int = 0) -> Question:
     """The question of a row."""
     if row.get("json") is not None:
         return question_from_wire(jsons.loads(row["json"]), position)
-    return question_from_wire({**row, "answer": _value(row, "answer")}, position)
+    answer = float(row["answer"]) if row["question_type"] == "scoring" else row["answer"]
+    return question_from_wire({**row, "answer": answer}, position)
 
 
 def _bytes(row: dict[str, Any], position: int) -> bytes:
@@ -209,23 +215,8 @@ def _bytes(row: dict[str, Any], position: int) -> bytes:
     return orjson.dumps(question_to_wire(question_of(row, position))) if stored is None else stored
 
 
-def _values(read: dict[str, list[Any]], name: str, rows: int) -> list[Any]:
-    """A column as :class:`Question` has it."""
-    if name in _TEXTS and name != "answer":
-        return read[name]
-    if name == "answer":
-        kinds = read["question_type"]
-        return [_value({"answer": a, "question_type": k}, name) for a, k in zip(read[name], kinds, strict=True)]
-    if name in TUPLES:
-        return list(map(tuple, read[name]))
-    return [_value({name: value}, name) for value in read.get(name, [None] * rows)]
-
-
-def _value(row: dict[str, Any], name: str) -> Any:
-    """A field as :class:`Question` has it."""
-    value: Any = row.get(name)
-    if name == "answer":
-        return float(value) if row["question_type"] == "scoring" else value
-    if name == "features":
-        return None if value is None else tuple(OptionFeatures(**option) for option in value)
-    return tuple(value) if name in TUPLES or (name in _NULLABLE and value is not None) else value
+def _values(path: Path, rows: pl.DataFrame, name: str) -> Sequence[Any]:
+    try:
+        return values_of(rows, name)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{path}: {error}; convert the dataset again") from None

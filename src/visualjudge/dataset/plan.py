@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -142,30 +143,18 @@ def sample_tasks(
     stems: Callable[[str], Stems] | None = None,
 ) -> list[Item]:
     """The questions of all tasks in the dataset's order: by task, type, encoding, image and annotations."""
-    items = [
-        item
-        for task in tasks
-        for item in sample(
-            task.name,
-            [member.entry.annotation for member in task.members],
-            (stems or stems_of)(task.name),
-            subsets,
-            caps,
-            seed,
-        )
-    ]
+    cells: dict[tuple[int, int, int], list[Item]] = defaultdict(list)
     place = {(row.task, row.stem): k for k, row in enumerate(encodings())}
     order = {name: k for k, name in enumerate(TASKS)}
-    return sorted(
-        items,
-        key=lambda it: (
-            order[it.task],
-            TYPES.index(it.question_type),
-            place[it.task, it.stem],
-            it.image_id,
-            sorted(it.annotation_ids),
-        ),
-    )
+    for task in tasks:
+        notes = [member.entry.annotation for member in task.members]
+        for item in sample(task.name, notes, (stems or stems_of)(task.name), subsets, caps, seed):
+            cells[order[task.name], TYPES.index(item.question_type), place[task.name, item.stem]].append(item)
+    return [item for cell in sorted(cells) for item in sorted(cells.pop(cell), key=_within_a_cell)]
+
+
+def _within_a_cell(item: Item) -> tuple[str, list[str]]:
+    return item.image_id, sorted(item.annotation_ids)
 
 
 def stems_of(task: str) -> Stems:
@@ -179,18 +168,18 @@ def stems_of(task: str) -> Stems:
 
 def units_of(items: Sequence[Item], tasks: Sequence[TaskRecords]) -> Iterator[Unit]:
     """The work by image, images with most work first, so that no worker is left with a long one at the end."""
-    by_image: dict[str, list[tuple[int, Item]]] = defaultdict(list)
+    by_image: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for k, item in enumerate(items):
-        by_image[item.image_id].append((k, item))
+        by_image[item.image_id].append(k)
     members = {(task.name, member.entry.annotation.annotation_id): member for task in tasks for member in task.members}
     images = {task.name: task.images for task in tasks}
     for image_id in sorted(by_image, key=lambda name: (-len(by_image[name]), name)):
-        questions = by_image[image_id]
+        questions = tuple((k, items[k]) for k in by_image[image_id])
         needed = sorted({(item.task, name) for _, item in questions for name in item.annotation_ids})
         records = {
             task: images[task][image_id] for task in sorted({task for task, _ in needed}) if image_id in images[task]
         }
-        yield Unit(image_id, tuple(questions), {key: members[key] for key in needed}, records)
+        yield Unit(image_id, questions, {key: members[key] for key in needed}, records)
 
 
 def _ticking(results: Iterable[list[Checked]], tick: Tick) -> Iterator[Checked]:

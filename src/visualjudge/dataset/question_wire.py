@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from itertools import chain
 from typing import Any
 
 from visualjudge.errors import DataError
@@ -159,13 +160,19 @@ def _spans(raw: Mapping[str, Any]) -> Spans | None:
     stored = raw.get("spans")
     if stored is None:
         return None
-    options = tuple(_span(span) for span in stored["options"])
     original, final = (None if stored.get(name) is None else _span(stored[name]) for name in ("original", "final"))
-    ordered = [*([original] if original else []), *options, *([final] if final else [])]
-    places = [place for span in ordered for place in span]
-    if places != sorted(places) or not all(0 <= place <= len(raw["prompt"]) for place in places):
+    spans = Spans(tuple(map(_span, stored["options"])), original, final)
+    if not spans_in_order(spans, raw["prompt"]):
         raise TypeError(f"spans must lie in the prompt in order, got {stored}")
-    return Spans(options, original, final)
+    return spans
+
+
+def spans_in_order(spans: Spans | None, prompt: str) -> bool:
+    """Whether the spans, if there are any, lie in the prompt in order."""
+    if spans is None:
+        return True
+    places = [*(spans.original or ()), *chain.from_iterable(spans.options), *(spans.final or ())]
+    return places == sorted(places) and (not places or (places[0] >= 0 and places[-1] <= len(prompt)))
 
 
 def _span(raw: Any) -> Span:

@@ -9,6 +9,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from visualjudge.dataset.groups import Group, group, in_turn, spread
 from visualjudge.errors import UsageError
@@ -73,6 +74,11 @@ class Stems:
     def of(self, subset: str) -> tuple[str, ...]:
         """The stems that ``subset`` uses."""
         return self.base if subset == ENCODING_ANALYSIS else self.final
+
+    @cache  # noqa: B019  one a task; questions share what it returns, so that a million of them hold few tuples
+    def using(self, stem: str, subsets: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of ``subsets`` that use ``stem``."""
+        return tuple(name for name in subsets if stem in self.of(name))
 
 
 def sample(
@@ -139,7 +145,7 @@ def _asked(
     for pair, subsets in drawn.items():
         better_first = tuple(sorted(pair, key=lambda name: -notes[name].final_score))
         for stem in all_stems:
-            subset = tuple(name for name in subsets if stem in stems.of(name))
+            subset = stems.using(stem, tuple(subsets))
             if subset:
                 yield Item(task, stem, "pairwise", notes[pair[0]].image_id, better_first, subset)
 
@@ -203,8 +209,9 @@ def _distinct(found: Group, count: int, seed: int) -> list[str]:
 def _scorings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int) -> Iterable[Item]:
     for found in spread(group(task, notes.values()), caps.scoring_groups, seed):
         for member in _drawn(found, seed)[: caps.per_group]:
+            shown = (member.annotation_id,)
             for stem in stems.final:
-                yield Item(task, stem, "scoring", found.key[0], (member.annotation_id,), (JUDGE_ANALYSIS,))
+                yield Item(task, stem, "scoring", found.key[0], shown, (JUDGE_ANALYSIS,))
 
 
 def _drawn(found: Group, seed: int) -> list[Annotation]:

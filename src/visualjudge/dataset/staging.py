@@ -1,4 +1,8 @@
-"""A folder that is written beside its place and takes its name in one move, under a lock."""
+"""A folder that is written beside its place and takes its name in one move, under a lock.
+
+One that goes into an object store is written in the folder for temporary files; ``dataset.json``, without which nobody
+reads it, goes last.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,144 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from visualjudge.errors import DataError, RunError, UsageError
 from visualjudge.locks import FileLock, Locked
+from visualjudge.remote import RemotePath, far, located, put, remove
 
+LAST = "dataset.json"
+UNDER_WAY = ".partial"
+"""A file that stands in an object store while a folder is on its way there."""
 _HERE = -100  # AT_FDCWD
 _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
+def check_target(target: Path, force: bool) -> None:
+    """Whether a dataset may be written at ``target``.
+
+    Raises
+    ------
+    UsageError
+        If something is there, unless it is an older dataset and ``force`` is given.
+    """
+    if (store := far(target)) is not None:
+        _check_store(store, force=force)
+        return
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not force:
+        raise UsageError(f"{target}: exists already; --force replaces an older dataset")
+    if not (target / LAST).is_file():
+        raise UsageError(f"{target}: is not a dataset; it will not be replaced")
+
+
+def _check_store(target: RemotePath, *, force: bool) -> None:
+    if force:
+        raise UsageError(f"{target}: --force replaces local folders only; remove it with the store's own tool")
+    if (target / UNDER_WAY).exists():
+        raise UsageError(
+            f"{target}: another command writes there, or was killed; if so, remove it with the store's own tool"
+        )
+    if any(target.rglob("*")):
+        raise UsageError(f"{target}: exists already; remove it with the store's own tool")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A folder to write to. Call ``done`` with a file of it that will not be looked at again: it may leave at once."""
+
+    root: Path
+    done: Callable[[Path], None]
+
+
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
+    """A folder whose files stand at ``target`` when the block has ended well, and nowhere when it has not."""
+    with stage_of(target) as stage:
+        yield stage.root
+
+
+@contextmanager
+def stage_of(target: Path) -> Iterator[Stage]:
+    """The same, for files that may leave before the end.
+
+    Raises
+    ------
+    UsageError
+        If there is something at an address of an object store already.
+    RunError
+        If an object store does not take a file.
+    """
+    store = far(located(target))
+    if store is not None:
+        with _shipped(store) as stage:
+            yield stage
+        return
+    with _beside(target) as root:
+        yield Stage(root, lambda path: None)
+
+
+# ---------------------------------------------------------------- into an object store
+
+
+@contextmanager
+def _shipped(target: RemotePath) -> Iterator[Stage]:
+    _check_store(target, force=False)
+    with tempfile.TemporaryDirectory(prefix="visualjudge_") as folder:
+        freight = _Freight(Path(folder), target)
+        try:
+            freight.begin()
+            yield Stage(freight.root, freight.send)
+            freight.finish()
+        except BaseException:
+            freight.take_back()
+            raise
+
+
+class _Freight:
+    """Files on their way from ``root`` to ``target``; each leaves ``root`` when it has arrived."""
+
+    def __init__(self, root: Path, target: RemotePath) -> None:
+        self.root = root
+        self.target = target
+        self.sent: list[RemotePath] = []
+
+    def begin(self) -> None:
+        """Find out before the work whether anything can be written there."""
+        (self.root / UNDER_WAY).touch()
+        self.send(self.root / UNDER_WAY)
+
+    def send(self, *paths: Path) -> None:
+        places = [self.target / path.relative_to(self.root).as_posix() for path in paths]
+        self.sent += places
+        put(list(zip(paths, places, strict=True)))
+        for path in paths:
+            path.unlink()
+
+    def finish(self) -> None:
+        last = self.root / LAST
+        self.send(*sorted(path for path in self.root.rglob("*") if path.is_file() and path != last))
+        if last.exists():
+            self.send(last)
+        remove([self.target / UNDER_WAY])
+
+    def take_back(self) -> None:
+        """Remove what has arrived, as far as the store lets it."""
+        with suppress(RunError, DataError, OSError):
+            arrived = set(self.target.rglob("*"))
+            remove([path for path in self.sent if path in arrived])
+
+
+# ---------------------------------------------------------------- in a local folder
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
     """A folder beside ``target`` that takes its name when the block ends well and is removed when it does not.
 
     Its lock goes with the process: what a killed one left behind is known by its lock being free, and is removed by the

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from visualjudge.errors import UsageError
-from visualjudge.perturb import dense, detections, keypoints, masks
+from visualjudge.perturb import dense, detections, items, keypoints, masks
 from visualjudge.perturb.levels import ErrorScene, Perturbation, severities
 from visualjudge.predictions import Prediction
 from visualjudge.registry import Registry
@@ -72,16 +72,16 @@ def _degraded(_truth: Any, scene: ErrorScene) -> bool:
 
 
 _ROWS = (
-    ErrorType("detection", "classification", detections.classification, _two_labels),
+    ErrorType("detection", "classification", items.classification, _two_labels),
     ErrorType("detection", "localization", detections.localization, _something),
     ErrorType("detection", "duplicate", detections.duplicate, _something),
     ErrorType("detection", "background", detections.background, _something),
-    ErrorType("detection", "missed", detections.missed, _something),
-    ErrorType("instance", "classification", masks.classification, _two_labels),
+    ErrorType("detection", "missed", items.missed, _something),
+    ErrorType("instance", "classification", items.classification, _two_labels),
     ErrorType("instance", "localization", masks.localization, _something),
     ErrorType("instance", "duplicate", masks.duplicate, _something),
     ErrorType("instance", "background", masks.background, _something),
-    ErrorType("instance", "missed", masks.missed, _something),
+    ErrorType("instance", "missed", items.missed, _something),
     ErrorType("instance", "boundary", masks.boundary, _something),
     ErrorType("semantic", "classification", masks.semantic_classification, _two_labels, masks.semantic_clean),
     ErrorType("semantic", "boundary", masks.semantic_boundary, _two_labels, masks.semantic_clean),

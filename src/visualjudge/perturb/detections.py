@@ -1,5 +1,4 @@
-"""Errors of object detection, by TIDE's names (Bolya et al., ECCV 2020): each nested, so that a severer prediction
-holds the milder one's errors and more."""
+"""Errors of object detection that are of boxes alone, by TIDE's names (Bolya et al., ECCV 2020)."""
 
 from __future__ import annotations
 
@@ -8,22 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from visualjudge.perturb.fields import box_iou, elsewhere, reach
+from visualjudge.perturb.items import LOWEST_IOU
 from visualjudge.perturb.levels import ErrorScene, counted
 from visualjudge.predictions import Detection, Detections
 from visualjudge.records import Xyxy
-
-LOWEST_IOU = 0.45
-"""IoU of a box at severity 1: just under the lowest threshold that counts as found."""
-
-
-def classification(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
-    """Some boxes have another label of the data set."""
-    order = rng.permutation(len(truth.items))
-    wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
-    struck = set(order[: counted(severity, len(order))].tolist())
-    return Detections(
-        tuple(replace(item, label=wrong[k]) if k in struck else item for k, item in enumerate(truth.items))
-    )
 
 
 def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
@@ -34,7 +21,7 @@ def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.
         goal = _astray(item.xyxy, scene, rng)
         share = reach(lambda t, box=item.xyxy, goal=goal: box_iou(box, _between(box, goal, t)), target)  # type: ignore[misc]
         moved.append(replace(item, xyxy=_between(item.xyxy, goal, share)))
-    return Detections(tuple(moved))
+    return truth.with_items(moved)
 
 
 def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
@@ -45,7 +32,7 @@ def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.ran
         goal = _astray(item.xyxy, scene, rng)
         share = reach(lambda t, box=item.xyxy, goal=goal: box_iou(box, _between(box, goal, t)), 0.8)  # type: ignore[misc]
         extra.append(replace(item, xyxy=_between(item.xyxy, goal, share)))
-    return Detections(truth.items + tuple(extra[: counted(severity, scene.levels)]))
+    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
 def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
@@ -57,14 +44,7 @@ def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.ra
         box = elsewhere(like.xyxy, scene.size, rng, taken)
         taken.append(box)
         extra.append(replace(like, xyxy=box))
-    return Detections(truth.items + tuple(extra[: counted(severity, scene.levels)]))
-
-
-def missed(truth: Detections, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Detections:
-    """Some boxes are missing."""
-    order = rng.permutation(len(truth.items))
-    gone = set(order[: counted(severity, len(order))].tolist())
-    return Detections(tuple(item for k, item in enumerate(truth.items) if k not in gone))
+    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
 def _astray(box: Xyxy, scene: ErrorScene, rng: np.random.Generator) -> Xyxy:

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from visualjudge.metrics.keypoints import person_area
 from visualjudge.perturb.levels import ErrorScene, counted
 from visualjudge.predictions import People, Person
 from visualjudge.records import FloatArray
 from visualjudge.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
 
 LOWEST_OKS = 0.4
-BOX_TO_AREA = 0.53
 
 
 def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator) -> People:
@@ -21,7 +21,7 @@ def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Gen
     people = []
     for person in truth.items:
         angles = rng.uniform(0, 2 * np.pi, len(KEYPOINT_NAMES))
-        distance = 2 * np.array(OKS_SIGMAS) * _scale(person) * np.sqrt(-2 * np.log(target))
+        distance = 2 * np.array(OKS_SIGMAS) * person_area(person) ** 0.5 * np.sqrt(-2 * np.log(target))
         points = person.keypoints.copy()
         points[:, 0] += distance * np.cos(angles)
         points[:, 1] += distance * np.sin(angles)
@@ -69,16 +69,6 @@ def missed(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Ge
         k, name = present[index]
         points[k][name] = 0
     return _people(truth, points)
-
-
-def _scale(person: Person) -> float:
-    if person.area:
-        return float(person.area**0.5)
-    if person.bbox is not None:
-        x1, y1, x2, y2 = person.bbox
-        return float((BOX_TO_AREA * (x2 - x1) * (y2 - y1)) ** 0.5)
-    spread = np.ptp(person.keypoints[person.present, :2], axis=0)
-    return float((BOX_TO_AREA * spread[0] * spread[1]) ** 0.5)
 
 
 def _on_image(points: FloatArray, person: Person, scene: ErrorScene) -> FloatArray:

@@ -9,12 +9,12 @@ import cv2
 import numpy as np
 
 from visualjudge.perturb.fields import elsewhere, lowest_share, reach, smooth_field, sweep
+from visualjudge.perturb.items import LOWEST_IOU
 from visualjudge.perturb.levels import ErrorScene, counted
 from visualjudge.predictions import Instance, Masks
 from visualjudge.raster.masks import mask_from_array
 from visualjudge.records import BoolArray, Mask
 
-LOWEST_IOU = 0.45
 MOST_EATEN = 0.75
 """Share of a region that ``missed`` takes at severity 1, so that something is left to look at."""
 
@@ -22,17 +22,9 @@ MOST_EATEN = 0.75
 # ---------------------------------------------------------------- instances
 
 
-def classification(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """Some instances have another label of the data set."""
-    order = rng.permutation(len(truth.items))
-    wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
-    struck = set(order[: counted(severity, len(order))].tolist())
-    return _with(truth, [replace(item, label=wrong[k]) if k in struck else item for k, item in enumerate(truth.items)])
-
-
 def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Every mask is shifted as a whole until its IoU with the truth is 1 − 0.55 × severity."""
-    return _with(truth, [replace(item, mask=_displaced(item.mask, severity, rng)) for item in truth.items])
+    return truth.with_items([replace(item, mask=_displaced(item.mask, severity, rng)) for item in truth.items])
 
 
 def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
@@ -41,31 +33,24 @@ def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.G
     for _ in range(scene.levels):
         item = truth.items[rng.integers(len(truth.items))]
         extra.append(replace(item, mask=_displaced(item.mask, 0.35, rng)))
-    return _with(truth, [*truth.items, *extra[: counted(severity, scene.levels)]])
+    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
 def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Masks with the outline of an object are added where there is no object."""
-    taken = [_box(item.mask) for item in truth.items]
+    taken = [item.mask.box for item in truth.items]
     extra = []
     for _ in range(scene.levels):
         item = truth.items[rng.integers(len(truth.items))]
-        box = elsewhere(_box(item.mask), truth.size, rng, taken)
+        box = elsewhere(item.mask.box, truth.size, rng, taken)
         taken.append(box)
         extra.append(replace(item, mask=_stretched(item.mask, box)))
-    return _with(truth, [*truth.items, *extra[: counted(severity, scene.levels)]])
-
-
-def missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """Some instances are missing."""
-    order = rng.permutation(len(truth.items))
-    gone = set(order[: counted(severity, len(order))].tolist())
-    return _with(truth, [item for k, item in enumerate(truth.items) if k not in gone])
+    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
 def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Every outline bulges in and out until the mask's IoU with the truth is 1 − 0.55 × severity."""
-    return _with(truth, [replace(item, mask=_wobbled(item.mask, severity, rng)) for item in truth.items])
+    return truth.with_items([replace(item, mask=_wobbled(item.mask, severity, rng)) for item in truth.items])
 
 
 # ---------------------------------------------------------------- semantic: every pixel has one class
@@ -131,7 +116,7 @@ def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: np.ran
     other = others[int(rng.integers(len(others)))].dense()
     order = sweep(truth.size, rng)
     kept = item.mask.dense() & ~lowest_share(item.mask.dense(), order, severity)
-    return _with(truth, [replace(item, mask=mask_from_array(kept | lowest_share(other, order, severity)))])
+    return truth.with_items([replace(item, mask=mask_from_array(kept | lowest_share(other, order, severity)))])
 
 
 def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
@@ -139,19 +124,10 @@ def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Gene
     (item,) = truth.items
     dense = item.mask.dense()
     part = lowest_share(dense, sweep(truth.size, rng), MOST_EATEN * severity)
-    return _with(truth, [replace(item, mask=mask_from_array(dense & ~part))])
+    return truth.with_items([replace(item, mask=mask_from_array(dense & ~part))])
 
 
 # ---------------------------------------------------------------- pieces
-
-
-def _with(truth: Masks, items: list[Instance] | tuple[Instance, ...]) -> Masks:
-    return Masks(truth.size, tuple(items))
-
-
-def _box(mask: Mask) -> tuple[float, float, float, float]:
-    x1, y1, x2, y2 = mask.xyxy
-    return float(x1), float(y1), float(x2), float(y2)
 
 
 def _iou(first: BoolArray, second: BoolArray) -> float:
@@ -223,10 +199,5 @@ def _label_map(truth: Masks) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]
 
 def _merged(truth: Masks, items: list[Instance]) -> Masks:
     """One segment a label, empty ones left out, the labels sorted."""
-    classes: dict[str, BoolArray] = {}
-    for item in items:
-        classes[item.label] = classes.get(item.label, np.zeros(truth.size, dtype=np.bool_)) | item.mask.dense()
-    return Masks(
-        truth.size,
-        tuple(Instance(label, mask_from_array(classes[label])) for label in sorted(classes) if classes[label].any()),
-    )
+    classes = sorted(truth.with_items(items).union_by_label().items())
+    return truth.with_items(Instance(label, mask_from_array(dense)) for label, dense in classes if dense.any())

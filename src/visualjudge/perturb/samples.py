@@ -92,8 +92,7 @@ def perturb_samples(
                 scene = _scene(sample, task, around, levels)
                 _add(writer, sample, task, scene, names, seed, done, {"with_truth": with_truth, **options})
             except DataError as error:
-                where, colon, reason = str(error).partition(": ")
-                done.problems.append(Problem(file, sample.image_id, where if colon else "truth", reason or where))
+                done.problems.append(Problem.of(error, file, sample.image_id, "truth"))
         yield done
 
 

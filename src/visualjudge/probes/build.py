@@ -11,17 +11,19 @@ import orjson
 
 from visualjudge.atomic import write_bytes
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.build import BuildOptions, asked_tasks, check_target, open_crew, own_prompts, staged
+from visualjudge.dataset.build import BuildOptions, asked_tasks, open_crew, own_prompts
 from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import CHANGED, MEDIA
 from visualjudge.dataset.render import file_name
+from visualjudge.dataset.staging import check_target, staged
+from visualjudge.dataset.writing import write_dataset
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.probes.catalogue import PROBES, Base, Pool, ProbeKind
 from visualjudge.probes.sampling import pools
 from visualjudge.probes.shown import Paint
-from visualjudge.probes.writing import write_dataset
 from visualjudge.raster.images import png_bytes, read_rgb
 from visualjudge.records import Probe, Question
+from visualjudge.remote import located
 
 CONTROL = "control"
 
@@ -81,7 +83,7 @@ def build_probes(
     kinds = {name: PROBES.find(name) for name in dict.fromkeys(only or PROBES)}
     if number < 2:
         raise UsageError(f"--n must be at least 2, got {number}")
-    target, chosen = Path(out), options or BuildOptions()
+    target, chosen = located(out), options or BuildOptions()
     check_target(target, force)
     with DataFolder(data) as folder:
         tasks = asked_tasks(folder, chosen)

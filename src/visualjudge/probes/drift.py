@@ -20,13 +20,14 @@ from visualjudge.analysis.statistics.eprocess import e_process, power
 from visualjudge.analysis.statistics.jackknife import spread
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import ratio_influence
-from visualjudge.dataset.build import check_target, staged
 from visualjudge.dataset.choosing import margin
 from visualjudge.dataset.folder import MEDIA, load_dataset
 from visualjudge.dataset.shown import PREDICTIONS
+from visualjudge.dataset.staging import check_target, staged
+from visualjudge.dataset.writing import write_dataset
 from visualjudge.errors import DataError, UsageError
-from visualjudge.probes.writing import write_dataset
 from visualjudge.records import Question
+from visualjudge.remote import located
 from visualjudge.seeding import seed_for
 
 LEVEL = 0.05
@@ -90,7 +91,7 @@ def build_canary(dataset: str | Path, out: str | Path, *, number: int = 60, seed
     if number < 1:
         raise UsageError(f"--n must be at least 1, got {number}")
     whole = load_dataset(dataset)
-    target = Path(out)
+    target = located(out)
     check_target(target, force)
     chosen = _canary([q for q in whole.questions if q.question_type == "pairwise" and q.probe is None], number, seed)
     if not chosen:

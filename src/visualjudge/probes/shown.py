@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from visualjudge.errors import DataError
-from visualjudge.prompts.spans import spans_of
+from visualjudge.prompts.spans import images_within, spans_of
 from visualjudge.records import IMAGE_MARK, LETTERS, Pixels, Question, Span, Spans
 
 Paint = Callable[[Pixels], Pixels]
@@ -58,9 +58,7 @@ def option_images(question: Question, k: int) -> slice:
     """
     if question.prompt.count(IMAGE_MARK) != len(question.images):
         raise DataError(f"question {question.id}: the prompt must have one {IMAGE_MARK} for each image")
-    start, end = spans_of(question).options[k]
-    before = question.prompt[:start].count(IMAGE_MARK)
-    return slice(before, before + question.prompt[start:end].count(IMAGE_MARK))
+    return images_within(question, spans_of(question).options[k])
 
 
 def edited(question: Question, k: int | None, name: str, paint: Paint, edit: Edit) -> Question:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Row, document, field, lines_of, number_of
+from visualjudge.published.files import Images, Row, document, records
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
 from visualjudge.published.replies import kept_replies
 
@@ -37,10 +37,10 @@ def read(folder: Path) -> Copy:
     if path is None:
         raise DataError(f"{folder}: must hold {LIKERT[0]} or {LIKERT[1]}, found neither")
     rated: dict[tuple[str, str, str], list[float]] = {}
-    for number, row in lines_of(path):
-        model = str(row.get("t2i_model") or field(row, "model_type", path, number))
-        names = (str(field(row, "item_id", path, number)), str(row.get("source_id") or ""), model)
-        rated.setdefault(names, []).append(number_of(row, "answer", path, number))
+    for row in records(path):
+        model = str(row.get("t2i_model") or row.need("model_type"))
+        names = (str(row.need("item_id")), str(row.get("source_id") or ""), model)
+        rated.setdefault(names, []).append(row.number_of("answer"))
     texts, images = _texts(folder), Images(folder, folder / "tifa160", folder / "images")
     items = tuple(_item(*names, answers, texts, images) for names, answers in rated.items())
     answers = sorted(folder.rglob("vqa_answers_release/*.csv"))
@@ -61,7 +61,7 @@ def _texts(folder: Path) -> dict[str, str]:
     """The prompts by the names that the files give them."""
     found: dict[str, str] = {}
     for path in (path for name in TEXTS for path in sorted(folder.rglob(name))):
-        found.update((str(row["item_id"]), str(row["text"])) for _, row in lines_of(path) if row.get("text"))
+        found.update((str(row["item_id"]), str(row["text"])) for row in records(path) if row.get("text"))
     for path in sorted(folder.rglob("tifa160.json")):
         found.update((str(row["text_id"]), str(row["text"])) for row in document(path).values() if "text_id" in row)
     return found
@@ -69,8 +69,8 @@ def _texts(folder: Path) -> dict[str, str]:
 
 def _replies(path: Path, known: set[str]) -> Iterator[PublishedReply]:
     asked: dict[str, list[Row]] = {}
-    for number, row in lines_of(path):
-        name = f"{field(row, 'item_id', path, number)}/{field(row, 't2i_model', path, number)}"
+    for row in records(path):
+        name = f"{row.need('item_id')}/{row.need('t2i_model')}"
         if name in known:
             asked.setdefault(name, []).append(row)
     for name in sorted(known):

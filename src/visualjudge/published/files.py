@@ -27,7 +27,68 @@ ROWS = 1000
 KINDS = ("json", "jsonl", "parquet", "arrow", "csv", "tsv")
 """Formats in which copies of one table are found."""
 TABLES = ("*.parquet", "*.arrow", "*.jsonl", "*.json")
-Row = dict[str, Any]
+
+
+class Row(dict[str, Any]):
+    """A record, with the file that holds it and its place there, from 1.
+
+    Raises
+    ------
+    DataError
+        If ``values`` is not an object.
+    """
+
+    __slots__ = ("number", "path")
+
+    def __init__(self, values: Any, path: Path, number: int) -> None:
+        if not isinstance(values, dict):
+            raise DataError(f"{path}: record {number}: must be an object")
+        super().__init__(values)
+        self.path = path
+        self.number = number
+
+    def fault(self, name: str, reason: str) -> DataError:
+        """What is wrong with a field, as an error to raise."""
+        return DataError(f"{self.path}: record {self.number}: {name}: {reason}")
+
+    def need(self, name: str) -> Any:
+        """A field that the record must have.
+
+        Raises
+        ------
+        DataError
+            If it lacks it.
+        """
+        if self.get(name) is None:
+            raise self.fault(name, "is missing")
+        return self[name]
+
+    def one_of(self, name: str, known: Mapping[str, str]) -> str:
+        """The meaning of a field that must hold one of the ``known`` values.
+
+        Raises
+        ------
+        DataError
+            If it holds another.
+        """
+        value = self.need(name)
+        if not isinstance(value, str) or value not in known:
+            raise self.fault(name, f"must be one of {', '.join(known)}, got {value!r}")
+        return known[value]
+
+    def number_of(self, name: str) -> float:
+        """A field that must be a number, as text or not.
+
+        Raises
+        ------
+        DataError
+            If it is anything else.
+        """
+        value = self.need(name)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise self.fault(name, f"must be a number, got {value!r}") from None
 
 
 def records(path: Path) -> list[Row]:
@@ -41,10 +102,12 @@ def records(path: Path) -> list[Row]:
     found = _READERS.get(path.suffix, document)(path)
     if not isinstance(found, list):
         raise DataError(f"{path}: must hold an array of objects")
-    for number, row in enumerate(found, 1):
-        if not isinstance(row, dict):
-            raise DataError(f"{path}: record {number}: must be an object")
-    return found
+    return rows(path, found)
+
+
+def rows(path: Path, found: Iterable[Any]) -> list[Row]:
+    """What a file holds, as its records."""
+    return [Row(row, path, number) for number, row in enumerate(found, 1)]
 
 
 def document(path: Path) -> Any:
@@ -132,48 +195,6 @@ _READERS: Mapping[str, Callable[[Path], Any]] = {
 }
 
 
-def field(row: Row, name: str, path: Path, number: int) -> Any:
-    """A field that a record must have.
-
-    Raises
-    ------
-    DataError
-        If it lacks it.
-    """
-    if row.get(name) is None:
-        raise DataError(f"{path}: record {number}: {name}: is missing")
-    return row[name]
-
-
-def one_of(row: Row, name: str, path: Path, number: int, known: Mapping[str, str]) -> str:
-    """The meaning of a field that must hold one of the ``known`` values.
-
-    Raises
-    ------
-    DataError
-        If it holds another.
-    """
-    value = field(row, name, path, number)
-    if value not in known:
-        raise DataError(f"{path}: record {number}: {name}: must be one of {', '.join(known)}, got {value!r}")
-    return known[value]
-
-
-def number_of(row: Row, name: str, path: Path, number: int) -> float:
-    """A field that must be a number, as text or not.
-
-    Raises
-    ------
-    DataError
-        If it is anything else.
-    """
-    value = field(row, name, path, number)
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise DataError(f"{path}: record {number}: {name}: must be a number, got {value!r}") from None
-
-
 def name_of(image: Any, key: str) -> str:
     """What a field calls its image: the path in it; ``key`` where it holds pixels alone."""
     name = image.get("path") if isinstance(image, dict) else image
@@ -218,8 +239,3 @@ class Keys:
         key = str(name)
         self._seen[key] = self._seen.get(key, 0) + 1
         return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"
-
-
-def lines_of(path: Path) -> Iterator[tuple[int, Row]]:
-    """The records of a table, numbered from 1."""
-    yield from enumerate(records(path), 1)

@@ -18,7 +18,7 @@ from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.published.files import Images, Row, document, field, lines_of, name_of, one_of, table_of, tables
+from visualjudge.published.files import Images, Row, document, name_of, records, table_of, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, dealt
 from visualjudge.published.own import file_of, of_copy, own_prompt
 from visualjudge.published.replies import kept_replies
@@ -43,7 +43,7 @@ def read_editreward(folder: Path) -> Copy:
     if path is None:
         raise DataError(f"{folder}: must hold {QUALITY}.jsonl, found none")
     images = Images(home, home / "editreward_bench_images")
-    items = (_quality(row, images, path, number) for number, row in lines_of(path))
+    items = (_quality(row, images) for row in records(path))
     asset = _prompt(folder, "visual_quality")
     return Copy(tuple(_asked(item, asset) for item in items), images.missing > 0, kept_replies(folder))
 
@@ -67,15 +67,15 @@ def _asked(item: Item, asset: PromptTemplate | None) -> Item:
     return replace(item, own=own_prompt(asset, {"instruction": item.request}, item.options, about))
 
 
-def _quality(row: Row, images: Images, path: Path, number: int) -> Item:
-    key = str(field(row, "key", path, number))
-    edited = field(row, "edited_image_paths", path, number)
+def _quality(row: Row, images: Images) -> Item:
+    key = str(row.need("key"))
+    edited = row.need("edited_image_paths")
     options = tuple(Option(images=images.all(_local(name))) for name in edited)
     if len(options) != 2:
-        raise DataError(f"{path}: record {number}: edited_image_paths: must name two images, got {len(options)}")
+        raise row.fault("edited_image_paths", f"must name two images, got {len(options)}")
     source = images.all(_local(row.get("source_image_path")))
     cluster = name_of(row.get("source_image_path"), key)
-    answer = one_of(row, "winner", path, number, WINNERS)
+    answer = row.one_of("winner", WINNERS)
     return Item(key, "visual_quality", cluster, str(row.get("instruction") or ""), options, answer, images=source)
 
 
@@ -96,7 +96,7 @@ def read_editscore(folder: Path) -> Copy:
         return Copy(tuple(_labels(maps)), True, kept_replies(folder))
     images = Images(home, *(path.parent for path in files))
     assets = {dimension: _prompt(folder, criterion) for dimension, criterion in CRITERIA.items()}
-    items = (_rated(row, maps, images, path, number) for path in files for number, row in lines_of(path))
+    items = (_rated(row, maps, images) for path in files for row in records(path))
     asked = tuple(_asked(item, assets.get(item.task.partition("/")[0])) for item in items)
     return Copy(asked, images.missing > 0, kept_replies(folder))
 
@@ -109,11 +109,11 @@ def _labels(maps: dict[str, dict[str, bool]]) -> Iterator[Item]:
             yield Item(f"{dimension}/{name}", f"{dimension}/{task}", source, "", options, answer)
 
 
-def _rated(row: Row, maps: dict[str, dict[str, bool]], images: Images, path: Path, number: int) -> Item:
-    dimension, task = (str(field(row, name, path, number)) for name in ("dimension", "task_type"))
-    name = "_task_".join(("_vs_".join(field(row, "key", path, number)), task))
+def _rated(row: Row, maps: dict[str, dict[str, bool]], images: Images) -> Item:
+    dimension, task = (str(row.need(name)) for name in ("dimension", "task_type"))
+    name = "_task_".join(("_vs_".join(row.need("key")), task))
     key = f"{dimension}/{name}"
-    better, worse = (Option(images=images.all(image)) for image in field(row, "output_images", path, number))
+    better, worse = (Option(images=images.all(image)) for image in row.need("output_images"))
     if name in maps.get(dimension, {}):
         swapped = maps[dimension][name]
         options, answer = ((worse, better), "B") if swapped else ((better, worse), "A")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Row, field, lines_of, one_of, records, tables
+from visualjudge.published.files import Images, Row, records, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
 from visualjudge.published.own import own_prompt, shipped
 from visualjudge.records import FAILED, TIES
@@ -75,12 +75,11 @@ def _shown(part: str, home: Path, images: Images) -> Iterator[Item]:
         splits.setdefault(path.stem.partition("-")[0], []).append(path)
     chosen = splits.get("test_v1") or next(iter(splits.values()), [])
     first: dict[str, str] = {}
-    rows = ((path, number, row) for path in chosen for number, row in lines_of(path))
-    for idx, (path, number, row) in enumerate(rows):
+    for idx, row in enumerate(row for path in chosen for row in records(path)):
         key, request = f"{part}/{idx}", _request(row)
         a, b = (_made(row, side, images) for side in ("left", "right"))
         about = images.all(*(row[name] for name in ("source_image",) if row.get(name)))
-        answer = one_of(row, "vote_type", path, number, VOTES)
+        answer = row.one_of("vote_type", VOTES)
         own = own_prompt(
             shipped(OWN[part]), {name: row.get(name) for name in PROMPTS}, (a, b), Option(images=about), ties=TIES
         )
@@ -96,13 +95,13 @@ def _made(row: Row, side: str, images: Images) -> Option:
 def _add(items: dict[str, Item], part: str, path: Path) -> None:
     """The pairs of one model's file; the votes must be those of the others' files."""
     first: dict[str, str] = {item.request: item.cluster for item in items.values() if item.task == part}
-    for number, row in enumerate(records(path), 1):
-        key = f"{part}/{field(row, 'idx', path, number)}"
-        answer = one_of(row, "human_vote", path, number, VOTES)
+    for row in records(path):
+        key = f"{part}/{row.need('idx')}"
+        answer = row.one_of("human_vote", VOTES)
         request = _request(row)
         if key in items:
             if items[key].answer != answer:
-                raise DataError(f"{path}: record {number}: human_vote: differs from another model's file")
+                raise row.fault("human_vote", "differs from another model's file")
             # Files of some models lack the prompts.
             if items[key].request or not request:
                 continue
@@ -120,10 +119,10 @@ def _replies(by_model: Mapping[str, Mapping[str, Path]]) -> dict[str, Callable[[
 
 def _read_replies(files: Mapping[str, Path]) -> Iterator[PublishedReply]:
     for part, path in files.items():
-        for number, row in enumerate(records(path), 1):
+        for row in records(path):
             right = row.get("correct")
             yield PublishedReply(
-                f"{part}/{field(row, 'idx', path, number)}",
+                f"{part}/{row.need('idx')}",
                 "AB",
                 MARKS.get(row.get("model_vote") or "", FAILED),
                 None if row.get("response") is None else str(row["response"]),

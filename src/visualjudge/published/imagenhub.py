@@ -17,7 +17,7 @@ from typing import Any
 from visualjudge import jsons
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import document, field, lines_of
+from visualjudge.published.files import Row, document, records
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply
 from visualjudge.records import FAILED, Answer
 
@@ -47,11 +47,11 @@ def _tasks(judge: Path) -> list[tuple[str, Path]]:
 def _items(folder: Path) -> Iterator[Item]:
     ratings: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for path in sorted(folder.glob("*_rater*.tsv")):
-        for number, row in lines_of(path):
-            uid = str(field(row, "uid", path, number))
+        for row in records(path):
+            uid = str(row.need("uid"))
             for model, cell in row.items():
                 if model != "uid" and cell:
-                    ratings.setdefault((uid, model), []).append(_pair(cell, model, path, number))
+                    ratings.setdefault((uid, model), []).append(_pair(row, model))
     for (uid, model), found in ratings.items():
         for part, values in zip(PARTS, ((s for s, _ in found), (p for _, p in found), map(_both, found)), strict=True):
             score = round(sum(values) / len(found) * 10, 9)
@@ -59,12 +59,12 @@ def _items(folder: Path) -> Iterator[Item]:
             yield Item(key, task, f"{folder.name}/{uid}", "", (Option(source=model),), score, kind="scoring")
 
 
-def _pair(cell: str, model: str, path: Path, number: int) -> tuple[float, float]:
+def _pair(row: Row, model: str) -> tuple[float, float]:
     try:
-        first, second = jsons.loads(cell)
+        first, second = jsons.loads(row[model])
         return float(first), float(second)
     except (ValueError, TypeError):
-        raise DataError(f"{path}: record {number}: {model}: must be [SC, PQ], got {cell!r}") from None
+        raise row.fault(model, f"must be [SC, PQ], got {row[model]!r}") from None
 
 
 def _both(rating: tuple[float, float]) -> float:

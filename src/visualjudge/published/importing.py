@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-import orjson
-
-from visualjudge import __version__
-from visualjudge.atomic import write_json
-from visualjudge.dataset.build import counts
-from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, question_to_wire
+from visualjudge.dataset.folder import MEDIA, META, load_dataset
 from visualjudge.dataset.staging import staged
+from visualjudge.dataset.writing import write_dataset
 from visualjudge.errors import DataError, UsageError
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.published.asking import PROMPT, own_wording, wording
 from visualjudge.published.catalogue import BENCHMARKS
 from visualjudge.published.hub import fetch
 from visualjudge.published.items import Benchmark, Copy, ImageSource, Item
-from visualjudge.published.runs import write_run
+from visualjudge.published.runs import published_run
 from visualjudge.raster.images import opened, rgb_of, write_png
 from visualjudge.records import LETTERS, OptionFeatures, Question
 from visualjudge.runs.folder import RunFolder
@@ -94,15 +91,27 @@ def import_benchmark(
 def _imported(
     row: Benchmark, home: Path, target: Path, replies: Sequence[str], prompt: Prompt, force: bool
 ) -> Imported:
-    copy = row.read(home)
+    with _foreign(row, home):
+        copy = row.read(home)
     _check_replies(copy, replies, home)
     runs = {model: target.resolve().parent / _file_name(model) for model in replies}
     _check_targets(target, runs.values(), force)
     asked = _asked(row, copy, prompt)
     questions = _write(row, asked, target, "ours" if copy.labels_only else prompt)
     # Runs come last: they name the checksum of the dataset that is there by now.
-    written = tuple((path, write_run(row, copy, questions, target, model, path)) for model, path in runs.items())
-    return Imported(len(questions), copy.labels_only, written, tuple(asked.left_out))
+    dataset = load_dataset(target)
+    with _foreign(row, home):
+        written = [(path, published_run(row, copy, questions, dataset, model, path)) for model, path in runs.items()]
+    return Imported(len(questions), copy.labels_only, tuple(written), tuple(asked.left_out))
+
+
+@contextmanager
+def _foreign(row: Benchmark, home: Path) -> Iterator[None]:
+    """The seam to files of others: what no check of a reader foresaw is said of the copy."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError(f"{home}: is not as {row.name} is: {type(error).__name__}: {error}") from error
 
 
 def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
@@ -158,11 +167,7 @@ def _write(row: Benchmark, copy: Copy, target: Path, prompt: Prompt) -> dict[str
         (stage / MEDIA).mkdir()
         media = _Media(stage)
         questions = {item.key: _question(row, item, prompt, media, store) for item in copy.items}
-        lines = b",\n".join(orjson.dumps(question_to_wire(question)) for question in questions.values())
-        content = b"[\n" + lines + b"\n]\n"
-        (stage / QUESTIONS).write_bytes(content)
-        files = {**media.files, QUESTIONS: hashlib.sha256(content).hexdigest()}
-        write_json(stage / META, _meta(row, copy, prompt, list(questions.values()), files))
+        write_dataset(stage, list(questions.values()), _meta(row, copy, prompt, questions.values()))
     return questions
 
 
@@ -176,7 +181,6 @@ class _Media:
 
     def __init__(self, stage: Path) -> None:
         self.stage = stage
-        self.files: dict[str, str] = {}
         self._names: dict[bytes, str] = {}
 
     def add(self, source: ImageSource) -> str:
@@ -186,7 +190,6 @@ class _Media:
             name = f"{MEDIA}/{key.hex()[:16]}.png"
             with opened(io.BytesIO(source) if isinstance(source, bytes) else source) as image:
                 write_png(self.stage / name, rgb_of(image))
-            self.files[name] = hashlib.sha256((self.stage / name).read_bytes()).hexdigest()
             self._names[key] = name
         return self._names[key]
 
@@ -226,20 +229,13 @@ def _scores(item: Item) -> tuple[float, ...]:
     return SCORES[item.answer] if isinstance(item.answer, str) else (item.answer,)
 
 
-def _own_assets(copy: Copy) -> set[tuple[str, str]]:
-    return {item.own.asset for item in copy.items if item.own is not None and item.own.asset is not None}
-
-
-def _meta(
-    row: Benchmark, copy: Copy, prompt: Prompt, questions: Sequence[Question], files: dict[str, str]
-) -> dict[str, Any]:
+def _meta(row: Benchmark, copy: Copy, prompt: Prompt, questions: Iterable[Question]) -> dict[str, Any]:
     parts = tuple(dict.fromkeys(question.task for question in questions))
+    own = {item.own.asset for item in copy.items if item.own is not None and item.own.asset is not None}
     return {
-        "version": VERSION,
-        "tool": {"name": "visualjudge", "version": __version__},
         "seed": None,
         "options": {},
-        "prompts": {PROMPT: "v1"} if prompt == "ours" else dict(_own_assets(copy)),
+        "prompts": {PROMPT: "v1"} if prompt == "ours" else dict(own),
         "benchmark": {
             "name": row.name,
             "title": row.title,
@@ -250,6 +246,4 @@ def _meta(
             "left_out": len(copy.left_out),
             "scores": [asdict(score) for score in row.scores(parts)],
         },
-        "counts": counts(questions),
-        "files": dict(sorted(files.items())),
     }

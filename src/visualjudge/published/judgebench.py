@@ -16,14 +16,13 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import document, field, one_of, records
+from visualjudge.published.files import Row, document, records
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
 from visualjudge.published.own import own_prompt, shipped
-from visualjudge.records import FAILED, Order
+from visualjudge.records import FAILED, TURNED, Order
 
 LABELS = {"A>B": "A", "B>A": "B"}
 DECISIONS = {**LABELS, "A=B": "tie"}
-TURNED = {"A": "B", "B": "A"}
 ORDERS: tuple[Order, Order] = ("AB", "BA")
 PARTS = {
     "mmlu-pro": "knowledge",
@@ -42,7 +41,7 @@ def read(folder: Path) -> Copy:
     for path in sorted(path for kind in KINDS for path in folder.rglob(f"*.{kind}")):
         rows = _rows(path)
         if rows and "pair_id" in rows[0]:
-            _add(items, rows, path)
+            _add(items, rows)
             if _judged(rows[0]):
                 outputs.setdefault(_judge(path), []).append(path)
     if not items:
@@ -51,23 +50,23 @@ def read(folder: Path) -> Copy:
     return Copy(tuple(items.values()), labels_only, {name: partial(_replies, files) for name, files in outputs.items()})
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _rows(path: Path) -> list[Row]:
     """The rows of a file; an empty list for a JSON file that is not a table, such as a configuration."""
     return [] if path.suffix == ".json" and not isinstance(document(path), list) else records(path)
 
 
-def _add(items: dict[str, Item], rows: list[dict[str, Any]], path: Path) -> None:
-    for number, row in enumerate(rows, 1):
-        key = str(field(row, "pair_id", path, number))
-        answer = one_of(row, "label", path, number, LABELS)
+def _add(items: dict[str, Item], rows: list[Row]) -> None:
+    for row in rows:
+        key = str(row.need("pair_id"))
+        answer = row.one_of("label", LABELS)
         known = items.get(key)
         if known is not None and known.answer != answer:
-            raise DataError(f"{path}: record {number}: label: differs from another file's")
+            raise row.fault("label", "differs from another file's")
         if known is None or not known.request:
             items[key] = _item(key, row, answer)
 
 
-def _item(key: str, row: dict[str, Any], answer: str) -> Item:
+def _item(key: str, row: Row, answer: str) -> Item:
     source = str(row.get("source") or "judgebench")
     part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
     options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
@@ -77,7 +76,7 @@ def _item(key: str, row: dict[str, Any], answer: str) -> Item:
     return Item(key, part, cluster, question, options, answer, ties=("tie",), own=own)
 
 
-def _judged(row: dict[str, Any]) -> bool:
+def _judged(row: Row) -> bool:
     return bool(row.get("judgments") or row.get("decisions"))
 
 
@@ -88,13 +87,13 @@ def _judge(path: Path) -> str:
 
 def _replies(files: list[Path]) -> Iterator[PublishedReply]:
     for path in files:
-        for number, row in enumerate(records(path), 1):
-            key = str(field(row, "pair_id", path, number))
+        for row in records(path):
+            key = str(row.need("pair_id"))
             for order, (decision, text) in zip(ORDERS, _said(row), strict=False):
                 yield _reply(key, order, decision, text)
 
 
-def _said(row: dict[str, Any]) -> list[tuple[Any, str | None]]:
+def _said(row: Row) -> list[tuple[Any, str | None]]:
     if row.get("decisions"):
         return [(decision, None) for decision in row["decisions"]]
     # A call that failed is null in its place.

@@ -18,11 +18,11 @@ from pathlib import Path
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.published.files import Images, Row, document, field, lines_of, tables
+from visualjudge.published.files import Images, Row, document, records, rows, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, Replies, dealt
 from visualjudge.published.own import file_of, of_copy, own_prompt
 from visualjudge.published.replies import kept_replies
-from visualjudge.records import FAILED
+from visualjudge.records import FAILED, TURNED
 
 LABELS = {"0": "A", "1": "B", "0.5": "tie", "tie": "tie"}
 OLD_LABELS = {"1": "A", "0": "B", "0.5": "tie"}
@@ -38,35 +38,34 @@ _REPLIES = re.compile(rf"(?P<model>.+)_(?P<part>{'|'.join(SPLITS)})\.json")
 def read(folder: Path) -> Copy:
     """The pairs of every perspective."""
     files = [path for path in tables(folder) if not _REPLIES.fullmatch(path.name)]
-    rows = [found for path in files for found in _rows(path)]
-    if not rows:
+    found = [row for path in files for row in _rows(path)]
+    if not found:
         raise DataError(f"{folder}: must hold *.parquet with caption, image0, image1, label, found none")
     images = Images(folder, *sorted({path.parent for path in files}))
-    items = [_item(key, part, row, images, path, number) for key, part, row, path, number in rows]
+    items = [_item(key, part, row, images) for key, part, row in found]
     same = len({item.answer for item in items}) == 1 and len(items) >= FEWEST and items[0].answer in ("A", "B")
     assets = {part: _prompt(folder, name) for part, name in OWN.items()}
     placed = [_asked(_dealt(item) if same else item, assets.get(item.task)) for item in items]
     return Copy(tuple(placed), images.missing > 0, {**kept_replies(folder), **_judges(folder, items, placed)})
 
 
-def _rows(path: Path) -> Iterator[tuple[str, str, Row, Path, int]]:
+def _rows(path: Path) -> Iterator[tuple[str, str, Row]]:
     held = document(path) if path.suffix == ".json" else None
     # A file of rows by perspective, or one perspective a file ("alignment-00000-of-00003.parquet").
     named = next((name for name in SPLITS if path.stem.startswith(name)), None)
     by_part = held.items() if isinstance(held, dict) else [(named, None)]
     for part, listed in by_part:
-        rows = enumerate(listed, 1) if listed is not None else lines_of(path)
-        for number, row in rows:
+        for row in records(path) if listed is None else rows(path, listed):
             task = str(part or row.get("category") or "all")
-            yield f"{task}/{path.stem if listed is None else part}/{number}", task, row, path, number
+            yield f"{task}/{path.stem if listed is None else part}/{row.number}", task, row
 
 
-def _item(key: str, part: str, row: Row, images: Images, path: Path, number: int) -> Item:
+def _item(key: str, part: str, row: Row, images: Images) -> Item:
     old = row.get("label") is None
-    label = f"{field(row, 'label_0' if old else 'label', path, number)}".removesuffix(".0")
+    label = f"{row.need('label_0' if old else 'label')}".removesuffix(".0")
     answer = (OLD_LABELS if old else LABELS).get(label)
     if answer is None:
-        raise DataError(f"{path}: record {number}: label: must be 0, 1 or tie, got {label!r}")
+        raise row.fault("label", f"must be 0, 1 or tie, got {label!r}")
     source = row.get("model")
     options = tuple(Option(images=images.all(row.get(name)), source=source) for name in ("image0", "image1"))
     caption = str(row.get("caption") or "")
@@ -104,13 +103,13 @@ def _judges(folder: Path, stored: list[Item], placed: list[Item]) -> Replies:
 def _replies(files: list[tuple[str, Path]], stored: list[Item], placed: list[Item]) -> Iterator[PublishedReply]:
     for part, path in files:
         pairs = [pair for pair in zip(stored, placed, strict=True) if pair[0].task == part]
-        for number, row in lines_of(path):
-            if number > len(pairs) or row.get("caption") not in (None, pairs[number - 1][0].request):
-                raise DataError(f"{path}: record {number}: caption: is not that of pair {number} of {part}")
-            before, after = pairs[number - 1]
+        for row in records(path):
+            if row.number > len(pairs) or row.get("caption") not in (None, pairs[row.number - 1][0].request):
+                raise row.fault("caption", f"is not that of pair {row.number} of {part}")
+            before, after = pairs[row.number - 1]
             said = PREDICTIONS.get(str(row.get("vlm_pred")).strip().lower(), FAILED)
             turned = before.answer != after.answer and said in ("A", "B")
-            yield PublishedReply(after.key, "AB", {"A": "B", "B": "A"}[said] if turned else said)
+            yield PublishedReply(after.key, "AB", TURNED[said] if turned else said)
 
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Keys, Row, lines_of, name_of, table_of
+from visualjudge.published.files import Images, Keys, Row, name_of, records, table_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
 from visualjudge.published.own import file_of, own_prompt, python_literal, shipped
 from visualjudge.records import LETTERS
@@ -40,10 +40,10 @@ def read(folder: Path) -> Copy:
     images = Images(*(folder / name for name in IMAGES), *(path.parent.parent / "image" for path in tables.values()))
     items, left_out, texts = [], [], _texts(folder)
     for mode, path in tables.items():
-        for number, (key, row) in enumerate(_keyed(mode, path), 1):
+        for key, row in _keyed(mode, path):
             item = _MAKERS[mode](key, row, images)
             if item is None:
-                left_out.append(f"{path}: record {number}: has no label that can be used")
+                left_out.append(f"{path}: record {row.number}: has no label that can be used")
             else:
                 items.append(_asked(item, texts))
     return Copy(tuple(items), images.missing > 0, _judges(folder, {item.key for item in items}), left_out)
@@ -55,8 +55,8 @@ def _table(folder: Path, mode: str) -> Path | None:
 
 def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
     keys = Keys()
-    for number, row in lines_of(path):
-        name = row[IDS[mode]] if row.get(IDS[mode]) is not None else number
+    for row in records(path):
+        name = row[IDS[mode]] if row.get(IDS[mode]) is not None else row.number
         yield keys.of(f"{mode}/{name}"), row
 
 

@@ -24,15 +24,14 @@ import orjson
 from visualjudge import jsons
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Keys, Row, document, field, one_of, records, tables
+from visualjudge.published.files import Images, Keys, Row, document, records, rows, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part, safe
 from visualjudge.published.own import file_of, own_prompt, python_literal, shipped
 from visualjudge.published.replies import kept_replies
-from visualjudge.records import FAILED, IMAGE_MARK, Order
+from visualjudge.records import FAILED, IMAGE_MARK, TURNED, Order
 
 PARTS = ("t2i", "edit", "interleaved", "reasoning")
 CHOSEN = {"A": "A", "B": "B"}
-TURNED = {"A": "B", "B": "A"}
 ORDERS: tuple[tuple[str, Order], ...] = (("forward", "AB"), ("reverse", "BA"))
 PROMPTS = "evaluate/generate_judgements/evaluator_apis/llm_judges/evaluation_prompts.py"
 RUBRICS = dict(zip(PARTS, ("image_gen", "image_edit", "interleaved", "reasoning"), strict=True))
@@ -45,18 +44,18 @@ Named = Mapping[tuple[str, str], Sequence[str]]
 def read(folder: Path) -> Copy:
     """The pairs of every part that ``folder`` holds, with their images where the copy has all of them."""
     home = folder / "benchmark" if (folder / "benchmark").is_dir() else folder
-    rows = [(part, *found) for part in PARTS for path in _tables(home, part) for found in _rows(path)]
-    if not rows:
+    found = [(part, row) for part in PARTS for path in _tables(home, part) for row in _rows(path)]
+    if not found:
         raise DataError(f"{folder}: must hold {'|'.join(PARTS)}_response_only.json, found none")
-    ids = [str(field(row, "id" if row.get("id") is not None else "pair_id", path, k)) for _, row, path, k in rows]
+    ids = [str(row.need("id" if row.get("id") is not None else "pair_id")) for _, row in found]
     often, keys, named = Counter(ids), Keys(), defaultdict[tuple[str, str], list[str]](list)
     images = Images(home, home / "images", home / "input_images")
     rubrics = {part: python_literal(file_of(folder, PROMPTS), f"get_{name}_prompt") for part, name in RUBRICS.items()}
     items = []
-    for name, (part, row, path, number) in zip(ids, rows, strict=True):
+    for name, (part, row) in zip(ids, found, strict=True):
         key = keys.of(name if often[name] == 1 else f"{part}/{name}")
         named[part, name].append(key)
-        items.append(_item(key, part, row, images, path, number, rubrics[part]))
+        items.append(_item(key, part, row, images, rubrics[part]))
     complete = images.missing == 0 and all(item.request or item.images for item in items)
     judges = {model: partial(_replies, files, named) for model, files in _judges(folder).items()}
     return Copy(tuple(items), not complete, {**kept_replies(folder), **judges})
@@ -67,19 +66,19 @@ def _tables(home: Path, part: str) -> list[Path]:
     return tables(home, (*names, f"{part}.parquet", f"{part}-*.parquet")) or tables(home / part)
 
 
-def _rows(path: Path) -> Iterator[tuple[Row, Path, int]]:
+def _rows(path: Path) -> list[Row]:
     held = document(path) if path.suffix == ".json" else records(path)
     pairs = held.get("pairs") if isinstance(held, dict) else held
     if not isinstance(pairs, list) or not all(isinstance(row, dict) for row in pairs):
         raise DataError(f"{path}: must hold an object with an array pairs of objects")
-    yield from ((row, path, number) for number, row in enumerate(pairs, 1))
+    return rows(path, pairs)
 
 
-def _item(key: str, part: str, row: Row, images: Images, path: Path, number: int, rubric: Any) -> Item:
-    about = _option(row, "prompt", images, path, number)
-    options = _option(row, "response_a", images, path, number), _option(row, "response_b", images, path, number)
-    chosen = str(row.get("chosen") or row.get("human_preference") or "").strip().upper()
-    answer = one_of({"chosen": chosen or None}, "chosen", path, number, CHOSEN)
+def _item(key: str, part: str, row: Row, images: Images, rubric: Any) -> Item:
+    about = _option(row, "prompt", images)
+    options = _option(row, "response_a", images), _option(row, "response_b", images)
+    row["chosen"] = str(row.get("chosen") or row.get("human_preference") or "").strip().upper() or None
+    answer = row.one_of("chosen", CHOSEN)
     asset = shipped("mmrb2")
     own = own_prompt(asset, {"rubric": rubric}, options, about) if isinstance(rubric, str) else None
     return Item(key, part, _cluster(row, key), about.text, options, answer, images=about.images, own=own)
@@ -97,18 +96,18 @@ def _cluster(row: Row, key: str) -> str:
     return key if name is None else f"{row.get('prompt_source')}/{name}"
 
 
-def _option(row: Row, name: str, images: Images, path: Path, number: int) -> Option:
+def _option(row: Row, name: str, images: Images) -> Option:
     """The prompt or a response: its texts and images in the order that they have."""
     given = row.get(name)
-    held: Row = given if isinstance(given, dict) else {"response_content": row.get(f"{name}_content", given)}
+    held: dict[str, Any] = given if isinstance(given, dict) else {"response_content": row.get(f"{name}_content", given)}
     content = held.get("response_content")
     if content is None and f"{name}_text" in row:
         content = _placed(row[f"{name}_text"] or "", row.get(f"{name}_images") or ())
     elif content is None and name != "prompt":
-        field(row, name, path, number)
+        row.need(name)
     segments = [("text", content)] if isinstance(content, str) else list(content or ())
     if not all(isinstance(one, list | tuple) and len(one) == 2 and one[0] in ("text", "image") for one in segments):
-        raise DataError(f'{path}: record {number}: {name}: must be a list of ["text" | "image", value]')
+        raise row.fault(name, 'must be a list of ["text" | "image", value]')
     shown = images.all(*(value for kind, value in segments if kind == "image"))
     text = "\n".join(str(value) for kind, value in segments if kind == "text")
     marked = "\n".join(IMAGE_MARK if kind == "image" else safe(str(value)) for kind, value in segments)
@@ -145,7 +144,7 @@ def _replies(files: list[tuple[str, Path]], named: Named) -> Iterator[PublishedR
                 yield from _both(key, said)
 
 
-def _both(key: str, said: Row) -> Iterator[PublishedReply]:
+def _both(key: str, said: dict[str, Any]) -> Iterator[PublishedReply]:
     """The first judgement of each direction that was asked; one that is neither letter counts as wrong."""
     for direction, order in ORDERS:
         for row in (said.get(direction) or ())[:1]:

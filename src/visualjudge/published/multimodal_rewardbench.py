@@ -18,7 +18,7 @@ import numpy as np
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.published.files import Images, Row, field, name_of, one_of, records, table_of
+from visualjudge.published.files import Images, Row, name_of, records, table_of
 from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, PublishedReply, by_part
 from visualjudge.published.own import file_of, of_copy, own_prompt, python_literal
 
@@ -41,22 +41,21 @@ def read(folder: Path) -> Copy:
         rows = records(path)
     elif outputs:
         path = next(iter(outputs.values()))
-        rows = [_answered(row, path, number) for number, row in enumerate(records(path), 1)]
+        rows = [_answered(row) for row in records(path)]
     else:
         raise DataError(f"{folder}: must hold data/all_data.json or outputs/MODEL.jsonl, found neither")
     images, asset = Images(home), _prompt(folder)
     shown = [images.all(row.get("Image")) for row in rows]
     labels_only = images.missing > 0 or not all(row.get("Output1") for row in rows)
-    items = tuple(
-        _item(row, seen, path, number, asset) for number, (row, seen) in enumerate(zip(rows, shown, strict=True), 1)
-    )
+    items = tuple(_item(row, seen, asset) for row, seen in zip(rows, shown, strict=True))
     return Copy(items, labels_only, {model: partial(_replies, place) for model, place in outputs.items()})
 
 
-def _answered(row: Row, path: Path, number: int) -> Row:
+def _answered(row: Row) -> Row:
     """The row of a reply's question, whose ``Meta`` may hold its category alone."""
-    better = BETTER_OF[one_of(row, "Label", path, number, LABELS)]
-    return {"Better": better, "ID": row.get("ID"), "Image": row.get("Image"), **field(row, "Meta", path, number)}
+    better = BETTER_OF[row.one_of("Label", LABELS)]
+    held = {"Better": better, "ID": row.get("ID"), "Image": row.get("Image"), **row.need("Meta")}
+    return Row(held, row.path, row.number)
 
 
 def _prompt(folder: Path) -> PromptTemplate | None:
@@ -66,10 +65,10 @@ def _prompt(folder: Path) -> PromptTemplate | None:
     return of_copy(f"multimodal-rewardbench/{SCRIPT}", text + "\n{{image}}", slots) if isinstance(text, str) else None
 
 
-def _item(row: Row, images: tuple[ImageSource, ...], path: Path, number: int, asset: PromptTemplate | None) -> Item:
-    key = str(field(row, "ID", path, number))
+def _item(row: Row, images: tuple[ImageSource, ...], asset: PromptTemplate | None) -> Item:
+    key = str(row.need("ID"))
     options = Option(str(row.get("Output1") or "")), Option(str(row.get("Output2") or ""))
-    answer = one_of(row, "Better", path, number, BETTER)
+    answer = row.one_of("Better", BETTER)
     cluster = name_of(row.get("Image"), key)
     request = str(row.get("Text") or "")
     own = None if asset is None else own_prompt(asset, {"question": request}, options, Option(images=images))
@@ -89,12 +88,12 @@ def _replies(path: Path) -> Iterator[PublishedReply]:
     bits = np.random.MT19937()
     bits._legacy_seeding([123])  # as Python's random.seed(123)
     coin = np.random.Generator(bits)
-    for number, row in enumerate(records(path), 1):
-        text = str(field(row, "output", path, number))
+    for row in records(path):
+        text = str(row.need("output"))
         said = next((letter for letter in "AB" if f"[[{letter}]]" in text), None)
         value = said or ("A" if coin.random() < 0.5 else "B")
-        right = value == one_of(row, "Label", path, number, LABELS)
-        yield PublishedReply(str(field(row, "ID", path, number)), "AB", said or "Failed", text, right)
+        right = value == row.one_of("Label", LABELS)
+        yield PublishedReply(str(row.need("ID")), "AB", said or "Failed", text, right)
 
 
 ROW = Benchmark(

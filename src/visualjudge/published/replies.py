@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from visualjudge.errors import DataError
-from visualjudge.published.files import field, lines_of
+from visualjudge.published.files import records
 from visualjudge.published.items import PublishedReply, Replies
 
 
@@ -22,10 +21,10 @@ def kept_replies(folder: Path) -> Replies:
 
 
 def _read(path: Path) -> Iterator[PublishedReply]:
-    for number, row in lines_of(path):
+    for row in records(path):
         order = row.get("order") or "AB"
         if order not in ("AB", "BA"):
-            raise DataError(f"{path}: record {number}: order: must be AB or BA, got {order!r}")
-        key, value = str(field(row, "id", path, number)), row.get("value")
-        text = None if value is not None else str(field(row, "response", path, number))
+            raise row.fault("order", f"must be AB or BA, got {order!r}")
+        key, value = str(row.need("id")), row.get("value")
+        text = None if value is not None else str(row.need("response"))
         yield PublishedReply(key, "BA" if order == "BA" else "AB", value, text)

@@ -14,7 +14,7 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Row, field, lines_of, tables
+from visualjudge.published.files import Row, records, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, dealt
 from visualjudge.published.replies import kept_replies
 
@@ -22,15 +22,15 @@ from visualjudge.published.replies import kept_replies
 def read(folder: Path) -> Copy:
     """The pairs of every prompt."""
     files = [path for path in tables(folder, ("*.parquet", "*.jsonl", "*.json")) if path.is_file()]
-    items = [item for path in files for number, row in lines_of(path) for item in _pairs(row, path, number)]
+    items = [item for path in files for row in records(path) for item in _pairs(row)]
     if not items:
         raise DataError(f"{folder}: must hold *.parquet with id, prompt, chosen, rejected, found none")
     return Copy(tuple(items), False, kept_replies(folder))
 
 
-def _pairs(row: Row, path: Path, number: int) -> Iterator[Item]:
-    key, subset = str(field(row, "id", path, number)), str(row.get("subset") or "all")
-    right, wrong = (_texts(field(row, name, path, number)) for name in ("chosen", "rejected"))
+def _pairs(row: Row) -> Iterator[Item]:
+    key, subset = str(row.need("id")), str(row.get("subset") or "all")
+    right, wrong = (_texts(row.need(name)) for name in ("chosen", "rejected"))
     models = row.get("models") or []
     for i, good in enumerate(right):
         for j, bad in enumerate(wrong):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from visualjudge import __version__
-from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.staging import staged
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, in_stored_letters, verdict_line
@@ -19,29 +20,33 @@ from visualjudge.replies import Reading, read_reply
 from visualjudge.runs.folder import RunFolder
 
 
-def write_run(row: Benchmark, copy: Copy, questions: dict[str, Question], target: Path, model: str, out: Path) -> int:
+def published_run(
+    row: Benchmark, copy: Copy, questions: dict[str, Question], dataset: Dataset, model: str, out: Path
+) -> int:
+    """Write the replies of ``model`` as a run at ``out``; how many they are."""
     verdicts = list(_verdicts(copy, questions, model))
-    orders = {verdict.order for verdict in verdicts}
+    head = {
+        "judge": model,
+        "backend": "published",
+        "model": model,
+        "base_url": None,
+        "parameters": {"benchmark": row.name, "replies": row.source},
+        "swap": any(verdict.order == "BA" for verdict in verdicts),
+        "repeats": 1,
+        "limit": None,
+    }
+    write_run(out, dataset, verdicts, head)
+    return len(verdicts)
+
+
+def write_run(out: Path, dataset: Dataset, verdicts: Sequence[Verdict], head: Mapping[str, Any]) -> None:
+    """Write verdicts that were given elsewhere as a run folder; ``head`` is what its manifest says of the judge."""
+    about = {"path": str(dataset.root.resolve()), "checksum": dataset.digest}
+    rest = {"simulated": False, "asked": len(verdicts), "dataset": about, "version": __version__}
     with staged(out) as stage:
         folder = RunFolder(stage)
         folder.journal_path.write_bytes(b"".join(orjson.dumps(verdict_line(one)) + b"\n" for one in verdicts))
-        folder.write_manifest(
-            {
-                "judge": model,
-                "backend": "published",
-                "model": model,
-                "base_url": None,
-                "parameters": {"benchmark": row.name, "replies": row.source},
-                "simulated": False,
-                "swap": "BA" in orders,
-                "repeats": 1,
-                "limit": None,
-                "asked": len(verdicts),
-                "dataset": {"path": str(target.resolve()), "checksum": load_dataset(target).digest},
-                "version": __version__,
-            }
-        )
-    return len(verdicts)
+        folder.write_manifest({**head, **rest})
 
 
 def _verdicts(copy: Copy, questions: dict[str, Question], model: str) -> Iterator[Verdict]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import document, field, lines_of, number_of
+from visualjudge.published.files import document, records, rows
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
 from visualjudge.published.replies import kept_replies
 
@@ -42,8 +42,8 @@ def _items(part: str, path: Path) -> Iterator[Item]:
     held = document(path)
     if not isinstance(held, dict):
         raise DataError(f"{path}: must hold an object of videos")
-    for number, (video, row) in enumerate(held.items(), 1):
-        for model, scores in field(row, "models", path, number).items():
+    for video, row in zip(held, rows(path, held.values()), strict=True):
+        for model, scores in row.need("models").items():
             score, option = on_ten(sum(scores) / len(scores), SCALE), Option(source=model)
             key, prompt = f"{part}/{video}/{model}", str(row.get("prompt") or "")
             yield Item(key, part, str(video), prompt, (option,), score, kind="scoring", scale=SCALE)
@@ -52,10 +52,10 @@ def _items(part: str, path: Path) -> Iterator[Item]:
 def _replies(metric: str, path: Path, known: set[str]) -> Iterator[PublishedReply]:
     """A metric's scores of alignment, put on the scale of people's."""
     low, high = SCALE
-    for number, row in lines_of(path):
+    for row in records(path):
         key = f"alignment/{row.get('video_id')}/{row.get('model_name')}"
         if key in known:
-            share = min(1.0, max(0.0, number_of(row, metric, path, number) / RANGES[metric]))
+            share = min(1.0, max(0.0, row.number_of(metric) / RANGES[metric]))
             yield PublishedReply(key, "AB", low + share * (high - low))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Row, field, lines_of, one_of, table_of
+from visualjudge.published.files import Images, Row, records, table_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, OwnPrompt
 from visualjudge.published.replies import kept_replies
 from visualjudge.records import IMAGE_MARK, Span
@@ -31,14 +31,14 @@ def read(folder: Path) -> Copy:
     if path is None:
         raise DataError(f"{folder}: must hold {FILES[0]}.json or {FILES[1]}.json, found neither")
     images = Images(*(folder / name for name in MEDIA))
-    items = tuple(_item(row, images, path, number) for number, row in lines_of(path))
+    items = tuple(_item(row, images) for row in records(path))
     return Copy(items, images.missing > 0, kept_replies(folder))
 
 
-def _item(row: Row, images: Images, path: Path, number: int) -> Item:
-    key, prompt = str(field(row, "id", path, number)), str(field(row, "prompt", path, number))
+def _item(row: Row, images: Images) -> Item:
+    key, prompt = str(row.need("id")), str(row.need("prompt"))
     about, media = row.get("metadata") or {}, images.all(*(row.get("media") or ()))
-    spans = _spans(prompt, path, number)
+    spans = _spans(row, prompt)
     texts = [prompt[start:end] for start, end in spans]
     shown = sum(text.count(IMAGE_MARK) for text in texts)
     original, rest = media[: len(media) - shown], media[len(media) - shown :]
@@ -54,7 +54,7 @@ def _item(row: Row, images: Images, path: Path, number: int) -> Item:
         str(about.get("image_id") or about.get("image_key") or key),
         prompt[: spans[0][0]].rstrip().removesuffix("A.").replace(IMAGE_MARK, "").strip(),
         options,
-        one_of(row, "answer", path, number, LETTERS),
+        row.one_of("answer", LETTERS),
         scores=_scores(about),
         images=original,
         own=OwnPrompt(prompt, media, spans),
@@ -66,12 +66,10 @@ def _named(about: dict[str, Any], letter: str) -> str | None:
     return None if name is None else str(name)
 
 
-def _spans(prompt: str, path: Path, number: int) -> tuple[Span, Span]:
+def _spans(row: Row, prompt: str) -> tuple[Span, Span]:
     match = _OPTIONS.search(prompt)
     if match is None:
-        raise DataError(
-            f"{path}: record {number}: prompt: must show its options as 'A.' and 'B.' at the start of a line"
-        )
+        raise row.fault("prompt", "must show its options as 'A.' and 'B.' at the start of a line")
     return match.span("A"), match.span("B")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Keys, Row, field, lines_of, tables
+from visualjudge.published.files import Images, Keys, Row, records, tables
 from visualjudge.published.items import Benchmark, Copy, ImageSource, Item, Option, by_part
 from visualjudge.published.own import own_prompt, shipped
 from visualjudge.published.replies import kept_replies
@@ -38,10 +38,10 @@ def read(folder: Path) -> Copy:
     images, keys = Images(folder, folder / "data"), Keys()
     items = []
     for path in _tables(folder):
-        for number, row in lines_of(path):
-            key = keys.of(field(row, "id", path, number))
+        for row in records(path):
+            key = keys.of(row.need("id"))
             row.setdefault("image", row.get("image_path"))
-            items.append(_item(key, row, images.all(row["image"]), path, number))
+            items.append(_item(key, row, images.all(row["image"])))
     return Copy(tuple(items), images.missing > 0, kept_replies(folder))
 
 
@@ -54,10 +54,10 @@ def _tables(folder: Path) -> list[Path]:
     return found
 
 
-def _item(key: str, row: Row, images: tuple[ImageSource, ...], path: Path, number: int) -> Item:
-    responses, ranks = (field(row, name, path, number) for name in ("response", "human_ranking"))
+def _item(key: str, row: Row, images: tuple[ImageSource, ...]) -> Item:
+    responses, ranks = (row.need(name) for name in ("response", "human_ranking"))
     if len(responses) != 2 or sorted(ranks) != [0, 1]:
-        raise DataError(f"{path}: record {number}: human_ranking: must rank two responses 0 and 1, got {ranks!r}")
+        raise row.fault("human_ranking", f"must rank two responses 0 and 1, got {ranks!r}")
     models = row.get("models") or (None, None)
     a, b = (Option(str(text), source=model) for text, model in zip(responses, models, strict=True))
     name = row.get("image")

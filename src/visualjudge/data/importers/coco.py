@@ -14,9 +14,18 @@ from typing import Any
 import numpy as np
 
 from visualjudge.confine import confined_path
-from visualjudge.data.importers.evidence import check_boxes, check_not_exchanged
+from visualjudge.data.importers.evidence import check_boxes, check_not_exchanged, warn_of_truths
 from visualjudge.data.importers.label_layers import by_class, flattened
-from visualjudge.data.importers.sample import RESIZE, Found, Sample, check_type, folder_at, other_size, read_json
+from visualjudge.data.importers.sample import (
+    RESIZE,
+    Found,
+    Sample,
+    check_type,
+    folder_at,
+    invalid,
+    other_size,
+    read_json,
+)
 from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
 from visualjudge.raster.images import image_size, opened, orientation
@@ -69,9 +78,12 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool =
     results = None if pred is None else _results(pred, truth)
     if results is not None:
         check_not_exchanged(truth.annotations, results, gt, pred or gt)
+    sizes = {number: image.size for number, image in truth.images.items()}
     if kind == "detection":
         for rows, file in ((truth.annotations, gt), (results or {}, pred or gt)):
-            check_boxes(rows, {number: image.size for number, image in truth.images.items()}, file)
+            check_boxes(rows, sizes, file)
+    if not truth.problems:  # an image that was left out has been reported
+        warn_of_truths(truth.annotations, sizes, gt)
     for number, image in truth.images.items():
         try:
             real = _typed(kind, truth.annotations[number], image, truth, gt)
@@ -100,7 +112,7 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
         try:
             image = _image(raw, f"images[{k}]", gt, images)
             if raw["id"] in truth.images:
-                raise _invalid(gt, f"images[{k}]", "id", f"{raw['id']!r} occurs twice")
+                raise invalid(gt, f"images[{k}]", "id", f"{raw['id']!r} occurs twice")
             truth.images[raw["id"]] = image
         except InvalidRecord as error:
             truth.problems.append(error.problem)
@@ -137,15 +149,15 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
 
 def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
     if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), int | str):
-        raise _invalid(gt, where, "id", "must be a number or a string")
+        raise invalid(gt, where, "id", "must be a number or a string")
     name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
     if not name:
-        raise _invalid(gt, where, "file_name", "the field is missing")
+        raise invalid(gt, where, "file_name", "the field is missing")
     try:
         path = confined_path(images, name, of=str(images))
         size = image_size(path)
     except DataError as error:
-        raise _invalid(gt, where, "file_name", str(error)) from None
+        raise invalid(gt, where, "file_name", str(error)) from None
     stated = raw.get("height", size[0]), raw.get("width", size[1])
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
@@ -154,7 +166,7 @@ def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
             hint = (
                 "; the image has an EXIF orientation: give --exif ignore if annotations were made on the stored frame"
             )
-        raise _invalid(
+        raise invalid(
             gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {stated[0]}×{stated[1]} "
             f"(height×width){hint}"
         )  # fmt: skip
@@ -193,8 +205,7 @@ def _typed(kind: str, rows: Sequence[tuple[str, Any]], image: ImageEntry, truth:
         try:
             items.append(read(raw, _label(raw, truth), image))
         except DataError as error:
-            field_name, _, reason = str(error).partition(": ")
-            raise _invalid(file, where, field_name, reason) from None
+            raise InvalidRecord(Problem.of(error, file.name, where)) from None
     return gather(image, tuple(items))
 
 
@@ -274,10 +285,6 @@ def _finite(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def _invalid(file: Path, record: str, field_name: str, reason: str) -> InvalidRecord:
-    return InvalidRecord(Problem(file.name, record, field_name, reason))
-
-
 _READERS: dict[str, tuple[Callable[[Any, str, ImageEntry], Any], Callable[[ImageEntry, Any], Prediction]]] = {
     "detection": (_detection, lambda _image, items: Detections(items)),
     "instance": (_instance, lambda image, items: Masks(image.size, items)),
@@ -326,50 +333,42 @@ def _segments(rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTru
     if not rows:
         return Masks(image.size, ())
     if len(rows) > 1:
-        raise _invalid(file, rows[1][0], "image_id", "must have one panoptic annotation, got two")
+        raise invalid(file, rows[1][0], "image_id", "must have one panoptic annotation, got two")
     where, raw = rows[0]
     try:
         path = confined_path(pngs, raw.get("file_name"), of=str(pngs))
         with opened(path) as png:
             colours = np.asarray(png.convert("RGB"), dtype=np.uint32)
     except DataError as error:
-        raise _invalid(file, where, "file_name", str(error)) from None
+        raise invalid(file, where, "file_name", str(error)) from None
     if colours.shape[:2] != image.size:
-        raise _invalid(file, where, "file_name", str(other_size(path.name, colours.shape[:2], image.size, image.path)))
+        raise invalid(file, where, "file_name", str(other_size(path.name, colours.shape[:2], image.size, image.path)))
     ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
     items = []
     segments = raw.get("segments_info")
     if not isinstance(segments, list):
-        raise _invalid(file, where, "segments_info", "must be a list of objects")
+        raise invalid(file, where, "segments_info", "must be a list of objects")
     for k, segment in enumerate(segments):
         try:
             label = _label(segment, truth)
         except DataError as error:
-            raise _invalid(file, f"{where}.segments_info[{k}]", "category_id", str(error).partition(": ")[2]) from None
+            raise invalid(file, f"{where}.segments_info[{k}]", "category_id", str(error).partition(": ")[2]) from None
         mask = mask_from_array(ids == segment.get("id"))
         if mask.area == 0:
-            raise _invalid(
+            raise invalid(
                 file, f"{where}.segments_info[{k}]", "id", f"must be a value of {path.name}, got {segment.get('id')!r}"
             )
         items.append(Instance(label, mask, None, _crowd(segment)))
     return Masks(image.size, tuple(items))
 
 
-def _things(side: Masks, things: set[str]) -> Masks:
-    return side.only(things)
-
-
 def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
-    return Detections(tuple(_boxed(item) for item in side.only(things).items))
-
-
-def _boxed(item: Instance) -> Detection:
-    x1, y1, x2, y2 = (float(v) for v in item.mask.xyxy)
-    return Detection(item.label, (x1, y1, x2, y2), item.score, item.iscrowd)
+    found = side.only(things).items
+    return Detections(tuple(Detection(item.label, item.mask.box, item.score, item.iscrowd) for item in found))
 
 
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
     "semantic": lambda side, _things: by_class(side),
-    "instance": _things,
+    "instance": lambda side, things: side.only(things),
     "detection": _boxes_of_things,
 }

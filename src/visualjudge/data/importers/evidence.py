@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,34 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
         )
 
 
+def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
+    """Warn of ground truth that reads and is most likely a mistake: each kind in a line, with the first record."""
+    found: dict[str, list[str]] = {}
+    seen = set[Any]()
+    for number, records in rows.items():
+        for where, raw in records:
+            for told in _doubts(raw, sizes.get(number), seen):
+                found.setdefault(told, []).append(where)
+            seen.add(raw.get("id"))
+    for told, places in found.items():
+        warnings.warn(f"{file}: {places[0]}: {told}; records like this: {len(places)}", stacklevel=3)
+
+
+def _doubts(raw: Mapping[str, Any], size: Size | None, seen: set[Any]) -> Iterator[str]:
+    if size is None:
+        yield "image_id: is of no image of the file, so the record is left out"
+        return
+    if raw.get("id") is not None and raw["id"] in seen:
+        yield "id: occurs before, and counts as another object"
+    if (box := _box(raw)) is None or not all(map(math.isfinite, box)):
+        return
+    x, y, width, height = box
+    if not width or not height:
+        yield "bbox: has no area"
+    elif min(x, y) < -SLACK or x + width > size[1] + SLACK or y + height > size[0] + SLACK:
+        yield "bbox: leaves its image"
+
+
 def warn_of_five(table: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
     """Warn of ratings that look like those of a scale of five where another range is assumed."""
     if len(ratings) > 1 and limits[1] > 5 and set(ratings) <= {1, 2, 3, 4, 5}:
@@ -83,10 +112,16 @@ def _boxes(rows: Rows, sizes: Mapping[Any, Size]) -> tuple[FloatArray, FloatArra
     boxes, frames = [], []
     for number, records in rows.items():
         for _, raw in records if number in sizes else ():
-            box = raw.get("bbox")
-            if isinstance(box, list) and len(box) == 4 and all(isinstance(v, int | float) for v in box):
+            if (box := _box(raw)) is not None:
                 boxes.append(box)
                 frames.append(sizes[number][::-1])
     found = np.array(boxes, dtype=np.float64).reshape(-1, 4)
     finite = np.isfinite(found).all(axis=1)
     return found[finite], np.array(frames, dtype=np.float64).reshape(-1, 2)[finite]
+
+
+def _box(raw: Mapping[str, Any]) -> list[float] | None:
+    """The box of a record, if it is four numbers."""
+    box = raw.get("bbox")
+    readable = isinstance(box, list) and len(box) == 4 and all(isinstance(v, int | float) for v in box)
+    return box if readable else None

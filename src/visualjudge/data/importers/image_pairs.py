@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,17 +37,32 @@ def image_pairs(
     check_type(task, ("restoration",), "pairs of")
     if (clean is None) == (scores is None) or (restored is None and clean is None):
         raise UsageError("give either --gt, the clean images, or --pred with --scores, a table of key and score")
-    table = {str(row.get("key")): row for row in read_table(scores)} if scores else {}
+    table, repeated = _by_key(read_table(scores)) if scores else ({}, [])
+    yield from (Problem(str(scores), repr(key), "key", "must occur once") for key in repeated)
     for key, (image, real, found) in aligned(degraded, clean, restored if restored is not None else clean):
         assert image is not None
         try:
-            sample = _sample(
-                key, image, found, real, table.get(key) if scores else None, clean is not None, score_range, resize
-            )
+            row = table.pop(key, None)
+            if key in repeated:
+                continue
+            sample = _sample(key, image, found, real, row, clean is not None, score_range, resize)
             yield _resized(sample) if resize else sample
         except DataError as error:
-            where, _, reason = str(error).partition(": ")
-            yield Problem(image.name, key, where, reason)
+            yield Problem.of(error, image.name, key)
+    if table:
+        warnings.warn(f"{scores}: keys without an image: {len(table)}, such as {next(iter(table))!r}", stacklevel=2)
+
+
+def _by_key(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    """The rows of a table by their key, and the keys that stand more than once."""
+    found: dict[str, Any] = {}
+    repeated: dict[str, None] = {}
+    for row in rows:
+        key = str(row.get("key"))
+        if key in found:
+            repeated[key] = None
+        found[key] = row
+    return found, [*repeated]
 
 
 def _sample(
@@ -63,14 +80,17 @@ def _sample(
     read_rgb(image)
     prediction = WholeImage(read_rgb(found))
     if scored and real is not None and not resize:
-        sizes = [image_size(path) for path in (found, real)]
-        if sizes[0] != sizes[1]:
-            raise other_size(f"restored: {found.name}", sizes[0], sizes[1], found, remedy=RESIZE_CLEAN)
+        size, asked = image_size(found), image_size(real)
+        if size != asked and size == image_size(image):
+            raise other_size(f"clean: {real.name}", asked, size, real)
+        if size != asked:
+            raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)
     if scored and real is not None:
         return Sample(image.stem, image, prediction, WholeImage(read_rgb(real)), file=found)
     if row is None:
         raise DataError(f"score: the table has no key {key!r}")
-    return Sample(image.stem, image, prediction, file=found, final_score=given_score(row.get("score"), limits))
+    score = given_score(row.get("score"), limits)
+    return Sample(image.stem, image, prediction, file=found, final_score=score, metadata={"metric": "given"})
 
 
 def _resized(sample: Sample) -> Sample:

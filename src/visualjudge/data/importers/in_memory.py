@@ -115,8 +115,7 @@ def from_fiftyone(
             real = read(sample, truth, size)
             found = real if pred is None else read(sample, pred, size)
         except DataError as error:
-            field, _, reason = str(error).partition(": ")
-            yield Problem("FiftyOne", path.name, field, reason)
+            yield Problem.of(error, "FiftyOne", path.name)
             continue
         yield Sample(path.stem, path, found, real, real.labels)
 

@@ -21,12 +21,5 @@ def flattened(side: Masks) -> Masks:
 
 def by_class(side: Masks) -> Masks:
     """One segment a class, in the order of the labels."""
-    labels = sorted({item.label for item in side.items})
-    joined = []
-    for label in labels:
-        dense = np.zeros(side.size, dtype=np.bool_)
-        for item in side.items:
-            if item.label == label:
-                dense[item.mask.window] |= item.mask.crop
-        joined.append(Instance(label, mask_from_array(dense)))
-    return Masks(side.size, tuple(joined))
+    joined = sorted(side.union_by_label().items())
+    return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)

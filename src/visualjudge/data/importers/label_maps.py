@@ -17,10 +17,10 @@ from visualjudge.data.importers.sample import (
     Sample,
     aligned,
     check_type,
+    names_by_line,
     other_size,
     read_json,
     read_table,
-    read_text,
 )
 from visualjudge.errors import DataError, Problem
 from visualjudge.predictions import Instance, Masks
@@ -95,7 +95,7 @@ def class_table(path: Path) -> dict[int, str]:
     elif suffix in (".csv", ".tsv"):
         table = _from_rows(read_table(path), path)
     else:
-        table = dict(enumerate(line.strip() for line in read_text(path).splitlines() if line.strip()))
+        table = names_by_line(path)
     short = {value: name.partition(";")[0].strip() for value, name in table.items()}
     times = Counter(short.values())
     return {value: short[value] if times[short[value]] == 1 else name for value, name in table.items()}

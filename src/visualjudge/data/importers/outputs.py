@@ -102,8 +102,7 @@ def outputs(
             if one.source is None and not sourced:
                 raise DataError("source: is missing; --source names the model of rows without one")
         except DataError as error:
-            field, _, reason = str(error).partition(": ")
-            yield Problem(table.name, f"row {number}", field, reason)
+            yield Problem.of(error, table.name, f"row {number}")
             continue
         rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
     if score_range is None:

@@ -77,8 +77,7 @@ def referring(
         try:
             yield _sample(item, predictions, images, (gt.parent, (pred or gt).parent), boxes, resize)
         except DataError as error:
-            field, _, reason = str(error).partition(": ")
-            yield Problem(gt.name, item.where, field, reason)
+            yield Problem.of(error, gt.name, item.where)
 
 
 def _sample(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from visualjudge.confine import confined_path
-from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.jsons import DEEPEST_JSON, is_deep
 from visualjudge.predictions import Prediction
 from visualjudge.raster.images import orientation
@@ -83,6 +83,11 @@ def folder_at(path: Path) -> Path:
     if not path.is_dir():
         raise UsageError(f"{path}: no such folder")
     return path
+
+
+def invalid(file: Path, record: str, field: str, reason: str) -> InvalidRecord:
+    """The error that one record of a file cannot be used."""
+    return InvalidRecord(Problem(file.name, record, field, reason))
 
 
 def stated_file(root: Path, name: object, field: str) -> Path:
@@ -216,6 +221,11 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def names_by_line(path: Path) -> dict[int, str]:
+    """The names of a text with a name a line, counted from 0; an empty line names nothing and is counted."""
+    return {k: line.strip() for k, line in enumerate(read_text(path).splitlines()) if line.strip()}
 
 
 def files_by_key(where: str | Path) -> dict[str, Path]:

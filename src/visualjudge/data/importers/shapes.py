@@ -91,8 +91,7 @@ def _gathered(kind: str, found: Iterator[LabelledShape], size: Size, file: str, 
     try:
         return _GATHER[kind](list(found), size)
     except DataError as error:
-        field, colon, reason = str(error).partition(": ")
-        raise InvalidRecord(Problem(file, key, field if colon else "shape", reason or field)) from None
+        raise InvalidRecord(Problem.of(error, file, key, "shape")) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         reason = f"is not as the format has it: {type(error).__name__}: {error}"
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
@@ -102,7 +101,7 @@ def _detections(found: list[LabelledShape], size: Size) -> Detections:
     items = []
     for shape in found:
         if shape.mask is not None:
-            x1, y1, x2, y2 = (float(v) for v in shape.mask.xyxy)
+            x1, y1, x2, y2 = shape.mask.box
         else:
             points = np.array([v for ring in shape.rings for v in ring]).reshape(-1, 2)
             (x1, y1), (x2, y2) = points.min(axis=0).tolist(), points.max(axis=0).tolist()

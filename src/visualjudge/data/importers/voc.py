@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from visualjudge.confine import confined_path
-from visualjudge.data.importers.sample import Found, Sample, check_type, folder_at, read_text
+from visualjudge.data.importers.sample import Found, Sample, check_type, folder_at, invalid, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections
 from visualjudge.raster.images import image_size
@@ -64,7 +64,7 @@ def _image(path: Path, stem: str, images: Path) -> Path:
     for name in ([named] if named else []) + [stem + ending for ending in IMAGES]:
         with suppress(DataError):
             return confined_path(images, name)
-    raise _invalid(path, "annotation", "filename", f"there is no file {images / (named or stem)}")
+    raise invalid(path, "annotation", "filename", f"there is no file {images / (named or stem)}")
 
 
 def _objects(path: Path, size: Size | None) -> Detections:
@@ -72,13 +72,13 @@ def _objects(path: Path, size: Size | None) -> Detections:
     for name, real in (("height", size and size[0]), ("width", size and size[1])):
         stated = root.findtext(f"size/{name}")
         if real and stated and stated.strip() != str(real):
-            raise _invalid(path, "annotation", f"size.{name}", f"must be that of the image, {real}, got {stated}")
+            raise invalid(path, "annotation", f"size.{name}", f"must be that of the image, {real}, got {stated}")
     items = []
     for k, node in enumerate(root.findall("object")):
         where = f"object {k + 1}"
         label = (node.findtext("name") or "").strip()
         if not label:
-            raise _invalid(path, where, "name", "the field is missing")
+            raise invalid(path, where, "name", "the field is missing")
         box = [_number(node, f"bndbox/{name}", path, where) for name in ("xmin", "ymin", "xmax", "ymax")]
         difficult = (node.findtext("difficult") or "0").strip() == "1"
         confident = node.findtext("confidence") is not None or node.findtext("score") is not None
@@ -121,20 +121,20 @@ def _line(line: str, label: str, path: Path, number: int) -> tuple[str, Detectio
 def _xyxy(box: list[float], path: Path, where: str) -> Xyxy:
     xmin, ymin, xmax, ymax = box
     if not all(abs(v) < float("inf") for v in box) or xmax < xmin or ymax < ymin:
-        raise _invalid(path, where, "bndbox", f"must be finite xmin, ymin, xmax, ymax in this order, got {box}")
+        raise invalid(path, where, "bndbox", f"must be finite xmin, ymin, xmax, ymax in this order, got {box}")
     return xmin - 1, ymin - 1, xmax, ymax
 
 
 def _root(path: Path) -> ElementTree.Element:
     try:
         if path.stat().st_size > LARGEST_XML:
-            raise _invalid(path, "annotation", "xml", f"must be at most {LARGEST_XML >> 20} MiB")
+            raise invalid(path, "annotation", "xml", f"must be at most {LARGEST_XML >> 20} MiB")
         text = path.read_bytes()
-        if b"<!ENTITY" in text:
-            raise _invalid(path, "annotation", "xml", "declares entities, which no VOC file needs")
+        if b"<!ENTITY" in text.replace(b"\0", b""):  # as it stands in UTF-16 too
+            raise invalid(path, "annotation", "xml", "declares entities, which no VOC file needs")
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise _invalid(path, "annotation", "xml", f"is not XML: {error}") from None
+        raise invalid(path, "annotation", "xml", f"is not XML: {error}") from None
 
 
 def _number(node: ElementTree.Element, name: str, path: Path, where: str) -> float:
@@ -142,8 +142,4 @@ def _number(node: ElementTree.Element, name: str, path: Path, where: str) -> flo
     try:
         return float(text or "")
     except ValueError:
-        raise _invalid(path, where, name.replace("/", "."), f"must be a number, got {text!r}") from None
-
-
-def _invalid(file: Path, record: str, field: str, reason: str) -> InvalidRecord:
-    return InvalidRecord(Problem(file.name, record, field, reason))
+        raise invalid(path, where, name.replace("/", "."), f"must be a number, got {text!r}") from None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, read_text
+from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, names_by_line, read_text
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.raster.images import image_size
@@ -63,7 +63,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
 def class_names(path: Path) -> dict[int, str]:
     """Names by number: ``names`` of a data.yaml (list or mapping), or a text with a name a line."""
     if path.suffix.lower() not in (".yaml", ".yml"):
-        return dict(enumerate(line.strip() for line in read_text(path).splitlines() if line.strip()))
+        return names_by_line(path)
     content = read_yaml(path)
     names = content.get("names") if isinstance(content, dict) else None
     if isinstance(names, list):
