@@ -63,6 +63,15 @@ def test_failed_row_is_left_out_of_the_workbook_and_asked_again_on_resume(tmp_pa
     assert (report.replied, report.missing) == (3, 0)
 
 
+def test_a_reply_out_of_the_cache_costs_nothing(tmp_path):
+    usage = {"prompt_tokens": 10, "completion_tokens": 1}
+    for folder, said in (("one", Reply("A", usage=usage)), ("two", Reply("A", usage=usage, cached=True))):
+        (tmp_path / folder).mkdir()
+        _, _, report = ask(tmp_path / folder, ScriptedClient([said]))
+        spent = report.progress.budget.calls, report.progress.budget.tokens
+        assert spent == ((3, 33) if folder == "one" else (0, 0))
+
+
 def test_second_run_without_resume_is_refused(tmp_path):
     ask(tmp_path, ScriptedClient(["A"]))
     with pytest.raises(UsageError, match="--resume"):

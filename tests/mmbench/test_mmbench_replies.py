@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visualjudge.mmbench.extract import extract
+from visualjudge.mmbench.evaluate import READERS
 from visualjudge.replies.letters import read_strict
 from visualjudge.replies.option_texts import mentions
 
@@ -26,7 +26,7 @@ def lettered(texts):
 @pytest.mark.parametrize("rules", ["strict", "vlmevalkit"])
 @pytest.mark.parametrize("entry", CORPUS, ids=lambda entry: entry["reply"][:30] or "empty")
 def test_corpus_reply_is_read_as_expected(entry, rules):
-    assert extract(entry["reply"], lettered(entry["options"]), rules).letter == entry[rules]
+    assert READERS[rules](entry["reply"], lettered(entry["options"])).letter == entry[rules]
 
 
 def test_corpus_says_why_wherever_the_rules_differ():
@@ -67,7 +67,7 @@ def test_text_across_a_line_end_is_found():
 def test_whatever_is_read_is_the_letter_of_an_option(reply, texts):
     options = lettered(texts)
     for rules in ("strict", "vlmevalkit"):
-        letter = extract(reply, options, rules).letter
+        letter = READERS[rules](reply, options).letter
         assert letter is None or letter in options
 
 

@@ -14,7 +14,7 @@ from visualjudge.mmbench.evaluate import evaluate
 from visualjudge.mmbench.page import page
 from visualjudge.mmbench.results import read_predictions
 from visualjudge.mmbench.scores import scores
-from visualjudge.mmbench.summary import Model, as_text
+from visualjudge.mmbench.summary import Model, as_text, lines
 from visualjudge.mmbench.table import read_table
 from visualjudge.mmbench.workbook import CELL, fit, is_cut, read_workbook, write_workbook
 
@@ -219,15 +219,57 @@ def test_mcnemar_is_left_out_where_rotations_are_not_independent(tmp_path):
     more, others = rotated(2)
     table = table_of(tmp_path, rows + more)
     models = [Model(name, evaluate(table, replies | others)) for name in "ab"]
-    assert [c["mcnemar_p"] for c in comparisons(models)] == [None, 1.0]
+    found = {c["measure"]: c["mcnemar_p"] for c in comparisons(models)}
+    assert found == {"vanilla_accuracy": 1.0, "circular_accuracy": 1.0, "accuracy": None}
+
+
+def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
+    rows, replies = [], {}
+    for index, right in ((1, (False, True)), (2, (True, False)), (3, (True, True))):
+        more, given = rotated(index, right)
+        rows, replies = rows + more, replies | given
+    del replies[K + 2]  # wrong in any case
+    models = [Model(name, evaluate(table_of(tmp_path, rows), replies)) for name in "ab"]
+    numbers = scores(models[0].evaluation)
+    assert (numbers["n"], numbers["accuracy"]) == (6, pytest.approx(4 / 6))
+    assert (numbers["n_vanilla"], numbers["vanilla_accuracy"]) == (3, pytest.approx(2 / 3))
+    found = {x.label: x.cells["Overall"] for x in lines(models[:1])}
+    assert {label: cell["n"] for label, cell in found.items()} == {"vanilla": 3, "circular": 2, "all rotations": 6}
+    assert {label: cell["n_missing"] for label, cell in found.items()} == {
+        "vanilla": 0,
+        "circular": 1,
+        "all rotations": 1,
+    }
+    assert [cell["value"] for cell in found.values()] == pytest.approx([2 / 3, 1 / 2, 4 / 6])
+    text = as_text(models, comparisons(models))
+    assert "a − b, vanilla: +0.0 points" in text and "a − b, all rotations: +0.0 points" in text
+    assert [c["n"] for c in comparisons(models)] == [3, 2, 6]
+
+
+def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
+    table = table_of(tmp_path, [row(index) for index in range(1, 31)])
+    model = Model("m", evaluate(table, {1: "A", 2: "B", 3: "no letter", 4: ""}))
+    numbers = scores(model.evaluation)
+    assert (numbers["n"], numbers["n_missing"], numbers["extraction_rate"]) == (30, 26, pytest.approx(2 / 30))
+    assert (numbers["extraction_rate_of_replies"], numbers["accuracy_of_replies"]) == (0.5, 0.25)
+    assert numbers["by_category"]["scene"]["n_missing"] == 26
+    said = "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were read, 25.0 % are right"
+    assert f"m: {said}" in " ".join(as_text([model], []).split())
+    assert f"m: {said}" in page(table, [model], [])
+    assert "26 rows without a reply" in page(table, [model], [])
+
+
+def test_nothing_is_said_of_missing_replies_where_all_came(tmp_path):
+    model = Model("m", evaluate(table_of(tmp_path, [row(1)]), {1: "no letter"}))
+    assert "without a reply" not in as_text([model], [])
 
 
 def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
     rows = [row(1), row(2, **{"l2-category": "logic_reasoning", "split": "test"}), row(3, **{"l2-category": "own"})]
     text = as_text([Model("m", evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))], [])
-    head, *lines = [line.split() for line in text.splitlines()]
+    head, *body = [line.split() for line in text.splitlines()]
     assert head == ["model", "split", "measure", "read", "Overall", "CP", "LR", "own"]
-    assert [line[1] for line in lines] == ["dev", "test", "all"]
+    assert [line[1] for line in body] == ["dev", "test", "all"]
 
 
 def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):

@@ -19,7 +19,7 @@ from PIL import Image
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.studio.app import create_app
-from visualjudge.studio.compare import layers, outcome, prompts
+from visualjudge.studio.compare import layers, outcome, prompts, reading
 from visualjudge.studio.copies import as_curl, as_python
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
@@ -28,6 +28,12 @@ HOSTILE = 'say "$(touch pwned)" `touch pwned` \\ $HOME\nJSON\ntouch pwned\n@@ima
 FINAL = "Which of the two is better, A or B?"
 PROMPT = f"<image>\n\n{HOSTILE}\n\nOptions:\n\nA. <image>\nfirst\n\nB. <image>\nsecond\n\n{FINAL}"
 IMAGES = ("media/o.png", "media/a.png", "media/it's b.png")
+
+
+def test_a_tie_is_read_as_the_judge_read_it() -> None:
+    question = pair(0, (5.0, 5.0), answer="tie", ties=("tie",))
+    assert reading("[[tie]]", question, "AB")[3] == reading("[[tie]]", question, "BA")[3] == "tie"
+    assert reading("[[A]]", question, "BA")[3] == "B"
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from visualjudge.studio.people.answers import Given
 from visualjudge.studio.people.opening import people_app, people_pages, plan_of
 from visualjudge.studio.people.pages import PeoplePages
 from visualjudge.studio.people.plan import Settings
-from visualjudge.studio.people.tokens import ADMIN
+from visualjudge.studio.people.tokens import ADMIN, Tokens
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
@@ -310,6 +310,13 @@ def test_tokens_stay_out_of_the_run_folder_and_survive_a_restart(study: Study) -
     assert study.pages.tokens.of("ben") != token
     if os.name != "nt":
         assert (study.site.home / "secret").stat().st_mode & 0o077 == 0
+
+
+def test_a_secret_that_was_not_written_to_its_end_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "secret").touch()
+    token = Tokens(tmp_path, tmp_path).of("anna")
+    assert len((tmp_path / "secret").read_bytes()) == 32
+    assert Tokens(tmp_path, tmp_path).of("anna") == token
 
 
 def test_a_hostile_name_is_escaped(dataset: Path) -> None:

@@ -64,9 +64,12 @@ def test_the_cost_so_far_is_that_of_the_tokens_at_the_stated_prices(tmp_path: Pa
     root = write_dataset(tmp_path / "ds", questions)
     usage = {"prompt_tokens": 1000, "completion_tokens": 10}
     verdicts = [replace(said(q, "A"), usage=usage) for q in questions]
-    write_run(tmp_path / "runs/priced", root, verdicts, prices={"per_million_in": 2.0, "per_million_out": 50.0})
+    prices = {"per_million_in": 2.0, "per_million_out": 50.0}
+    write_run(tmp_path / "runs/priced", root, verdicts, prices=prices)
+    write_run(tmp_path / "runs/batched", root, verdicts, prices={**prices, "share": 0.5})
     write_run(tmp_path / "runs/unpriced", root, verdicts)
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     site.shelf(site.places.datasets[0].slug)
     costs = {run.name: site.state(run).cost for run in site.places.runs}
-    assert costs == {"priced": pytest.approx(3 * (1000 * 2 + 10 * 50) / 1e6), "unpriced": None}
+    full = 3 * (1000 * 2 + 10 * 50) / 1e6
+    assert costs == {"priced": pytest.approx(full), "batched": pytest.approx(full / 2), "unpriced": None}

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from visualjudge.cli.studio import serve
+from visualjudge.errors import UsageError
 from visualjudge.studio.guard import HEADERS
 from visualjudge.studio.thumbnails import Thumbnails
 
@@ -109,3 +111,21 @@ def test_thumbnails_are_made_in_few_sizes_and_the_oldest_go(client: TestClient, 
     cache.tidy()
     assert not made[0].exists()
     assert made[-1].exists()
+
+
+def test_what_cannot_be_read_is_said_on_the_terminal_alone(
+    folder: Path, client: TestClient, slug: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "ds" / "media" / "one.png").write_bytes(b"no image")
+    for address in ("thumb/320/media/one.png", "q/q0/truth"):
+        caplog.clear()
+        reply = client.get(f"/d/{slug}/{address}")
+        assert reply.status_code == 404
+        assert "one.png" not in reply.text
+        assert "one.png" in caplog.text
+
+
+def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
+    with pytest.raises(UsageError, match=r"visualjudge\[studio\]"):
+        serve([tmp_path], 8421)

@@ -23,7 +23,6 @@ from visualjudge.studio.places import find_places
 from visualjudge.studio.records_on_disk import QuestionsFile
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
-from visualjudge.studio.texts import fts_expression
 from visualjudge.studio.verdicts import RunIndex
 
 
@@ -62,8 +61,7 @@ def test_words_are_found_in_prompts_and_replies_and_ids(client: TestClient, slug
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=30))
 def test_no_query_is_an_error(site: Site, slug: str, words: str) -> None:
-    site.shelf(slug).select(State(words=words.strip()))
-    assert "  " not in fts_expression(words)
+    assert site.shelf(slug).select(State(words=words.strip())).rows.size <= 70
 
 
 def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:

@@ -19,21 +19,20 @@ from visualjudge.analysis.statistics.jackknife import holm, spread
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import ratio_influence
 from visualjudge.mmbench.scores import cluster_sums
-from visualjudge.mmbench.summary import Model, has_rotations
+from visualjudge.mmbench.summary import Model, measures
 
 Hits = Mapping[int, tuple[int, bool]]
 """Index to (cluster, hit)."""
 
 
 def comparisons(models: Sequence[Model]) -> list[dict[str, Any]]:
-    """Every two models, by vanilla and, where there are rotations, by circular accuracy.
+    """Every two models, by each of their measures (:func:`~visualjudge.mmbench.summary.measures`).
 
     ``p`` is the paired jackknife's over questions, ``p_holm`` the same adjusted for the number of pairs;
     ``mcnemar_p`` is exact and left None where a question's rotations are counted one by one.
     """
     rows = []
-    turned = any(has_rotations(model.evaluation) for model in models)
-    for measure in ("accuracy", "circular_accuracy") if turned else ("accuracy",):
+    for measure in measures(models):
         part = [compare(a, b, measure) for a, b in combinations(models, 2)]
         for row, p in zip(part, holm([row["p"] for row in part]), strict=True):
             row["p_holm"] = p
@@ -79,6 +78,8 @@ def _paired(right: Any, clusters: Sequence[int]) -> dict[str, Any]:
 
 
 def _hits(model: Model, measure: str) -> Hits:
-    if measure == "accuracy":
-        return {line.row.index: (line.row.group, line.hit) for line in model.evaluation.rows}
-    return {group.index: (group.index, group.hit) for group in model.evaluation.groups if group.hit is not None}
+    if measure == "circular_accuracy":
+        return {group.index: (group.index, group.hit) for group in model.evaluation.groups if group.hit is not None}
+    once = measure == "vanilla_accuracy"
+    rows = (line for line in model.evaluation.rows if not (once and line.row.rotation))
+    return {line.row.index: (line.row.group, line.hit) for line in rows}

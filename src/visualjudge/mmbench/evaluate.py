@@ -8,16 +8,21 @@ rows of the results file count, and a question's rotations are those that are th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from visualjudge.errors import DataError
-from visualjudge.mmbench.extract import extract
 from visualjudge.mmbench.records import ROTATION, Row, Rules, ScoredRow
 from visualjudge.mmbench.table import Table
-from visualjudge.replies.letters import ChoiceReading
+from visualjudge.mmbench.vlmevalkit import read_vlmevalkit
+from visualjudge.replies.letters import ChoiceReading, read_strict
 
 Matched = Mapping[int, str | None]
+READERS: Mapping[Rules, Callable[[str, Mapping[str, str]], ChoiceReading]] = {
+    "strict": read_strict,
+    "vlmevalkit": read_vlmevalkit,
+}
+"""(reply, text of each option by letter) → the letter of the option that the reply names, or None, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,23 @@ class Difference:
     vlmevalkit: ChoiceReading
 
 
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some rows of an evaluation, and the groups that count there."""
+
+    rows: list[ScoredRow]
+    groups: list[Group]
+
+    def by(self, key: Callable[[Row], str]) -> dict[str, Slice]:
+        """Its parts by a field of their row, names sorted."""
+        parts = {name: Slice([], []) for name in sorted({key(line.row) for line in self.rows})}
+        for line in self.rows:
+            parts[key(line.row)].rows.append(line)
+        for group in self.groups:
+            parts[key(group.row)].groups.append(group)
+        return parts
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """One results file against one table."""
@@ -59,6 +81,11 @@ class Evaluation:
     """Replies that the LLM matcher read where the rules found nothing."""
 
     @property
+    def whole(self) -> Slice:
+        """All rows and groups."""
+        return Slice(list(self.rows), list(self.groups))
+
+    @property
     def invalid(self) -> tuple[Group, ...]:
         """Groups that lack a rotation, by rising index."""
         return tuple(sorted((g for g in self.groups if g.hit is None), key=lambda group: group.index))
@@ -70,7 +97,6 @@ def evaluate(
     rules: Rules = "strict",
     *,
     matched: Matched | None = None,
-    tick: Callable[[], None] | None = None,
 ) -> Evaluation:
     """Read every reply and compare it with the answer.
 
@@ -89,7 +115,7 @@ def evaluate(
     if not any(row.answer for row in table.rows):
         raise DataError(f"{table.path}: must have answers to score against, got none (a test split?)")
     wanted = [row for row in table.rows if (row.index in predictions if rules == "vlmevalkit" else row.answer)]
-    scored = {row.index: _score(row, predictions.get(row.index), rules, matched or {}, tick) for row in wanted}
+    scored = {row.index: _score(row, predictions.get(row.index), rules, matched or {}) for row in wanted}
     groups = _kit_groups(scored) if rules == "vlmevalkit" else _strict_groups(table, scored)
     used = sum(1 for row in scored.values() if row.why == MATCHED)
     return Evaluation(
@@ -105,14 +131,10 @@ def evaluate(
 MATCHED = "read by the matcher"
 
 
-def _score(
-    row: Row, prediction: str | None, rules: Rules, matched: Matched, tick: Callable[[], None] | None
-) -> ScoredRow:
-    if tick is not None:
-        tick()
+def _score(row: Row, prediction: str | None, rules: Rules, matched: Matched) -> ScoredRow:
     if prediction is None:
         return ScoredRow(row, None, None, "no reply", False)
-    reading = extract(prediction, row.options, rules)
+    reading = READERS[rules](prediction, row.options)
     if reading.letter is None and matched.get(row.index) in row.options:
         reading = ChoiceReading(matched[row.index], MATCHED)
     return ScoredRow(row, prediction, reading.letter, reading.why, bool(row.answer) and reading.letter == row.answer)
@@ -150,26 +172,6 @@ def _differences(scored: Iterable[ScoredRow]) -> Iterable[Difference]:
     for line in scored:
         if line.prediction is None:
             continue
-        strict = extract(line.prediction, line.row.options, "strict")
-        kit = extract(line.prediction, line.row.options, "vlmevalkit")
+        strict, kit = (read(line.prediction, line.row.options) for read in (read_strict, read_vlmevalkit))
         if strict.letter != kit.letter:
             yield Difference(line.row, line.prediction, strict, kit)
-
-
-def by(lines: Sequence[ScoredRow], groups: Sequence[Group], key: Callable[[Row], str]) -> dict[str, Slice]:
-    """Rows and groups by a field of their row, names sorted."""
-    names = sorted({key(line.row) for line in lines})
-    slices = {name: Slice([], []) for name in names}
-    for line in lines:
-        slices[key(line.row)].rows.append(line)
-    for group in groups:
-        slices[key(group.row)].groups.append(group)
-    return slices
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """The rows and groups of one category."""
-
-    rows: list[ScoredRow]
-    groups: list[Group]

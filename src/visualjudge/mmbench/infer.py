@@ -9,7 +9,7 @@ import hashlib
 import json
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from visualjudge.mmbench.table import Table
 from visualjudge.mmbench.workbook import write_workbook
 from visualjudge.prompts.template import PromptTemplate
 from visualjudge.runs.budget import Budget
-from visualjudge.runs.journal import Journal
+from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 
 IMAGES_KEPT = 32
@@ -84,7 +84,7 @@ class Asker:
         except ClientError as error:
             cause = cause_of(error)
             failed = {"index": row.index, "prediction": None, "status": "api_error", "cause": cause}
-            return Outcome({**failed, "error": str(error)[:500]}, "api_error", cause)
+            return Outcome({**failed, "error": str(error)[:500]}, "api_error", cause, error.usage)
         return _outcome(row, reply, time.monotonic() - started)
 
     def _image(self, row: Row) -> ImagePart:
@@ -106,7 +106,7 @@ def _outcome(row: Row, reply: Reply, seconds: float) -> Outcome:
         "usage": dict(reply.usage) or None,
         "latency_s": round(seconds, 3),
     }
-    return Outcome(record, status, usage=reply.usage)
+    return Outcome(record, status, usage=reply.usage, calls=int(not reply.cached))
 
 
 def _encodable(text: str) -> str:
@@ -172,11 +172,9 @@ def _report(table: Table, rows: Sequence[Row], places: Places, progress: Progres
 
 def _failures(path: Path, found: Mapping[int, Any]) -> tuple[Counter[str], str | None]:
     """Why the rows that never got a reply failed, by cause, and one message in the server's words."""
-    from visualjudge.runs.journal import read_records
-
     last = {record["index"]: record for record in read_records(path) if record["index"] not in found}
-    messages: Iterable[str] = (str(record.get("error")) for record in last.values())
-    return Counter(str(record.get("cause")) for record in last.values()), next(iter(messages), None)
+    messages = [str(record.get("error")) for record in last.values()]
+    return Counter(str(record.get("cause")) for record in last.values()), messages[0] if messages else None
 
 
 def _manifest(table: Table, client: Client, template: PromptTemplate) -> dict[str, Any]:

@@ -18,17 +18,17 @@ from visualjudge.replies.letters import read_strict
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 
+CONCURRENCY = 16
+
 
 def unread(evaluation: Evaluation) -> list[ScoredRow]:
     """The rows that have a reply of which the rules made nothing."""
     return [line for line in evaluation.rows if line.extracted is None and (line.prediction or "").strip()]
 
 
-def matcher_prompt(row: Row, reply: str, template: PromptTemplate | None = None) -> str:
-    """What the matcher is asked."""
-    asset = template or PromptAssetStore().get_prompt("mmbench/matcher")
-    options = options_text(row, asset).removesuffix("\n")
-    return asset.render_user({"question": row.question, "options": options, "reply": reply})
+def _asked(row: Row, reply: str, template: PromptTemplate) -> str:
+    options = options_text(row, template).removesuffix("\n")
+    return template.render_user({"question": row.question, "options": options, "reply": reply})
 
 
 async def match(
@@ -36,7 +36,6 @@ async def match(
     client: Client,
     journal: Path,
     *,
-    concurrency: int = 16,
     on_event: Listener | None = None,
     stop: Stop | None = None,
 ) -> tuple[dict[int, str | None], Progress]:
@@ -45,7 +44,7 @@ async def match(
     What the journal holds already is not asked again: it is keyed on the model and the text asked.
     """
     template = PromptAssetStore().get_prompt("mmbench/matcher")
-    wanted = {line.row.index: (line, matcher_prompt(line.row, line.prediction or "", template)) for line in lines}
+    wanted = {line.row.index: (line, _asked(line.row, line.prediction or "", template)) for line in lines}
     keys = {index: _key(client.model, text) for index, (_, text) in wanted.items()}
     before = _known(journal)
 
@@ -55,14 +54,16 @@ async def match(
         try:
             reply = await client.ask(Request((TextPart(wanted[index][1]),), temperature=0.0))
         except ClientError as error:
-            return Outcome({**record, "reply": None, "error": str(error)[:500]}, "api_error", cause_of(error))
-        return Outcome({**record, "reply": reply.text.encode(errors="replace").decode()}, usage=reply.usage)
+            failed = {**record, "reply": None, "error": str(error)[:500]}
+            return Outcome(failed, "api_error", cause_of(error), error.usage)
+        said = reply.text.encode(errors="replace").decode()
+        return Outcome({**record, "reply": said}, usage=reply.usage, calls=int(not reply.cached))
 
     todo = [line for line, _ in wanted.values() if keys[line.row.index] not in before]
     try:
         with Journal.resume(journal) as file:
             progress = await run(
-                todo, ask, file, concurrency=concurrency, total=len(todo), on_event=on_event, stop=stop
+                todo, ask, file, concurrency=CONCURRENCY, total=len(todo), on_event=on_event, stop=stop
             )
     finally:
         await client.aclose()
@@ -73,8 +74,7 @@ async def match(
 
 def _letter(reply: str, row: Row) -> str | None:
     """The matcher's letter; its own words are read as strictly as any reply, by letter only."""
-    reading = read_strict(reply, dict.fromkeys(row.options, ""))
-    return reading.letter
+    return read_strict(reply, dict.fromkeys(row.options, "")).letter
 
 
 def _known(journal: Path) -> Mapping[str, str]:

@@ -12,17 +12,15 @@ from typing import Any
 
 from PIL import Image
 
-from visualjudge.atomic import write_text
 from visualjudge.errors import DataError
 from visualjudge.mmbench.evaluate import Difference, Group
 from visualjudge.mmbench.images import image_part
 from visualjudge.mmbench.records import ScoredRow
-from visualjudge.mmbench.summary import Model, column_names, lines, percent
+from visualjudge.mmbench.summary import Model, column_names, lines, measures, percent, without_reply
 from visualjudge.mmbench.table import Table
 from visualjudge.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
-MEASURES = {"accuracy": "vanilla", "circular_accuracy": "circular"}
 IMAGE_SIDE = 480
 HEAD_SHOWN, TAIL_SHOWN = 1200, 800
 
@@ -47,15 +45,11 @@ class Section:
     differences: Sequence[Difference]
 
 
-def write_page(
-    path: str | Path, table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100
-) -> None:
-    """Write the page; ``most`` bounds the wrong answers shown for each model, and so the size of the file."""
-    write_text(path, page(table, models, compared, most=most))
-
-
 def page(table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100) -> str:
-    """The HTML. All text is escaped: questions and replies are what others wrote."""
+    """The HTML; ``most`` bounds the wrong answers shown for each model, and so its size.
+
+    All text is escaped: questions and replies are what others wrote.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     env = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
@@ -65,7 +59,8 @@ def page(table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any
         rules=models[0].evaluation.rules,
         columns=column_names(models),
         lines=list(lines(models)),
-        measures=MEASURES,
+        measures=measures(models),
+        without_reply=list(without_reply(models)),
         comparisons=compared,
         models=[_section(table, model, most) for model in models],
         most=most,

@@ -10,7 +10,6 @@ ROTATION = 1_000_000
 """A question's k-th rotation has the question's index plus k times this."""
 
 Rules = Literal["strict", "vlmevalkit"]
-RULES: tuple[Rules, ...] = ("strict", "vlmevalkit")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,30 +6,28 @@ A question's rotations stand or fall together, so each interval leaves out one q
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.analysis.statistics.shares import one_share
-from visualjudge.mmbench.evaluate import Difference, Evaluation, Group, Slice, by
+from visualjudge.mmbench.evaluate import Difference, Evaluation, Group, Slice
 from visualjudge.mmbench.records import Row, ScoredRow
 
-CATEGORIES: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
-    ("by_category", "category", lambda row: row.category),
-    ("by_l2_category", "l2-category", lambda row: row.l2_category),
-)
+CATEGORIES: Mapping[str, Callable[[Row], str]] = {
+    "by_category": lambda row: row.category,
+    "by_l2_category": lambda row: row.l2_category,
+}
 
 
 def scores(evaluation: Evaluation) -> dict[str, Any]:
     """Everything about one evaluation as plain JSON; shares are in 0..1, None where there is nothing to share."""
-    whole = Slice(list(evaluation.rows), list(evaluation.groups))
-    result: dict[str, Any] = {"rules": evaluation.rules, **block(whole)}
+    result: dict[str, Any] = {"rules": evaluation.rules, **block(evaluation.whole)}
     result["invalid_groups"] = [group.index for group in evaluation.invalid]
-    for name, _, key in CATEGORIES:
-        parts = by(evaluation.rows, evaluation.groups, key)
-        result[name] = {value: block(part) for value, part in parts.items()}
+    for name, key in CATEGORIES.items():
+        result[name] = {value: block(part) for value, part in evaluation.whole.by(key).items()}
     result["rows"] = [_row(line) for line in evaluation.rows]
     result["groups"] = [_group(group) for group in evaluation.groups]
     result["unknown"] = list(evaluation.unknown)
@@ -40,22 +38,41 @@ def scores(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def block(part: Slice) -> dict[str, Any]:
-    """Counts, shares and intervals of some rows and their groups."""
+    """Counts, shares and intervals of some rows and their groups.
+
+    ``n_missing`` of the ``n`` rows have no reply; they count as unread and wrong, but not in the shares
+    ``of_replies``. ``vanilla_accuracy`` is VanillaEval's: each question once, as it stands, without its rotations.
+    """
     valid = [group for group in part.groups if group.hit is not None]
-    hits = [line.hit for line in part.rows]
-    read = [line.extracted is not None for line in part.rows]
     circular = [bool(group.hit) for group in valid]
-    clusters = [line.row.group for line in part.rows]
+    replied = [line for line in part.rows if line.prediction is not None]
+    vanilla = [line for line in part.rows if not line.row.rotation]
     return {
         "n": len(part.rows),
-        "extraction_rate": share(read),
-        "extraction_rate_ci95": interval(read, clusters),
-        "accuracy": share(hits),
-        "accuracy_ci95": interval(hits, clusters),
+        "n_missing": len(part.rows) - len(replied),
+        **_shares("extraction_rate", part.rows, _is_read),
+        "extraction_rate_of_replies": share([_is_read(line) for line in replied]),
+        **_shares("accuracy", part.rows, _is_hit),
+        "accuracy_of_replies": share([line.hit for line in replied]),
+        "n_vanilla": len(vanilla),
+        **_shares("vanilla_accuracy", vanilla, _is_hit),
         "n_groups": len(valid),
         "circular_accuracy": share(circular),
         "circular_accuracy_ci95": interval(circular, [group.index for group in valid]),
     }
+
+
+def _is_read(line: ScoredRow) -> bool:
+    return line.extracted is not None
+
+
+def _is_hit(line: ScoredRow) -> bool:
+    return line.hit
+
+
+def _shares(name: str, rows: Sequence[ScoredRow], holds: Callable[[ScoredRow], bool]) -> dict[str, Any]:
+    values = [holds(line) for line in rows]
+    return {name: share(values), f"{name}_ci95": interval(values, [line.row.group for line in rows])}
 
 
 def share(values: Sequence[bool]) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ class Line:
     model: str
     split: str
     measure: str
+    label: str
     cells: dict[str, dict[str, Any]]
 
 
@@ -54,54 +55,45 @@ def column_names(models: Sequence[Model]) -> list[str]:
 
 def splits(evaluation: Evaluation) -> dict[str, Slice]:
     """Rows and groups of each split, and of all of them where there are several."""
-    names = sorted({line.row.split for line in evaluation.rows})
-    found = {
-        name or ALL: Slice(
-            [line for line in evaluation.rows if line.row.split == name],
-            [group for group in evaluation.groups if group.row.split == name],
-        )
-        for name in names
-    }
-    if len(names) != 1:
-        found[ALL] = Slice(list(evaluation.rows), list(evaluation.groups))
-    return found
+    found = evaluation.whole.by(lambda row: row.split or ALL)
+    return found if len(found) == 1 else {**found, ALL: evaluation.whole}
 
 
-def has_rotations(evaluation: Evaluation) -> bool:
-    """Whether any question was asked in more than one rotation: else circular accuracy says nothing of its own."""
-    return any(line.row.rotation for line in evaluation.rows)
+def measures(models: Sequence[Model]) -> dict[str, str]:
+    """The measures and what they are called.
+
+    Where questions were asked in rotations these are VanillaEval (each question once), CircularEval, and the share of
+    all rows. Without rotations, the share of all rows is VanillaEval.
+    """
+    turned = any(line.row.rotation for model in models for line in model.evaluation.rows)
+    if not turned:
+        return {"accuracy": "vanilla"}
+    return {"vanilla_accuracy": "vanilla", "circular_accuracy": "circular", "accuracy": "all rotations"}
 
 
 def lines(models: Sequence[Model]) -> Iterator[Line]:
-    """The usual table, vanilla accuracy first, circular accuracy where the data has rotations."""
+    """The usual table: for each model and split a line for each of its :func:`measures`."""
     for model in models:
         for split, part in splits(model.evaluation).items():
-            blocks = {name: block(piece) for name, piece in _pieces(part).items()}
-            for measure in ("accuracy", "circular_accuracy") if has_rotations(model.evaluation) else ("accuracy",):
-                cells = {name: _cell(numbers, measure) for name, numbers in blocks.items()}
-                yield Line(model.name, split, measure, cells)
+            pieces = _pieces(part)
+            for measure, label in measures([model]).items():
+                cells = {name: _cell(piece, measure) for name, piece in pieces.items()}
+                yield Line(model.name, split, measure, label, cells)
 
 
 def _pieces(part: Slice) -> dict[str, Slice]:
-    pieces = {"Overall": part}
-    for line in part.rows:
-        if line.row.l2_category:
-            pieces.setdefault(_short(line.row.l2_category), Slice([], [])).rows.append(line)
-    for group in part.groups:
-        if group.row.l2_category:
-            pieces.setdefault(_short(group.row.l2_category), Slice([], [])).groups.append(group)
-    return pieces
+    pieces = part.by(lambda row: ABILITIES.get(row.l2_category, row.l2_category))
+    return {"Overall": part, **{name: piece for name, piece in pieces.items() if name}}
 
 
-def _short(category: str) -> str:
-    return ABILITIES.get(category, category)
-
-
-def _cell(numbers: dict[str, Any], measure: str) -> dict[str, Any]:
+def _cell(piece: Slice, measure: str) -> dict[str, Any]:
+    once = Slice([line for line in piece.rows if not line.row.rotation], [])
+    numbers = block(once if measure == "vanilla_accuracy" else piece)
     return {
         "value": numbers[measure],
         "ci95": numbers[f"{measure}_ci95"],
         "n": numbers["n_groups" if measure == "circular_accuracy" else "n"],
+        "n_missing": numbers["n_missing"],
         "extraction_rate": numbers["extraction_rate"],
     }
 
@@ -118,20 +110,39 @@ def as_json(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> dict
 
 def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
     """The report for a terminal: the table, then a line for each two models."""
-    names = column_names(models)
+    names, called = column_names(models), measures(models)
     rows = []
     for line in lines(models):
-        measure = {"accuracy": "vanilla", "circular_accuracy": "circular"}[line.measure]
         read = percent(line.cells["Overall"]["extraction_rate"])
         values = [percent(line.cells[name]["value"]) if name in line.cells else "–" for name in names]
-        rows.append((line.model, line.split, measure, read, *values))
+        rows.append((line.model, line.split, line.label, read, *values))
     columns = ("model", "split", "measure", "read", *names)
-    return Table(columns, tuple(rows), tuple(map(_comparison_line, compared)), keys=3).text()
+    notes = [_comparison_line(row, called[row["measure"]]) for row in compared]
+    return Table(columns, tuple(rows), (*without_reply(models), *notes), keys=3).text()
 
 
-def _comparison_line(row: dict[str, Any]) -> str:
+def without_reply(models: Sequence[Model]) -> Iterator[str]:
+    """A sentence for each model of which rows have no reply, because they were not asked or the call failed."""
+    for model in models:
+        sentence = missing_sentence(block(model.evaluation.whole))
+        if sentence:
+            yield f"{model.name}: {sentence}"
+
+
+def missing_sentence(numbers: Mapping[str, Any]) -> str | None:
+    """What the rows without a reply do to the figures, and the figures without them; None where all have one."""
+    missing = numbers["n_missing"]
+    if not missing:
+        return None
+    read, right = percent(numbers["extraction_rate_of_replies"]), percent(numbers["accuracy_of_replies"])
+    rows = numbers["n"]
+    shares = f"of {rows - missing} replies {read} were read, {right} are right"
+    return f"without a reply: {missing} of {rows} rows, counted as wrong; {shares}"
+
+
+def _comparison_line(row: dict[str, Any], called: str) -> str:
     if row["difference"] is None:
-        return f"{row['a']} − {row['b']}, {row['measure']}: no question in common"
+        return f"{row['a']} − {row['b']}, {called}: no question in common"
     span = "" if row["ci95"] is None else " [{:+.1f}, {:+.1f}]".format(*(100 * edge for edge in row["ci95"]))
     p = "" if row["p"] is None else f", p = {row['p']:.3g}"
-    return f"{row['a']} − {row['b']}, {row['measure']}: {100 * row['difference']:+.1f} points{span} on {row['n']}{p}"
+    return f"{row['a']} − {row['b']}, {called}: {100 * row['difference']:+.1f} points{span} on {row['n']}{p}"

@@ -82,8 +82,7 @@ class Table:
 
     def image_cell(self, row: Row) -> str:
         """The base64 text of the row's image, wherever it is held."""
-        owner = self.image_row(row)
-        return self.cells(owner)["image"]
+        return self.cells(self.image_row(row))["image"]
 
     def invalid(self, row: Row, column: str, reason: str) -> InvalidRecord:
         """The error that names this row."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import orjson
+from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from visualjudge.errors import DataError, UsageError
+from visualjudge.errors import DataError
+from visualjudge.media import Place
 from visualjudge.raster.images import image_size, png_bytes, read_rgb
 from visualjudge.records import LETTERS, Question
-from visualjudge.studio import compare, facets, live
+from visualjudge.studio import compare, copies, facets, live
 from visualjudge.studio.cards import card
 from visualjudge.studio.guard import Guard
 from visualjudge.studio.matrix import matrices
@@ -23,10 +29,6 @@ from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.shown import option_images, original_images
 from visualjudge.studio.site import Site, outcome_counts
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 MOST_CARDS = 120
 MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}
@@ -47,29 +49,14 @@ def templates() -> Environment:
 
 
 def create_app(site: Site) -> Any:
-    """The application over ``site``.
-
-    Raises
-    ------
-    UsageError
-        If FastAPI is not installed.
-    """
+    """The application over ``site``."""
     return application([(path, handler, "GET") for path, handler in Pages(site, renderer()).routes().items()])
 
 
 def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> Any:
-    """An application of these addresses, handlers and methods, behind the guard.
-
-    Raises
-    ------
-    UsageError
-        If FastAPI is not installed.
-    """
-    try:
-        from fastapi import FastAPI
-    except ImportError:
-        raise UsageError("studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'") from None
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    """An application of these addresses, handlers and methods, behind the guard."""
+    handlers = {HTTPException: _refused, DataError: _unreadable}
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers)
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
     app.add_middleware(Guard)
@@ -81,8 +68,6 @@ def renderer() -> Callable[..., Response]:
     env = templates()
 
     def page(template: str, **values: Any) -> Response:
-        from starlette.responses import HTMLResponse
-
         return HTMLResponse(env.get_template(template).render(values))
 
     return page
@@ -90,12 +75,10 @@ def renderer() -> Callable[..., Response]:
 
 def static(request: Request) -> Response:
     """Scripts and styles of the studio."""
-    from starlette.responses import Response
-
     file = files("visualjudge.studio") / "static" / request.path_params["name"]
     kind = _STATIC.get("." + file.name.rpartition(".")[2])
     if kind is None or "/" in file.name or not file.is_file():
-        return _missing("file")
+        raise _missing("file")
     return Response(file.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
 
 
@@ -138,18 +121,12 @@ class Pages:
 
     def grid(self, request: Request) -> Response:
         """The grid; its content comes by ``facets`` and ``cards``."""
-        found = self._shelf(request)
-        if found is None:
-            return _missing("dataset")
-        place, _ = found
+        place, _ = self._shelf(request)
         return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=self.site.places.runs_of(place.slug))
 
     def judges(self, request: Request) -> Response:
         """Two runs against each other, as counts that lead to the questions."""
-        found = self._shelf(request)
-        if found is None:
-            return _missing("dataset")
-        place, shelf = found
+        place, shelf = self._shelf(request)
         runs, params = [run for run, _ in shelf.runs], request.query_params
         pairs = [pair for pair in params.multi_items() if pair[0] not in ("a", "b", "at")]
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
@@ -159,9 +136,7 @@ class Pages:
 
     def run(self, request: Request) -> Response:
         """One run, reply by reply as they come."""
-        place = self.site.run(request.path_params["slug"])
-        if place is None:
-            return _missing("run")
+        place = self._run(request)
         index = self.site.run_index(place)
         outcomes = outcome_counts(index.summary()) if index else []
         return self._page(
@@ -170,10 +145,7 @@ class Pages:
 
     def question(self, request: Request) -> Response:
         """One question with its images, prompt and replies."""
-        found = self._question(request)
-        if found is None:
-            return _missing("question")
-        place, shelf, row, question = found
+        place, shelf, row, question = self._question(request)
         layers = compare.layers(question)
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         return self._page(
@@ -196,19 +168,15 @@ class Pages:
 
     def request(self, request: Request) -> Response:
         """What a judge is sent for the question, as a command or a script."""
-        from starlette.responses import PlainTextResponse
-
-        from visualjudge.studio import copies
-
-        found, params = self._question(request), request.query_params
-        parts = compare.prompts(found[3]).get(params.get("order", "AB")) if found else None
-        if found is None or parts is None:
-            return _missing("question")
-        if any(confined(found[0].root, part.image) is None for part in parts if part.image is not None):
-            return _missing("image in the dataset")
+        (place, _, _, question), params = self._question(request), request.query_params
+        parts = compare.prompts(question).get(params.get("order", "AB"))
+        if parts is None:
+            raise _missing("order")
+        if any(confined(place.root, part.image) is None for part in parts if part.image is not None):
+            raise _missing("image in the dataset")
         run = self.site.run(params.get("run", ""))
         write = copies.as_python if params.get("as") == "python" else copies.as_curl
-        return PlainTextResponse(write(found[0].root, parts, run.info() if run else {}))
+        return PlainTextResponse(write(place.root, parts, run.info() if run else {}))
 
     def labels(self, request: Request) -> Response:
         """The labelled regions of each option's image, by letter, and where its ground truth is, if known.
@@ -217,10 +185,7 @@ class Pages:
         """
         from visualjudge.studio.labels import marks_of
 
-        found = self._question(request)
-        if found is None:
-            return _missing("question")
-        place, question = found[0], found[3]
+        place, _, _, question = self._question(request)
         shown = [image for image in option_images(question) if image]
         path = confined(place.root, shown[0]) if shown else None
         size = None if path is None else image_size(path)
@@ -235,31 +200,22 @@ class Pages:
 
     def truth(self, request: Request) -> Response:
         """The ground truth as an image, drawn as the options are; not found where no data folder holds it."""
-        from starlette.responses import Response
-
         from visualjudge.studio.truth import truth_image
 
-        found = self._question(request)
-        if found is None:
-            return _missing("question")
-        place, question = found[0], found[3]
+        place, _, _, question = self._question(request)
         originals = original_images(question)
         path = confined(place.root, originals[0]) if originals else None
-        try:
-            original = None if path is None else read_rgb(path)
-        except DataError:
-            return _missing("image")
+        original = None if path is None else read_rgb(path)
         drawn = truth_image(question, self.site.annotations.peers(question), original)
-        return _missing("ground truth") if drawn is None else Response(png_bytes(drawn), media_type="image/png")
+        if drawn is None:
+            raise _missing("ground truth")
+        return Response(png_bytes(drawn), media_type="image/png")
 
     # ---------------------------------------------------------------- data for the grid
 
     def facets(self, request: Request) -> Response:
         """How many questions fit, and each facet's values with counts that follow the other filters."""
-        found = self._shelf(request)
-        if found is None:
-            return _missing("dataset")
-        shelf, state = found[1], State.of(request.query_params.multi_items())
+        (_, shelf), state = self._shelf(request), State.of(request.query_params.multi_items())
         selection, chosen = shelf.select(state), dict(state.chosen)
         shown = [facets.shown(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()]
         total = shelf.index.columns.count
@@ -267,23 +223,17 @@ class Pages:
 
     def facet(self, request: Request) -> Response:
         """All values of one facet that hold what is typed."""
-        found = self._shelf(request)
-        if found is None:
-            return _missing("dataset")
-        shelf, params = found[1], request.query_params
+        (_, shelf), params = self._shelf(request), request.query_params
         state = State.of([(k, v) for k, v in params.multi_items() if k not in ("name", "find")])
         named = [x for x in shelf.facets() if x.name == params.get("name")]
         if not named:
-            return _missing("facet")
+            raise _missing("facet")
         among, chosen = shelf.select(state).among(named[0].name), dict(state.chosen).get(named[0].name, ())
         return _json(asdict(facets.shown(named[0], among, chosen, params.get("find", ""), most=200)))
 
     def cards(self, request: Request) -> Response:
         """Some cards of the selection, from ``start`` on."""
-        found = self._shelf(request)
-        if found is None:
-            return _missing("dataset")
-        shelf, params = found[1], request.query_params
+        (_, shelf), params = self._shelf(request), request.query_params
         selection = shelf.select(State.of(params.multi_items()))
         start, count = _whole(params.get("start"), 0), min(_whole(params.get("count"), 60), MOST_CARDS)
         rows = selection.rows[start : start + count]
@@ -295,57 +245,58 @@ class Pages:
 
     def image(self, request: Request) -> Response:
         """An image as it is in the dataset."""
-        place = self._image_path(request)
-        return _missing("image") if place is None else image_response(place)
+        return image_response(self._image(request))
 
     def thumb(self, request: Request) -> Response:
         """An image at the size shown."""
-        from starlette.responses import Response
-
-        path, width = self._image_path(request), request.path_params["width"]
-        if path is None or width not in WIDTHS:
-            return _missing("image")
-        try:
-            small = self.site.thumbnails.get(path, width)
-        except DataError:
-            return _missing("image")
+        path, width = self._image(request), request.path_params["width"]
+        if width not in WIDTHS:
+            raise _missing("width")
+        small = self.site.thumbnails.get(path, width)
         return Response(small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
-
-    def _image_path(self, request: Request) -> Any:
-        """The file of an image that some question of the dataset shows, and that lies inside it."""
-        found = self._shelf(request, refresh=False)
-        name = request.path_params["name"]
-        if found is None or not found[1].index.has_image(name):
-            return None
-        return confined(found[0].root, name)
 
     # ---------------------------------------------------------------- live
 
     async def live(self, request: Request) -> Response:
         """The state of every run, and again whenever one has changed."""
-        from starlette.responses import StreamingResponse
-
         return StreamingResponse(live.states(self.site, request), media_type="text/event-stream")
 
     async def watch(self, request: Request) -> Response:
         """The newest replies of a run, and each new one."""
-        from starlette.responses import StreamingResponse
-
-        place = self.site.run(request.path_params["slug"])
-        if place is None or place.dataset is None:
-            return _missing("run")
+        place = self._run(request)
+        if place.dataset is None:
+            raise _missing("dataset of the run")
         return StreamingResponse(live.verdicts(self.site, request, place), media_type="text/event-stream")
 
     # ---------------------------------------------------------------- helpers
 
-    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf] | None:
-        place = self.site.dataset(request.path_params["slug"])
-        return None if place is None else (place, self.site.shelf(place.slug, refresh=refresh))
+    def _run(self, request: Request) -> RunPlace:
+        place = self.site.run(request.path_params["slug"])
+        if place is None:
+            raise _missing("run")
+        return place
 
-    def _question(self, request: Request) -> tuple[DatasetPlace, Shelf, int, Question] | None:
-        found = self._shelf(request)
-        row = found[1].index.row_of(request.path_params["identity"]) if found else None
-        return None if found is None or row is None else (*found, row, found[1].index.question(row))
+    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf]:
+        place = self.site.dataset(request.path_params["slug"])
+        if place is None:
+            raise _missing("dataset")
+        return place, self.site.shelf(place.slug, refresh=refresh)
+
+    def _question(self, request: Request) -> tuple[DatasetPlace, Shelf, int, Question]:
+        place, shelf = self._shelf(request)
+        row = shelf.index.row_of(request.path_params["identity"])
+        if row is None:
+            raise _missing("question")
+        return place, shelf, row, shelf.index.question(row)
+
+    def _image(self, request: Request) -> Place:
+        """The file of an image that some question of the dataset shows, and that lies inside it."""
+        place, shelf = self._shelf(request, refresh=False)
+        name = request.path_params["name"]
+        path = confined(place.root, name) if shelf.index.has_image(name) else None
+        if path is None:
+            raise _missing("image")
+        return path
 
 
 def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:
@@ -359,13 +310,19 @@ def _whole(text: str | None, default: int) -> int:
 
 
 def _json(value: Any) -> Response:
-    from starlette.responses import Response
-
     content = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(content, media_type="application/json")
 
 
-def _missing(what: str) -> Response:
-    from starlette.responses import PlainTextResponse
+def _missing(what: str) -> HTTPException:
+    return HTTPException(404, f"no such {what}")
 
-    return PlainTextResponse(f"no such {what}", 404)
+
+def _refused(_request: Request, error: Any) -> Response:
+    return PlainTextResponse(error.detail, error.status_code)
+
+
+def _unreadable(_request: Request, error: Exception) -> Response:
+    """The reason is for the terminal alone: it may name what raters must not see."""
+    logging.getLogger("visualjudge").warning("visualjudge: %s", error)
+    return PlainTextResponse("cannot be read; the terminal of the studio says why", 404)

@@ -10,7 +10,7 @@ from visualjudge.encoding.titles import encoding_title
 from visualjudge.errors import DataError
 from visualjudge.judges.swap import swapped
 from visualjudge.prompts.spans import interleaved
-from visualjudge.records import LETTERS, Question
+from visualjudge.records import LETTERS, TURNED, Question
 from visualjudge.replies import read_reply
 from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.cards import said
@@ -190,10 +190,10 @@ def reading(text: str, question: Question, order: str) -> tuple[int, int, str | 
     """Where in a reply the answer stands, the rule that read it, and the value in the letters as stored."""
     if not text:
         return 0, 0, None, None
-    found = read_reply(text, question.question_type, len(question.annotation_ids))
+    found = read_reply(text, question.question_type, len(question.annotation_ids), ties=question.ties or ())
     value = found.value
     if order == "BA" and question.question_type == "pairwise":
-        value = {"A": "B", "B": "A"}.get(str(value), value)
+        value = TURNED.get(str(value), value)
     start, stop = found.span or (0, 0)
     return start, stop, found.rule, value
 

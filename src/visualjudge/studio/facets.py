@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,57 +36,52 @@ MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
 
 
-class Facet(Protocol):
-    """One way to choose questions."""
+@dataclass(frozen=True, eq=False)
+class Facet(ABC):
+    """One way to choose questions.
 
-    @property
-    def name(self) -> str:
-        """As it stands in addresses."""
-        ...
+    ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``group`` is the run that it
+    belongs to, empty for a facet of the questions themselves.
+    """
 
-    @property
-    def title(self) -> str:
-        """As people read it."""
-        ...
+    name: str
+    title: str
+    values: tuple[str, ...]
+    group: str = field(default="", kw_only=True)
 
-    @property
-    def group(self) -> str:
-        """The run that it belongs to; empty for one of the questions themselves."""
-        ...
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """All values, by code."""
-        ...
-
+    @abstractmethod
     def mask(self, codes: Sequence[int]) -> Mask:
         """The questions that have any of the values."""
-        ...
 
+    @abstractmethod
     def counts(self, among: Mask) -> Counts:
         """For each value, how many of the questions ``among`` have it."""
-        ...
 
     def label(self, value: str) -> str:
         """A value as people read it."""
-        ...
+        return _LABELS.get(self.name, str)(value)
 
 
-class _Coded(ABC):
-    """A facet whose values are codes, counted from the smaller side: the others are taken from the totals."""
+@dataclass(frozen=True, eq=False)
+class OneValue(Facet):
+    """A facet with one value a question."""
 
-    values: tuple[str, ...]
     codes: NDArray[np.int32]
 
+    def mask(self, codes: Sequence[int]) -> Mask:
+        wanted = np.zeros(len(self.values), dtype=bool)
+        wanted[list(codes)] = True
+        return wanted[self.codes]
+
     def counts(self, among: Mask) -> Counts:
-        """For each value, how many of the questions ``among`` have it."""
+        """Counted from the smaller side: the others are taken from the totals."""
         if 2 * np.count_nonzero(among) <= among.size:
             return self._tally(self._of(among))
         return self._totals - self._tally(self._of(~among))
 
-    @abstractmethod
     def _of(self, among: Mask) -> NDArray[np.int32]:
         """The codes of the questions ``among``."""
+        return self.codes[among]
 
     @cached_property
     def _totals(self) -> Counts:
@@ -98,62 +92,26 @@ class _Coded(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class OneValue(_Coded):
-    """A facet with one value a question."""
+class ManyValues(OneValue):
+    """A facet with any number of values a question, as pairs of row and code; ``size`` questions in all."""
 
-    name: str
-    title: str
-    values: tuple[str, ...]
-    codes: NDArray[np.int32]
-    group: str = ""
-
-    def mask(self, codes: Sequence[int]) -> Mask:
-        wanted = np.zeros(len(self.values), dtype=bool)
-        wanted[list(codes)] = True
-        return wanted[self.codes]
-
-    def _of(self, among: Mask) -> NDArray[np.int32]:
-        return self.codes[among]
-
-    def label(self, value: str) -> str:
-        return _LABELS.get(self.name, str)(value)
-
-
-@dataclass(frozen=True, eq=False)
-class ManyValues(_Coded):
-    """A facet with any number of values a question, as pairs of row and code."""
-
-    name: str
-    title: str
-    values: tuple[str, ...]
     rows: NDArray[np.int32]
-    codes: NDArray[np.int32]
     size: int
-    group: str = ""
 
     def mask(self, codes: Sequence[int]) -> Mask:
-        wanted = np.zeros(len(self.values), dtype=bool)
-        wanted[list(codes)] = True
         mask = np.zeros(self.size, dtype=bool)
-        mask[self.rows[wanted[self.codes]]] = True
+        mask[self.rows[super().mask(codes)]] = True
         return mask
 
     def _of(self, among: Mask) -> NDArray[np.int32]:
         return self.codes[among[self.rows]]
 
-    def label(self, value: str) -> str:
-        return value
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Bits:
+@dataclass(frozen=True, eq=False)
+class Bits(Facet):
     """A facet of few values, any number a question, as bits."""
 
-    name: str
-    title: str
-    values: tuple[str, ...]
     bits: NDArray[np.uint16]
-    group: str = ""
 
     def mask(self, codes: Sequence[int]) -> Mask:
         return np.asarray((self.bits & sum(1 << code for code in set(codes))) != 0)
@@ -186,7 +144,7 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
         found[name] = OneValue(name, TITLES[name], columns.vocabulary.get(name, ()), columns.one[name])
     for name in MULTIPLE:
         rows, codes = columns.many[name]
-        found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), rows, codes, columns.count)
+        found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count)
     return [found[name] for name in TITLES]
 
 
@@ -194,9 +152,9 @@ def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
     """The facets that one run adds."""
     summary = run.summary()
     return [
-        OneValue(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, name),
-        Bits(f"status.{slug}", "Status", STATUSES, summary.statuses, name),
-        OneValue(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, name),
+        OneValue(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, group=name),
+        Bits(f"status.{slug}", "Status", STATUSES, summary.statuses, group=name),
+        OneValue(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
     ]
 
 

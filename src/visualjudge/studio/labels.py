@@ -38,7 +38,7 @@ def _boxes(prediction: Detections) -> Iterator[Mark]:
 
 def _masks(prediction: Masks) -> Iterator[Mark]:
     for item in prediction.items:
-        yield Mark(_scored(item.label, item.score), tuple(map(float, item.mask.xyxy)))  # type: ignore[arg-type]
+        yield Mark(_scored(item.label, item.score), item.mask.box)
 
 
 def _points(prediction: People) -> Iterator[Mark]:

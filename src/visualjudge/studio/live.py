@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import orjson
+from starlette.requests import Request
 
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.site import Site, watched
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 MOST_WATCHED = 30
 LIVE_EVERY_S = 1.0

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from visualjudge import jsons
 from visualjudge.dataset.folder import META, QUESTIONS, read_meta
 from visualjudge.errors import DataError, UsageError
 from visualjudge.remote import check_local
@@ -59,10 +56,7 @@ class RunPlace:
 
     def info(self) -> Mapping[str, Any]:
         """``run.json`` as it is now; empty where it cannot be read."""
-        try:
-            return RunFolder(self.root).manifest()
-        except DataError:
-            return {}
+        return _info(self.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +139,7 @@ class _Found:
         known = self.take_dataset(folder)
         if (folder / RUN).is_file():
             known = True
-            self.runs.setdefault(folder.resolve(), _object(folder / RUN))
+            self.runs.setdefault(folder.resolve(), _info(folder))
         if (folder / "annotations").is_dir() and (folder / "images").is_dir():
             known = True
             self.data.setdefault(folder.resolve())
@@ -203,9 +197,8 @@ def _meta(folder: Path) -> Mapping[str, Any]:
         return {}
 
 
-def _object(path: Path) -> Mapping[str, Any]:
+def _info(run: Path) -> Mapping[str, Any]:
     try:
-        value = jsons.loads(path.read_bytes())
-    except (orjson.JSONDecodeError, OSError):
+        return RunFolder(run).manifest()
+    except (DataError, OSError):
         return {}
-    return value if isinstance(value, dict) else {}

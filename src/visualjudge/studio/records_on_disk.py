@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -18,26 +18,9 @@ from visualjudge.records import Question
 Located = tuple[int, int, Question]
 
 
-class Records(Protocol):
-    """The stored questions of a dataset; a question is named by two numbers."""
-
-    def scan(self) -> Iterator[Located]:
-        """Every question with its place, in the order of the dataset."""
-        ...
-
-    def read(self, start: int, stop: int) -> Question:
-        """The question at a place."""
-        ...
-
-
 def stamped(root: Path) -> Path:
     """The file of the dataset at ``root`` that is another one whenever its questions are."""
     return root / (QUESTIONS if (root / QUESTIONS).is_file() else INDEX)
-
-
-def records(root: Path) -> Records:
-    """The stored questions of the dataset at ``root``, in either form."""
-    return QuestionsFile(root) if stamped(root).name == QUESTIONS else ShardedQuestions(root)
 
 
 class ShardedQuestions:
@@ -127,3 +110,12 @@ class QuestionsFile:
             return question_from_wire(jsons.loads(text.strip().strip(b",")))
         except orjson.JSONDecodeError:
             return question_from_wire(Span(str(self.path), start, stop).read())
+
+
+Records = QuestionsFile | ShardedQuestions
+"""The stored questions of a dataset; a question is named by two numbers."""
+
+
+def records(root: Path) -> Records:
+    """The stored questions of the dataset at ``root``, in either form."""
+    return QuestionsFile(root) if stamped(root).name == QUESTIONS else ShardedQuestions(root)

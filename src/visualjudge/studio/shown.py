@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.encoding.catalogue import CATALOGUE
 from visualjudge.errors import DataError
-from visualjudge.prompts.spans import spans_of
+from visualjudge.prompts.spans import images_within, spans_of
 from visualjudge.records import IMAGE_MARK, Question
 
 
@@ -27,12 +27,7 @@ def option_images(question: Question) -> list[str | None]:
         row = CATALOGUE.get((question.task, question.encoding))
         textual = row is not None and row.kind == "text"
         return list(question.images[-n:]) if len(question.images) >= n and not textual else [None] * n
-    found: list[str | None] = []
-    for start, stop in spans:
-        first = question.prompt.count(IMAGE_MARK, 0, start)
-        inside = question.prompt.count(IMAGE_MARK, start, stop)
-        found.append(question.images[first] if inside and first < len(question.images) else None)
-    return found
+    return [next(iter(question.images[images_within(question, span)]), None) for span in spans]
 
 
 def option_texts(question: Question) -> list[str]:

@@ -194,11 +194,12 @@ def _cost(info: Mapping[str, Any], tokens: Mapping[str, int]) -> float | None:
     stated = info.get("prices")
     if not isinstance(stated, dict):
         return None
-    prices = [stated.get(name) for name in ("per_million_in", "per_million_out")]
+    prices = [stated.get("per_million_in"), stated.get("per_million_out"), stated.get("share", 1.0)]
     known = [float(price) for price in prices if isinstance(price, int | float)]
     if len(known) < len(prices):
         return None
-    return sum(price * tokens[name] for price, name in zip(known, TOKENS, strict=True)) / 1e6
+    *each, share = known
+    return share * sum(price * tokens[name] for price, name in zip(each, TOKENS, strict=True)) / 1e6
 
 
 def outcome_counts(summary: Summary) -> list[tuple[str, int]]:

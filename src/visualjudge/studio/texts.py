@@ -155,12 +155,8 @@ class Term:
         return f'"{self.words}"' + "*" * self.unfinished
 
 
-def fts_expression(query: str) -> str:
-    """A user's words as an FTS5 expression in which nothing is an operator; empty where no word is left."""
-    return _all_of(_terms(query))
-
-
 def _all_of(terms: Sequence[Term]) -> str:
+    """An FTS5 expression in which nothing is an operator."""
     return " AND ".join(map(str, terms))
 
 

@@ -8,19 +8,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
+from starlette.responses import FileResponse, Response
 
 from visualjudge.atomic import write_bytes
 from visualjudge.errors import DataError
 from visualjudge.media import Part, Place, image_at
 from visualjudge.raster.images import opened, rgb_of
 from visualjudge.records import Pixels
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
 
 WIDTHS = (96, 160, 240, 320, 480, 640)
 """Thumbnails are made in these widths only, so that nobody can fill the disk by asking for others."""
@@ -48,8 +45,6 @@ def confined(root: Path, name: str) -> Place | None:
 
 def image_response(place: Place) -> Response:
     """The image as it is in the dataset."""
-    from starlette.responses import FileResponse, Response
-
     kind, headers = TYPES[place.suffix.lower()], {"cache-control": "private, max-age=600"}
     if isinstance(place, Part):
         return Response(place.read_bytes(), media_type=kind, headers=headers)

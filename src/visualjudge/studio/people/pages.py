@@ -7,10 +7,13 @@ import statistics
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from visualjudge import jsons
 from visualjudge.errors import DataError
@@ -25,11 +28,7 @@ from visualjudge.studio.people.tokens import ADMIN, Tokens
 from visualjudge.studio.people.view import View, view
 from visualjudge.studio.thumbnails import confined, image_response
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    Render = Callable[..., Response]
+Render = Callable[..., Response]
 
 MOST_IMAGES = 20_000
 """Addresses of images that are remembered."""
@@ -80,7 +79,7 @@ class PeoplePages:
     def overview(self, request: Request) -> Response:
         """How far each rater is, for the one who runs the study."""
         if not same_token(request.query_params.get("token"), self.tokens.of(ADMIN)):
-            return _refused()
+            raise _refused()
         raters = [self._progress(rater) for rater in self.desk.raters.values()]
         return self.render(
             "people.html.j2", raters=raters, settings=asdict(self.desk.plan.settings), plan=self.desk.plan
@@ -91,7 +90,7 @@ class PeoplePages:
         name = request.path_params["rater"]
         token = request.query_params.get("token")
         if name not in self.desk.raters or not same_token(token, self.tokens.of(name)):
-            return _refused()
+            raise _refused()
         return self.render("rater.html.j2", rater=name, token=token)
 
     def image(self, request: Request) -> Response:
@@ -99,24 +98,21 @@ class PeoplePages:
         name = self._images.get(request.path_params["key"])
         path = confined(self.index.root, name) if name else None
         if path is None:
-            return _plain("no such image", 404)
+            raise HTTPException(404, "no such image")
         return image_response(path)
 
     # ---------------------------------------------------------------- questions and answers
 
     async def next(self, request: Request) -> Response:
         """The question to answer now."""
-        name = self._allowed(request)
-        return _refused() if name is None else await asyncio.to_thread(self._next, name)
+        return await asyncio.to_thread(self._next, self._allowed(request))
 
     async def back(self, request: Request) -> Response:
         """A question that was answered, with the answer, to change it."""
         name, steps = self._allowed(request), request.query_params.get("steps", "1")
-        if name is None:
-            return _refused()
         found = self.desk.back(name, int(steps)) if steps.isascii() and steps.isdecimal() and len(steps) < 7 else None
         if found is None:
-            return _plain("there is no earlier answer", 404)
+            raise HTTPException(404, "there is no earlier answer")
         slot, line = found
         shown = await asyncio.to_thread(self._view, name, slot)
         said = {"value": as_shown(line["value"], slot), "cannot_tell": line["status"] == "cannot_tell"}
@@ -125,8 +121,6 @@ class PeoplePages:
     async def answer(self, request: Request) -> Response:
         """Write an answer; the reply holds the next question, and comes when the answer is on the disk."""
         name = self._allowed(request)
-        if name is None:
-            return _refused()
         try:
             raw = _body(await request.body())
             slot = self._named(name, str(raw.get("slot")))
@@ -134,19 +128,20 @@ class PeoplePages:
             given = read_answer(raw, slot, kind)
             await asyncio.to_thread(self.desk.write, name, slot.key, given, revise=raw.get("revise") is True)
         except Stale as error:
-            return _plain(str(error), 409)
+            raise HTTPException(409, str(error)) from None
         except DataError as error:
-            return _plain(str(error), 422)
+            raise HTTPException(422, str(error)) from None
         await self.desk.synced()
         return await asyncio.to_thread(self._next, name)
 
     # ---------------------------------------------------------------- helpers
 
-    def _allowed(self, request: Request) -> str | None:
-        """The rater of a request with the right token in its header."""
+    def _allowed(self, request: Request) -> str:
+        """The rater of a request with the right token in its header; any other is refused."""
         name = str(request.path_params["rater"])
-        known = name in self.desk.raters and same_token(request.headers.get(TOKEN_HEADER), self.tokens.of(name))
-        return name if known else None
+        if name not in self.desk.raters or not same_token(request.headers.get(TOKEN_HEADER), self.tokens.of(name)):
+            raise _refused()
+        return name
 
     def _named(self, rater: str, name: str) -> Slot:
         """The slot of this opaque name: the rater's next one, or one that was answered."""
@@ -177,8 +172,6 @@ class PeoplePages:
         return self.index.question(row)
 
     def _json(self, name: str, shown: View | None, given: Mapping[str, Any] | None = None) -> Response:
-        from starlette.responses import Response
-
         rater = self.desk.raters[name]
         question = None if shown is None else {**asdict(shown), "given": given}
         state = {"question": question, "answered": len(rater.slots), "left": self.desk.left(name)}
@@ -215,11 +208,5 @@ def _body(content: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _refused() -> Response:
-    return _plain("this link is not valid: ask for yours again", 403)
-
-
-def _plain(text: str, status: int) -> Response:
-    from starlette.responses import PlainTextResponse
-
-    return PlainTextResponse(text, status)
+def _refused() -> HTTPException:
+    return HTTPException(403, "this link is not valid: ask for yours again")

@@ -8,6 +8,10 @@ import os
 import secrets
 from pathlib import Path
 
+import filelock
+
+LENGTH = 32
+"""Bytes of the secret."""
 ADMIN = "\0admin"
 """Stands for the one who runs the study; no rater can bear this name."""
 
@@ -35,13 +39,10 @@ class Tokens:
 
 
 def _secret(path: Path) -> bytes:
-    """The secret at ``path``, created if missing."""
+    """The secret at ``path``, created if missing, or if whoever created it was stopped before it was written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
+    with filelock.FileLock(path.with_suffix(".lock")):
+        if not path.exists() or path.stat().st_size < LENGTH:
+            with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(LENGTH))
         return path.read_bytes()
-    with os.fdopen(handle, "wb") as file:
-        made = secrets.token_bytes(32)
-        file.write(made)
-    return made
