@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,3 +85,8 @@ def choices_of(
                 answer = "B" if answer == "A" else "A"
             out.append(Verdict(question.id, order, answer, "ok", answer))  # type: ignore[arg-type]
     return out
+
+
+def of_task(questions: Sequence[Question], task: str) -> list[Question]:
+    """The same questions on other images, of another task."""
+    return [replace(q, id=f"{task}/{q.id}", task=task, image_id=f"{task}/{q.image_id}") for q in questions]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import visualjudge
-from visualjudge.cli.gallery import _SUBJECTS
+from visualjudge.cli.gallery import _subjects
 from visualjudge.demo.data import _FILL
 from visualjudge.encoding.catalogue import CATALOGUE
 from visualjudge.metrics.catalogue import METRICS
@@ -33,7 +33,7 @@ def test_every_type_is_in_every_table() -> None:
     assert {kind for kind, _ in METRICS.own} == names - GIVEN
     assert {kind for kind, _ in ERROR_TYPES.own} == names - GIVEN
     assert set(_FILL) == names
-    assert set(_SUBJECTS) == names
+    assert set(_subjects()) == names
     assert {row.type for row in TASKS.own.values()} == names
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visualjudge.seeding import rng_for, seed_for
+from visualjudge.seeding import rng_for, seed_for, uniforms_for
 
 KEYS = st.lists(st.one_of(st.text(), st.integers(), st.none()), max_size=4)
 
@@ -24,3 +25,14 @@ def test_other_keys_give_another_seed(seed: int, first: list[object], second: li
 
 def test_joined_keys_are_not_confused() -> None:
     assert seed_for(1, "ab", "c") != seed_for(1, "a", "bc")
+
+
+def test_uniform_draws_fill_the_unit_interval_and_depend_on_their_keys() -> None:
+    drawn = np.array([uniforms_for(7, "q", k) for k in range(4000)])
+    assert uniforms_for(7, "q", 3) == tuple(drawn[3])
+    assert drawn.min() >= 0
+    assert drawn.max() < 1
+    for column in drawn.T:
+        counts = np.histogram(column, 20, (0, 1))[0]
+        assert ((counts - 200) ** 2 / 200).sum() < 51  # chi-squared of 19 degrees: 1 in 10,000
+    assert abs(np.corrcoef(drawn.T) - np.eye(4)).max() < 0.08

@@ -19,9 +19,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import MappingProxyType
 
 EXAMPLES = 3
 LONGEST_NAME = 200
@@ -60,6 +61,12 @@ class Problem:
     record: str
     field: str
     reason: str
+
+    @classmethod
+    def of(cls, error: DataError, file: str, record: str, field: str = "record") -> Problem:
+        """From an error whose message begins with its field; ``field`` is named where it does not."""
+        stated, colon, reason = str(error).partition(": ")
+        return cls(file, record, stated, reason) if colon else cls(file, record, field, stated)
 
     def __str__(self) -> str:
         return f"{self.file}: {self.record[:LONGEST_NAME]}: {self.field[:LONGEST_NAME]}: {self.reason}"
@@ -114,9 +121,10 @@ class UnknownPrompt(PromptError, LookupError):
 
 
 class ClientError(RunError):
-    """A model could not be asked."""
+    """A model could not be asked. ``usage`` are tokens that the server counted nevertheless, and bills."""
 
     retryable = False
+    usage: Mapping[str, int] = MappingProxyType({})
 
 
 class Pending(ClientError):
@@ -126,9 +134,12 @@ class Pending(ClientError):
 class TransportError(ClientError):
     """No usable reply arrived: connection refused or reset, time-out, body not JSON."""
 
-    def __init__(self, message: str, *, cause: str = "connection", retryable: bool = True) -> None:
+    def __init__(
+        self, message: str, *, cause: str = "connection", retryable: bool = True, usage: Mapping[str, int] | None = None
+    ) -> None:
         super().__init__(message)
         self.cause = cause
+        self.usage = usage or {}
         self.retryable = retryable
 
 

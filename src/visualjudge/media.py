@@ -11,7 +11,7 @@ import hashlib
 import io
 import tarfile
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -221,11 +221,15 @@ def _read_index(path: Path) -> NDArray[np.uint64]:
 
 
 class ShardWriter:
-    """Writes images into shards, one after another; their bytes depend on the images and their order alone."""
+    """Writes images into shards, one after another; their bytes depend on the images and their order alone.
 
-    def __init__(self, root: Path) -> None:
+    ``done`` is called with each shard that is whole.
+    """
+
+    def __init__(self, root: Path, done: Callable[[Path], None] = lambda path: None) -> None:
         (root / FOLDER).mkdir(exist_ok=True)
         self._root = root
+        self._done = done
         self._file: BinaryIO | None = None
         self._number = -1
         self._rows = array("Q")
@@ -251,6 +255,7 @@ class ShardWriter:
         if self._file is not None:
             self._file.write(bytes(2 * _BLOCK))
             self._file.close()
+            self._done(self._root / _shard_name(self._number))
 
     def close(self) -> None:
         """Finish the last shard, and write the index."""

@@ -81,6 +81,12 @@ class Mask:
         height, width = self.crop.shape
         return self.left, self.top, self.left + width, self.top + height
 
+    @property
+    def box(self) -> Xyxy:
+        """:attr:`xyxy` in floating point."""
+        left, top, right, bottom = map(float, self.xyxy)
+        return left, top, right, bottom
+
     def dense(self) -> BoolArray:
         """The mask at full size, H×W bool."""
         full = np.zeros(self.size, dtype=np.bool_)
@@ -98,9 +104,11 @@ FAILED = "Failed"
 TIES = ("tie", "both_bad")
 """What a pairwise question may allow as answers beside A and B."""
 LETTERS = "ABCDE"
+"""Letters of a question's options, in their order; a ranking has at most five."""
+TURNED = {"A": "B", "B": "A"}
+"""Letters of a pair in one order, as those of the other."""
 IMAGE_MARK = "<image>"
 """Stands in a prompt where an image is sent."""
-"""Letters of a question's options, in their order; a ranking has at most five."""
 
 
 @dataclass(frozen=True, slots=True)

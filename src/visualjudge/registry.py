@@ -111,15 +111,15 @@ class Registry(Mapping[K, T], Generic[K, T]):
             raise UnknownName(f"unknown {self.what} {name!r}; known: {', '.join(map(_shown, self))}")
         return self._resolved(name)  # type: ignore[arg-type]
 
-    def register(self, key: K, entry: T | str, *, replace: bool = False) -> None:
+    def register(self, key: K, entry: T | str) -> None:
         """Add a row.
 
         Raises
         ------
         UsageError
-            If there is one of this name already, and ``replace`` is not set.
+            If there is one of this name already.
         """
-        if key in self._rows and not replace:
+        if key in self._rows:
             raise UsageError(f"{self.what} {_shown(key)} is already registered")
         self._rows[key] = entry
         _STATE.added.append(Registration(self, key, entry, _STATE.loading))

@@ -2,6 +2,7 @@
 ``remote``).
 
 A remote path has the methods of ``pathlib.Path`` that readers of a dataset call; few of them need to know what it is.
+Whole files are written, by :func:`put`.
 Credentials, region and endpoint come from the store's own environment variables (``AWS_ACCESS_KEY_ID``,
 ``AWS_ENDPOINT_URL``, ``GOOGLE_APPLICATION_CREDENTIALS``, …) and configuration files, never from a path.
 """
@@ -11,13 +12,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar, cast
 
-from visualjudge.errors import DataError, UsageError
+from visualjudge.errors import DataError, RunError, UsageError
 
 _URL = re.compile(r"(s3|gs):/{1,2}(?=[^/])(.*)", re.DOTALL)
 """A URL, also one whose slashes ``pathlib`` has put together."""
@@ -76,7 +78,7 @@ def check_local(path: str | Path, what: str) -> None:
 
 
 class RemotePath(PurePosixPath):
-    """A file or folder of an object store, for reading. What it lists is remembered: it must not change meanwhile."""
+    """A file or folder of an object store. What it lists is remembered: others must not change it meanwhile."""
 
     __slots__ = ()
 
@@ -142,10 +144,45 @@ class RemotePath(PurePosixPath):
         )
 
     def rglob(self, pattern: Literal["*"]) -> Iterator[RemotePath]:
-        """All files below."""
+        """All files below; none where there is no such folder."""
         scheme, _ = self._at()
-        for key in self._asked(lambda store, key: store.find(key)):
-            yield RemotePath(f"{scheme}:/{key}")
+        with suppress(FileNotFoundError):
+            for key in self._asked(lambda store, key: store.find(key)):
+                yield RemotePath(f"{scheme}:/{key}")
+
+
+def put(files: Sequence[tuple[Path, RemotePath]]) -> None:
+    """Copy local files into a store, several at a time.
+
+    Raises
+    ------
+    RunError
+        If the store rejects a file.
+    """
+    if files:
+        local, there = [str(path) for path, _ in files], [target._at()[1] for _, target in files]
+        _changed(files[0][1], lambda store: store.put(local, there))
+
+
+def remove(files: Sequence[RemotePath]) -> None:
+    """Remove files from a store.
+
+    Raises
+    ------
+    RunError
+        If a file cannot be removed.
+    """
+    if files:
+        _changed(files[0], lambda store: store.rm([path._at()[1] for path in files]))
+
+
+def _changed(first: RemotePath, change: Callable[[Any], object]) -> None:
+    try:
+        change(_store(first._at()[0]))
+    except Exception as error:  # each store has errors of its own
+        raise RunError(f"{first.parent}: cannot be written: {_reason(error)}") from None
+    finally:
+        _listed.cache_clear()
 
 
 def far(path: object) -> RemotePath | None:

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 
 import numpy as np
 
 Key = str | int | float | None | tuple[object, ...] | list[object]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+_FOUR = struct.Struct(">4Q")
+_STEP = 2.0**-53
+"""Between two neighbouring doubles below 1."""
 
 
 def seed_for(seed: int, *keys: Key) -> int:
     """A 128-bit seed from ``seed`` and ``keys``: the first half of the SHA-256 of their JSON form."""
-    text = _ENCODER.encode([seed, *keys])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+    return int.from_bytes(_digest(seed, keys)[:16], "big")
+
+
+def uniforms_for(seed: int, *keys: Key) -> tuple[float, float, float, float]:
+    """Four numbers uniform in [0, 1), from all of that SHA-256: for a few draws, ten times faster than a generator."""
+    a, b, c, d = _FOUR.unpack(_digest(seed, keys))
+    return (a >> 11) * _STEP, (b >> 11) * _STEP, (c >> 11) * _STEP, (d >> 11) * _STEP
+
+
+def _digest(seed: int, keys: tuple[Key, ...]) -> bytes:
+    return hashlib.sha256(_ENCODER.encode([seed, *keys]).encode()).digest()
 
 
 def rng_for(seed: int, *keys: Key) -> np.random.Generator:

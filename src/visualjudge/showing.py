@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from visualjudge.errors import UsageError
 
@@ -31,15 +31,7 @@ def _cell(value: object) -> str:
     return escape(f"{value:.3g}" if isinstance(value, float) else str(value))
 
 
-class Tabular(Protocol):
-    """Anything that is a table."""
-
-    def to_polars(self) -> pl.DataFrame:
-        """The table as a polars data frame."""
-        ...
-
-
-def as_pandas(table: Tabular) -> pd.DataFrame:
+def as_pandas(table: pl.DataFrame) -> pd.DataFrame:
     """The table as a pandas data frame.
 
     Raises
@@ -51,5 +43,5 @@ def as_pandas(table: Tabular) -> pd.DataFrame:
         import pandas as pd
     except ImportError:
         raise UsageError("to_pandas needs pandas; install it with `pip install pandas`") from None
-    columns: dict[str, Any] = table.to_polars().to_dict(as_series=False)
+    columns: dict[str, Any] = table.to_dict(as_series=False)
     return pd.DataFrame(columns)

@@ -344,7 +344,7 @@ class FakeBatches:
 
     def _google_body(self, body: dict[str, Any]) -> dict[str, Any]:
         content = {"role": "model", "parts": [{"text": said(body)}]}
-        usage = {"promptTokenCount": 100, "candidatesTokenCount": 2, "totalTokenCount": 102}
+        usage = {"promptTokenCount": 100, "candidatesTokenCount": 2, "thoughtsTokenCount": 88, "totalTokenCount": 190}
         return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
 
 

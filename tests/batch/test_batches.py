@@ -77,6 +77,7 @@ def test_verdicts_are_those_of_a_live_run_at_half_the_price(
     assert run.report is not None and live.report is not None
     assert run.report.progress.budget.cost == pytest.approx(live.report.progress.budget.cost / 2)
     assert run.report.progress.budget.calls == 24
+    assert run.report.progress.budget.tokens == 24 * (190 if backend == "google" else 102)
     assert max(fake.paid.values()) == 1
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from docs.test_pages import problem
 from frontdoor_example import Example, make_example
+from published.test_bench_import import genai
 from visualjudge.cli import main
 
 COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;\dm]")
@@ -119,6 +120,25 @@ def test_the_next_command_of_correct_and_card_can_be_given(
         (line,) = [x for x in said(capsys, monkeypatch, *command)[0].splitlines() if x.startswith("next: ")]
         out, err = said(capsys, monkeypatch, *line.removeprefix("next: visualjudge ").split())
         assert "next: visualjudge correct" in out and not err
+
+
+def test_labels_alone_lead_to_no_judge_and_pairs_without_sources_to_no_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    genai(tmp_path / "copy")
+
+    def following(*words: str) -> str:
+        (line,) = [x for x in said(capsys, monkeypatch, *words)[0].splitlines() if x.startswith("next: visualjudge ")]
+        return line.removeprefix("next: visualjudge ")
+
+    assert following("bench", "import", "genai-bench", "--from", "copy", "--out", "set") == "audit set"
+    again = "bench import genai-bench --from FOLDER --out set --replies MODEL --force"
+    assert following("validate", "set") == following("audit", "set") == again
+    report = following(*again.replace("FOLDER", "copy").replace("MODEL", "m1").split())
+    card = following(*report.split())
+    assert card.startswith("card ")
+    assert following(*card.split()).startswith("report ")
 
 
 def test_agreement_without_people_is_an_error_that_names_the_reason(

@@ -72,7 +72,7 @@ def test_a_bad_prediction_is_one_line_and_status_1(scene: Path, capsys: pytest.C
     assert call(scene, *options) == 1
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "bad.json: [0]: bbox: must be [x, y, width, height], got a negative width or height"
-    assert told[1] == "visualjudge: 1 records cannot be used and were left out"
+    assert told[1] == "visualjudge: invalid records left out: 1"
     assert call(scene, *options, "--skip-invalid") == 0
     assert "next:" not in capsys.readouterr().out
 
@@ -140,3 +140,50 @@ def test_a_source_too_few_is_wrong_usage(scene: Path) -> None:
 def test_a_missing_file_is_one_line(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(scene, "--pred", f"{scene}/none.json", "--source", "x") == 1
     assert capsys.readouterr().err == f"visualjudge: {scene}/none.json: no such file\n"
+
+
+def imported(scene: Path, found: list[dict], *options: str, truth: list[dict] | None = None) -> int:
+    (scene / "pred.json").write_text(json.dumps(found))
+    if truth is not None:
+        known = json.loads((scene / "gt.json").read_text())
+        (scene / "gt.json").write_text(json.dumps({**known, "annotations": truth}))
+    return call(scene, "--pred", f"{scene}/pred.json", "--source", "it", *options)
+
+
+def test_predictions_of_classes_that_the_image_lacks_are_counted(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cat, dog = row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8, score=0.9)
+    line = "predictions of classes that the ground truth of their image lacks: 1 of 2, neither shown nor scored"
+    assert imported(scene, [cat, dog], truth=[row(1, 0, 0, 10, 10)]) == 0
+    assert line in capsys.readouterr().out
+    assert imported(scene, [cat, dog], "--class-of-interest", "all", "--replace") == 0
+    assert "lacks" not in capsys.readouterr().out
+
+
+def test_where_nothing_matches_nothing_is_left_out(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exchanged = [row(2, 0, 0, 10, 10, score=0.9), row(1, 10, 0, 8, 8, score=0.2)]
+    assert imported(scene, exchanged) == 0
+    assert "no prediction matches a truth at IoU (OKS) 0.5, so all are kept" in capsys.readouterr().out
+    assert [len(one["prediction"]["detections"]) for one in records(scene).values()] == [1, 1]
+
+
+def test_a_prediction_without_a_score_is_told(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8)]) == 0
+    assert "predictions without a score: 1 of 2; AP and the threshold" in capsys.readouterr().out
+    assert imported(scene, [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)], "--replace") == 0
+    assert "without a score" not in capsys.readouterr().out
+
+
+def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cat = row(1, 0, 0, 10, 10, id=1)
+    truth = [cat, cat, row(2, 10, 0, 8, 0, id=2), row(2, 15, 0, 100, 8, id=3), {**cat, "id": 4, "image_id": 99}]
+    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], truth=truth) == 0
+    told = capsys.readouterr().err
+    for where, line in (
+        (1, "id: occurs before, and counts as another object; records like this: 1"),
+        (2, "bbox: has no area; records like this: 1"),
+        (3, "bbox: leaves its image; records like this: 1"),
+        (4, "image_id: is of no image of the file, so the record is left out; records like this: 1"),
+    ):
+        assert f"gt.json: annotations[{where}]: {line}" in told

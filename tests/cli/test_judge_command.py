@@ -108,6 +108,25 @@ def test_a_budget_stops_the_run_and_resume_goes_on(tmp_path: Path, dataset: Path
     assert len(lines(tmp_path / "run")) == 12
 
 
+def test_no_budget_is_exceeded_by_concurrency_or_retries(tmp_path: Path, dataset: Path) -> None:
+    args = [dataset, "--model", "m", "--no-cache", "--mode", "text", "--out", tmp_path / "run", "--base-url"]
+    with running(ChaoticServer({}, delay_s=0.02)) as server:
+        done = judge(tmp_path, *args, server.url, "--max-cost", "0.0005", "--price-in", 1, "--price-out", 1)
+        assert server.did["ok"] == 4
+        assert (
+            "(cost 0.0005) is exceeded: cost 0.000404 used, the next may add cost 0.000101; 8 verdicts" in done.stderr
+        )
+    with running(ChaoticServer({}, delay_s=0.02, text="who knows")) as server:
+        done = judge(tmp_path, *args, server.url, "--resume", "--max-calls", 8, "--retries", 2)
+        assert done.returncode == 2  # other retries are another run
+        args[-2] = tmp_path / "other"
+        done = judge(tmp_path, *args, server.url, "--max-calls", 8, "--retries", 2)
+        assert server.did["ok"] == 6 and len(lines(tmp_path / "other")) == 2
+        assert "(8 calls) is exceeded: 6 calls used, the next may add 3 calls" in done.stderr
+    done = judge(tmp_path, *args, server.url, "--max-calls", 2, "--retries", 2, "--resume")
+    assert done.returncode == 2 and "--max-calls must be at least 3" in done.stderr
+
+
 def test_a_refused_key_is_said_once_and_shown_nowhere(tmp_path: Path, dataset: Path) -> None:
     key = "sk-test-0123456789abcdefghij"
     with running(ChaoticServer({"HTTP 401": 1.0})) as server:
@@ -162,7 +181,20 @@ def test_a_file_where_a_folder_is_meant_is_told(tmp_path: Path, dataset: Path) -
 
 
 def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> None:
-    done = judge(tmp_path, dataset, "--model", "m", "--swap", "--dry-run", "--price-in", 1, "--out", tmp_path / "run")
+    done = judge(
+        tmp_path,
+        dataset,
+        "--model",
+        "m",
+        "--swap",
+        "--dry-run",
+        "--price-in",
+        1,
+        "--price-out",
+        2,
+        "--out",
+        tmp_path / "run",
+    )
     assert done.returncode == 0
     assert "calls: 24" in done.stdout
     assert "images: 72 (36 different files)" in done.stdout
@@ -171,6 +203,15 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
     args = [dataset, "--model", "m", "--swap", "--dry-run", "--mode", "text", "--out", tmp_path / "run"]
     assert "192 out (an answer without reasoning)" in judge(tmp_path, *args).stdout
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("more", "share"), [((), 1.0), (("--batch",), 0.5), (("--batch", "--batch-folder", "x"), 1.0)])
+def test_a_dry_run_states_what_the_provider_charges(
+    tmp_path: Path, dataset: Path, more: tuple[str, ...], share: float
+) -> None:
+    args = [dataset, "--model", "m", "--mode", "text", "--dry-run", "--out", tmp_path / "run"]
+    done = judge(tmp_path, *args, *more, "--price-in", 0, "--price-out", 1000)
+    assert f"cost, estimated: {12 * 8 * 1000 / 1e6 * share:.4f}\n" in done.stdout
 
 
 def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
@@ -183,6 +224,17 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
     assert json.loads((tmp_path / "majority" / "run.json").read_text())["simulated"] is True
 
 
+def test_a_dry_run_says_where_calls_may_be_others(tmp_path: Path, dataset: Path) -> None:
+    args = [dataset, "--model", "m", "--dry-run", "--out", tmp_path / "run"]
+    assert "calls: 12 (at most, since" in judge(tmp_path, *args, "--cascade", "rule.json", "--cheap", "run").stdout
+    assert "calls: 12 (one a question, without --retries)\n" in judge(tmp_path, *args, "--retries", 2).stdout
+    done = judge(tmp_path, *args, "--panel", "run")
+    assert done.returncode == 2 and "asks no model" in done.stderr
+
+
+EXTRACTOR = ["--extractor-model", "e", "--extractor-api-key-env", "sk-1"]
+
+
 @pytest.mark.parametrize(
     ("args", "status", "said"),
     [
@@ -190,7 +242,9 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
         (["--backend", "baseline"], 2, "--model"),
         (["--backend", "baseline", "--model", "guess"], 2, "oracle:P"),
         (["--model", "m", "--api-key-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),
+        (["--backend", "baseline", "--model", "first", *EXTRACTOR], 2, "--extractor-api-key-env: "),
         (["--model", "m", "--max-cost", "1"], 2, "--price-in"),
+        (["--model", "m", "--price-in", "1"], 2, "--price-in and --price-out must be given together"),
         (["--model", "m", "--task", "poetry"], 2, "poetry"),
         (["--model", "m", "--base-url", "localhost:8765/v1"], 2, "--base-url: must begin with http:// or https://"),
         (["--panel", "nowhere"], 1, "nowhere"),

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from visualjudge.cli.perturb import app
-from visualjudge.data.folder import open_folder
+from visualjudge.data.folder import DataFolder
 from visualjudge.errors import UsageError
 from visualjudge.raster.images import write_png
 
@@ -44,7 +44,7 @@ def perturb(root: Path, *options: str, out: str = "data") -> Any:
 
 def test_every_annotation_is_valid_graded_and_shows_its_labels(coco: Path) -> None:
     assert perturb(coco, "--per-image", "3").exit_code == 0
-    with open_folder(coco / "data") as folder:
+    with DataFolder(coco / "data") as folder:
         notes = list(folder.annotations("object_detection"))
         assert folder.problems == []
     groups: dict[Any, list[Any]] = {}
@@ -74,7 +74,7 @@ def test_bad_record_is_named_and_the_others_are_made(coco: Path) -> None:
     result = perturb(coco)
     assert result.exit_code == 1
     assert "gt.json: annotations[2]: bbox" in result.stderr
-    with open_folder(coco / "data") as folder:
+    with DataFolder(coco / "data") as folder:
         assert {note.image_id for note in folder.annotations("object_detection")} == {"1"}
 
 
@@ -86,7 +86,7 @@ def test_unknown_error_type_lists_those_there_are(coco: Path) -> None:
 
 def test_with_truth_puts_the_clean_truth_into_each_group(coco: Path) -> None:
     assert perturb(coco, "--per-image", "3", "--with-truth", "--id-prefix", "set-").exit_code == 0
-    with open_folder(coco / "data") as folder:
+    with DataFolder(coco / "data") as folder:
         notes = list(folder.annotations("object_detection"))
     groups: dict[Any, list[Any]] = {}
     for note in notes:

@@ -22,7 +22,7 @@ from visualjudge.cli.main import run
 CASES = [*coco_cases.cases(), *file_cases.cases(), *build_cases.cases()]
 EXPECTED: dict[str, list[str | int]] = json.loads((Path(__file__).parent / "expected.json").read_text())
 _COUNT = re.compile(
-    r"visualjudge: (\d+ (records cannot be used|invalid records? left out)|\S+: must hold predictions for images of)"
+    r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must hold predictions for images of)"
 )
 """The line after those of the records."""
 

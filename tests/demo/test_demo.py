@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from visualjudge.cli.demo import _clear
-from visualjudge.data.folder import open_folder
+from visualjudge.data.folder import DataFolder
 from visualjudge.demo.data import _FILL, Pages
 from visualjudge.demo.degrade import DEGRADATIONS
 from visualjudge.demo.generate import GENERATORS, SEVERITIES
@@ -66,7 +66,7 @@ def test_every_record_of_the_data_folder_is_valid(task: str, tmp_path: Path) -> 
     pages = Pages(task, tmp_path)
     _FILL[TASKS[task].type](TASKS[task], pages, PHOTOS, 42)
     pages.close()
-    with open_folder(tmp_path) as folder:
+    with DataFolder(tmp_path) as folder:
         notes = list(folder.annotations(task))
         assert folder.problems == []
     assert len(notes) == len(json.loads((tmp_path / "annotations" / f"{task}_annotations.json").read_text()))

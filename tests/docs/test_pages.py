@@ -15,7 +15,9 @@ import pytest
 import typer
 import yaml
 
+import visualjudge
 from making import make_folder
+from runs.made_dataset import make_dataset
 from visualjudge.cli.main import COMMANDS, MODULES
 
 ROOT = Path(__file__).parents[2]
@@ -131,6 +133,18 @@ def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     [snippet] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     exec(compile(snippet, "README.md", "exec"), {})
     assert (tmp_path / "report.html").is_file()
+
+
+def test_the_judge_of_the_page_on_python_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ds").mkdir()
+    names = {"vj": visualjudge, "dataset": visualjudge.load_dataset(make_dataset(tmp_path / "ds"))}
+    monkeypatch.chdir(tmp_path)
+    section = (ROOT / "docs/python.md").read_text("utf-8").partition("## Your own judge")[2]
+    exec(compile(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0], "python.md", "exec"), names)
+    run = visualjudge.open_run(tmp_path / "runs/mine")
+    assert run.manifest["judge"] == "shortest-path"
+    assert {verdict.status for verdict in run.verdicts.values()} == {"ok"}
+    assert len(run) == 16
 
 
 def test_the_pages_that_are_made_from_the_code_are_fresh() -> None:

@@ -36,7 +36,7 @@ from visualjudge.data.scan import parsed, spans
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset, question_from_wire
 from visualjudge.errors import VisualJudgeError
-from visualjudge.mmbench.extract import READERS, extract
+from visualjudge.mmbench.evaluate import READERS
 from visualjudge.mmbench.table import read_table
 from visualjudge.mmbench.workbook import read_workbook
 from visualjudge.pipelines.config import build_pipes, read_config
@@ -115,7 +115,7 @@ def _replies(raw: bytes, _: Path) -> object:
     """Every reader of a reply's text."""
     text = raw.decode("utf-8", "replace")
     kinds = [read_reply(text, kind, 3, ties=ties) for kind in ("pairwise", "ranking", "scoring") for ties in ((), TIES)]
-    return kinds, [extract(text, {"A": "a dog", "B": "None"}, rules) for rules in READERS]
+    return kinds, [read(text, {"A": "a dog", "B": "None"}) for read in READERS.values()]
 
 
 def _published(raw: bytes, place: Path) -> object:

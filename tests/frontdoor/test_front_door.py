@@ -56,6 +56,12 @@ def test_plain_and_awaited_calls_give_the_same_verdicts_inside_a_running_loop(ex
     assert len(values[0]) == 4
 
 
+def test_a_judge_that_lacks_a_method_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="asked: a judge must have describe, aclose, simulated, got <"):
+        vj.judge(vj.load_dataset(example.dataset), lambda ask: None, tmp_path / "run")  # type: ignore[arg-type, return-value]
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_interrupt_lets_calls_in_flight_finish() -> None:
     """The interrupt comes while the plain call waits, as Jupyter's stop button sends it."""
     seen: list[str | None] = []

@@ -161,6 +161,14 @@ def test_nothing_to_find_is_none_not_a_number() -> None:
     assert average_precision("object_detection", [(Detections(()), Detections(()))]) is None
 
 
+def test_a_person_without_keypoints_and_box_need_not_be_found() -> None:
+    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(float)
+    found = People((Person(points, score=0.9),))
+    nobody = Person(np.zeros((17, 3)))
+    assert average_precision("keypoint", [(found, People((Person(points, (0, 0, 17, 17)), nobody)))]) > 0.999
+    assert average_precision("keypoint", [(found, People((nobody,)))]) is None
+
+
 def test_a_box_without_confidence_is_refused() -> None:
     box = Detections((Detection("a", (0, 0, 1, 1)),))
     with pytest.raises(DataError, match="confidence"):

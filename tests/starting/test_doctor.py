@@ -125,3 +125,23 @@ def test_a_password_in_the_address_is_not_shown(tmp_path: Path) -> None:
 )
 def test_a_wrong_call_is_status_2(tmp_path: Path, args: list[str]) -> None:
     assert doctor(tmp_path, *args)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("backend", "end", "path", "said"),
+    [
+        ("api", "", "/models", "answers, but lists no models; base_url (--base-url) may lack /v1"),
+        ("vllm", "/", "/models", "answers, but lists no models; base_url (--base-url) may lack /v1"),
+        ("api", "/v1", "/v1/models", "answers, but lists no models"),
+        ("google", "", "/v1beta/models", "answers, but lists no models"),
+        ("google", "/v1beta", "/v1beta/v1beta/models", "must not end in a version, such as /v1"),
+        ("anthropic", "", "/v1/models", "answers, but lists no models"),
+    ],
+)
+def test_the_end_of_an_address_is_judged_by_its_backend(
+    tmp_path: Path, backend: str, end: str, path: str, said: str
+) -> None:
+    with answering(refused(404, "Not Found")) as server:
+        _, out, _ = doctor(tmp_path, "--backend", backend, "--base-url", server.url + end, "--json")
+    assert checks(out)["server"]["detail"].endswith(said)
+    assert server.paths == [path]

@@ -27,6 +27,14 @@ def test_the_project_runs_as_written_and_goes_on_when_run_again(tmp_path: Path) 
     assert (project / "metrics.json").is_file()
 
 
+def test_a_project_without_data_says_so_in_one_line(tmp_path: Path) -> None:
+    write_project(tmp_path / "study")
+    done = subprocess.run([sys.executable, tmp_path / "study/study.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("study.py: ")
+
+
 def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> None:
     import inspect
 

@@ -80,7 +80,9 @@ def test_no_gain_is_shown_for_a_judge_that_ignores_the_encoding(dataset: Dataset
 
     found = tune(dataset, TASK, lambda: Blind({}), tmp_path, budget=200, seed=seed)
     assert not found.better
-    assert "no gain" in found.answer
+    assert found.answer.endswith("no gain over one is shown: keep one")
+    assert found.recommended == found.default
+    assert found.default.name == "one"
 
 
 def test_choice_and_figure_share_no_image(dataset: Dataset, tmp_path: Path) -> None:
@@ -110,6 +112,8 @@ def test_the_command_writes_what_it_found_and_names_tasks_it_cannot_tune(dataset
     assert "lowlevel-derain: must have two encodings that ask the same pairs of at least 4 images" in done.stderr
     (task,) = json.loads((tmp_path / "out" / "tuned.json").read_text())["tasks"]
     assert task["task"] == TASK and task["accuracy"]["interval"] is not None
+    assert not task["better"]
+    assert f"next: visualjudge judge {dataset.root} --task {TASK} --encoding one --mode text --out RUN" in done.stdout
 
 
 class Reader:

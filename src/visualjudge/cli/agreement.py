@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,7 +76,7 @@ def agreement(
         result = figures(every, judge or (), level=level)  # type: ignore[arg-type]
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
     if not result.rows:
-        _tell(problems)
+        say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
     if json is not None:
@@ -86,16 +86,11 @@ def agreement(
     if published is not None:
         typer.echo(published[0])
     following(f"card {run[0]}" if run else "card RUN")
-    _tell([*lost, *problems])
+    say(*lost, *problems)
     if problems:
-        typer.echo(f"visualjudge: {len(problems)} ratings left out", err=True)
+        say(f"{len(problems)} ratings left out")
     if lost or problems:
         raise typer.Exit(1)
-
-
-def _tell(problems: Iterable[object]) -> None:
-    for problem in problems:
-        typer.echo(f"visualjudge: {problem}", err=True)
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, following_judge
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -28,17 +28,20 @@ def audit(
     from visualjudge.atomic import write_json, write_text
     from visualjudge.audit import audit as find
     from visualjudge.cli.progress import stages
+    from visualjudge.dataset.folder import load_dataset
     from visualjudge.errors import UsageError
 
     if out is not None and out.suffix.lower() not in (".html", ".md"):
         raise UsageError(f"--out {out}: must end in .html or .md")
+    read = load_dataset(dataset)
     with stages() as progress:
-        found = find(dataset, against=against or (), tick=lambda done, total: progress("reading images", done, total))
+        found = find(read, against=against or (), tick=lambda done, total: progress("reading images", done, total))
     if json is not None:
         write_json(json, found.json())
     if out is not None:
         write_text(out, found.html() if out.suffix.lower() == ".html" else found.markdown())
     typer.echo(str(found))
-    following(f"studio {dataset}" if found.findings else f"judge {dataset} --swap --out RUN")
     if found.findings:
+        following(f"studio {dataset}")
         raise typer.Exit(1)
+    following_judge(read, dataset, "--swap --out RUN")

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from visualjudge.cli.listing import AsJson, following, print_json
 from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import MODEL, key_of
+from visualjudge.cli.options import key_of
 from visualjudge.tables import Table
 
 if TYPE_CHECKING:
@@ -41,15 +41,11 @@ Run = Annotated[Path, typer.Argument(help="Run folder from `visualjudge judge --
 class ServerOptions:
     """The server of the batches."""
 
-    base_url: Annotated[
-        str | None, typer.Option(help="Server; default: the one in run.json.", rich_help_panel=MODEL)
-    ] = None
-    api_key_env: Annotated[
-        str | None, typer.Option(help="Environment variable that holds the API key.", rich_help_panel=MODEL)
-    ] = None
-    batch_folder: Annotated[
-        Path | None, typer.Option(help="The --batch-folder that was passed to judge.", rich_help_panel=MODEL)
-    ] = None
+    heading: ClassVar[str] = "Model"
+
+    base_url: Annotated[str | None, typer.Option(help="Server; default: the one in run.json.")] = None
+    api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None
+    batch_folder: Annotated[Path | None, typer.Option(help="The --batch-folder that was passed to judge.")] = None
 
     def do(self, run: Path, work: Callable[[Keeper], Awaitable[None]]) -> None:
         """``work`` with the batches of a run."""

@@ -84,4 +84,7 @@ def import_(
         print(f"left out: {len(done.left_out) - SHOWN} more", file=sys.stderr)
     for path, count in done.runs:
         print(f"{path}: {count} verdicts")
-    following("report " + " ".join(str(path) for path, _ in done.runs) if done.runs else f"judge {out} --out RUN")
+    if done.runs:
+        following("report " + " ".join(str(path) for path, _ in done.runs))
+    else:
+        following(f"audit {out}" if done.labels_only else f"judge {out} --out RUN")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say, tell
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions, FormName, MediaName
 
@@ -32,7 +31,7 @@ EPILOG = (
 def build(
     building: BuildingOptions,
     data: Annotated[Path, typer.Argument(help="Data folder: annotations/<task>_annotations.json, images/<task>.json")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the new dataset; must not exist")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the new dataset, also s3:// or gs://; must not exist")],
     subset: Annotated[
         list[str] | None, typer.Option("--subset", help="encoding_analysis or judge_analysis; may be repeated [both]")
     ] = None,
@@ -60,7 +59,7 @@ def build(
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
-    from visualjudge.errors import summarized
+    from visualjudge.remote import located
 
     caps = Caps(
         encoding_groups,
@@ -84,15 +83,15 @@ def build(
             media=media.value,
             progress=progress,
         )
-    for line in summarized(built.problems):
-        print(line, file=sys.stderr)
+    tell(built.problems)
     for line in _left_out(built):
         print(line)
-    print(f"{built.questions} questions and {built.images} images in {out}")
-    following(f"judge {out} --swap --out RUN (--model MODEL, or --backend local --model default)")
+    target = located(out)
+    print(f"{built.questions} questions and {built.images} images in {target}")
+    following(f"judge {target} --swap --out RUN (--model MODEL, or --backend local --model default)")
     if built.problems:
         count = len(built.problems)
-        print(f"visualjudge: {count} invalid record{'s' * (count > 1)} left out", file=sys.stderr)
+        say(f"{count} invalid record{'s' * (count > 1)} left out")
         raise typer.Exit(0 if skip_invalid else 1)
 
 

@@ -56,6 +56,7 @@ def convert(
 def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None, out: Path, force: bool) -> None:
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.convert import convert as convert_dataset
+    from visualjudge.remote import located
 
     with stages() as progress:
         count = convert_dataset(
@@ -68,8 +69,9 @@ def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None
         )
     forms = [f"in the {to.value} form"] if to else []
     forms += [f"with images as {media.value}"] if media else []
-    print(f"{out}: {count} questions {', '.join(forms)}")
-    following(f"validate {out}")
+    target = located(out)
+    print(f"{target}: {count} questions {', '.join(forms)}")
+    following(f"validate {target}")
 
 
 def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: Path | None) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, unused
+from visualjudge.cli.listing import following, say, unused
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -45,8 +45,7 @@ def correct(
     typer.echo(str(board))
     named = " ".join(map(str, runs))
     following(f"label {named} --labels {labels} --out {unused('more.csv')}" if board.unlabelled else f"report {named}")
-    for problem in board.problems:
-        typer.echo(f"visualjudge: {problem}", err=True)
+    say(*board.problems)
     if board.problems:
-        typer.echo(f"visualjudge: {len(board.problems)} labels left out", err=True)
+        say(f"{len(board.problems)} labels left out")
         raise typer.Exit(1)

@@ -33,13 +33,13 @@ def describe(
     Reads only the records; visualjudge build also checks the prediction files.
     """
     from visualjudge.atomic import atomic_path, write_json
-    from visualjudge.data.folder import open_folder
+    from visualjudge.data.folder import DataFolder
     from visualjudge.dataset.describe import describe as describe_task
     from visualjudge.dataset.describe import plot
 
     if out is not None and out.suffix.lower() not in IMAGES:
         raise UsageError(f"--out must end in {', '.join(IMAGES)}, got {out}")
-    with open_folder(data) as folder:
+    with DataFolder(data) as folder:
         tasks = [name for name in folder.tasks if not task or name in task]
         found = [describe_task(name, [entry.annotation for entry in folder.entries(name)]) for name in tasks]
         problems = list(folder.problems)

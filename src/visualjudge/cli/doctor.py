@@ -55,7 +55,7 @@ def _checks(client: ClientOptions) -> list[Check]:
     config = client.config() if client.model else None
     found = [*checks.environment(), *checks.keys()]
     if client.base_url:
-        found.append(checks.server(client.base_url))
+        found.append(checks.server(client.base_url, client.backend))
     if config is not None and all(check.name != "server" or check.status == "ok" for check in found):
         found += checks.question(config)
     return found

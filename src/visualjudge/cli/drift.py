@@ -27,10 +27,12 @@ def build(
 ) -> None:
     """Choose the pairs that best reveal a change of a judge, as a dataset to judge repeatedly."""
     from visualjudge.probes.drift import build_canary, canary_power
+    from visualjudge.remote import located
 
     made = build_canary(dataset, out, number=n, seed=seed, force=force)
-    print(f"{made} questions in {out}")
-    following(f"judge {out} --swap --no-cache --out RUN")
+    target = located(out)
+    print(f"{made} questions in {target}")
+    following(f"judge {target} --swap --no-cache --out RUN")
     print(f"Asked in both orders of a judge that repeats its replies, twice before: {canary_power(made)}")
 
 

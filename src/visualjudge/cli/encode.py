@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,13 +47,13 @@ def encode(
 
 
 def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
-    from visualjudge.data.folder import open_folder
+    from visualjudge.data.folder import DataFolder
     from visualjudge.encoding import encode as show
     from visualjudge.errors import DataError
     from visualjudge.predictions import read_prediction
     from visualjudge.raster.images import read_rgb
 
-    with open_folder(folder) as data:
+    with DataFolder(folder) as data:
         note = _found(data.annotations(task), wanted, f"{folder}: {task}")
         record = data.images(task).get(note.image_id)
         original = None if record is None or record.file is None else read_rgb(data.root / record.file)
@@ -65,13 +66,10 @@ def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
     return show(task, stem, prediction, original, classes=note.class_of_interest, expression=note.prompt)
 
 
-def _found(notes: object, wanted: str | None, where: str) -> Annotation:
-    from collections.abc import Iterable
-    from typing import cast
-
+def _found(notes: Iterable[Annotation], wanted: str | None, where: str) -> Annotation:
     from visualjudge.errors import DataError
 
-    for note in cast("Iterable[Annotation]", notes):
+    for note in notes:
         if wanted is None or note.annotation_id == wanted:
             return note
     raise DataError(f"{where}: no annotation {wanted or 'at all'}")

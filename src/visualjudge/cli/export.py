@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following_judge, say
 from visualjudge.registry import added
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def export(
     read = read if limit is None else read[:limit]
     size = embedded_bytes(read, form, embed=embed)
     if size > LARGE:
-        print(f"visualjudge: {out}: about {size / 1e9:.1f} GB; --task and --limit write less", file=sys.stderr)
+        say(f"{out}: about {size / 1e9:.1f} GB; --task and --limit write less")
     with stages() as progress:
 
         def tick(done: int, total: int) -> None:
@@ -88,7 +87,7 @@ def export(
         files = export_dataset(read, form, out, tick, embed=embed, force=force)
     for file in files:
         print(file)
-    following(f"judge {dataset} --model MODEL --out RUN")
+    following_judge(read, dataset, "--model MODEL --out RUN")
 
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:
@@ -106,5 +105,5 @@ def _without(read: Dataset, others: list[Path]) -> Dataset:
     kept = shared.left_out(read)
     named = ", ".join(str(other) for other in others)
     left = f"{len(shared.images)} images ({len(read) - len(kept)} of {len(read)} questions)"
-    print(f"visualjudge: left out {left} that are in {named}", file=sys.stderr)
+    say(f"left out {left} that are in {named}")
     return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from visualjudge.demo.photographs import Photograph
     from visualjudge.encoding import Encoded, Encoding
     from visualjudge.records import Pixels
 
@@ -65,8 +64,9 @@ def _exhibits() -> Iterator[Exhibit]:
     sharing: dict[str, list[str]] = {}
     for task in TASKS.own.values():
         sharing.setdefault(task.type, []).append(task.name)
+    subjects = _subjects()
     for type_name, names in sharing.items():
-        image, prediction, expression = _SUBJECTS[type_name]()
+        image, prediction, expression = subjects[type_name]
         for row in encodings(names[0]):
             encoded = encode(row.task, row.stem, prediction, image, expression=expression)
             size = image.shape[0], image.shape[1]
@@ -79,73 +79,26 @@ Subject = tuple["Pixels", Any, str | None]
 """A photograph, a prediction for it, and an expression: the demo's photographs with their ground truth."""
 
 
-def _photograph(name: str = SUBJECT) -> Photograph:
-    from visualjudge.demo.photographs import photographs
+def _subjects() -> dict[str, Subject]:
+    from visualjudge.demo.photographs import photographs, stereo_disparity
+    from visualjudge.predictions import DepthMap, Detection, Detections, Instance, Masks, People, WholeImage
 
-    return next(photo for photo in photographs() if photo.name == name)
-
-
-def _boxes() -> Subject:
-    from visualjudge.predictions import Detection, Detections
-
-    photo = _photograph()
-    return photo.pixels, Detections(tuple(Detection(item.label, item.mask.xyxy) for item in photo.objects)), None
-
-
-def _instances() -> Subject:
-    from visualjudge.predictions import Masks
-
-    photo = _photograph()
-    return photo.pixels, Masks(photo.size, photo.objects), None
-
-
-def _segments() -> Subject:
-    from visualjudge.predictions import Masks
-
-    photo = _photograph()
-    return photo.pixels, Masks(photo.size, photo.segments), None
-
-
-def _region() -> Subject:
-    from visualjudge.predictions import Instance, Masks
-
-    photo = _photograph()
-    text, mask = photo.expressions[0]
-    return photo.pixels, Masks(photo.size, (Instance(text, mask),)), text
-
-
-def _poses() -> Subject:
-    from visualjudge.predictions import People
-
-    photo = _photograph()
-    return photo.pixels, People(photo.people), None
-
-
-def _depth() -> Subject:
-    from visualjudge.demo.photographs import stereo_disparity
-    from visualjudge.predictions import DepthMap
-
-    name, disparity = stereo_disparity()
-    return _photograph(name).pixels, DepthMap(disparity, inverse=True), None
-
-
-def _image() -> Subject:
-    from visualjudge.predictions import WholeImage
-
-    photo = _photograph()
-    return photo.pixels, WholeImage(photo.pixels), None
-
-
-_SUBJECTS: dict[str, Callable[[], Subject]] = {
-    "detection": _boxes,
-    "instance": _instances,
-    "semantic": _segments,
-    "referring": _region,
-    "keypoint": _poses,
-    "depth": _depth,
-    "restoration": _image,
-    "generation": _image,
-}
+    named = {photo.name: photo for photo in photographs()}
+    photo = named[SUBJECT]
+    pixels = photo.pixels
+    boxes = tuple(Detection(item.label, item.mask.xyxy) for item in photo.objects)
+    expression, region = photo.expressions[0]
+    pair, disparity = stereo_disparity()
+    return {
+        "detection": (pixels, Detections(boxes), None),
+        "instance": (pixels, Masks(photo.size, photo.objects), None),
+        "semantic": (pixels, Masks(photo.size, photo.segments), None),
+        "referring": (pixels, Masks(photo.size, (Instance(expression, region),)), expression),
+        "keypoint": (pixels, People(photo.people), None),
+        "depth": (named[pair].pixels, DepthMap(disparity, inverse=True), None),
+        "restoration": (pixels, WholeImage(pixels), None),
+        "generation": (pixels, WholeImage(pixels), None),
+    }
 
 
 def _write(out: Path, shown: list[Exhibit]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from visualjudge.cli.import_options import DetectorOptions, ImportOptions
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say, tell
 
 if TYPE_CHECKING:
     from visualjudge.data.importers.sample import Found
@@ -51,7 +50,7 @@ def run_import(
     if written:
         following(f"build {out} --out DATASET")
     if wrong and not how.skip_invalid:
-        print(f"visualjudge: {wrong} records cannot be used and were left out", file=sys.stderr)
+        say(f"invalid records left out: {wrong}")
         raise typer.Exit(1)
 
 
@@ -72,7 +71,7 @@ def _warnings_told() -> Iterator[None]:
     """What a reader warns of, in a line on stderr."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_: print(f"visualjudge: warning: {message}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_: say(f"warning: {message}")
         yield
 
 
@@ -97,7 +96,6 @@ def _one(
     options: Any,
 ) -> Imported:
     from visualjudge.cli.progress import stages
-    from visualjudge.errors import summarized
     from visualjudge.metrics.importing import Imported, check_predicted, import_samples
 
     done = Imported()
@@ -106,8 +104,7 @@ def _one(
         for number, state in enumerate(states, 1):
             done = state
             progress(f"importing {source or file}", number, number + 1)
-    for line in summarized(done.problems):
-        print(line, file=sys.stderr)
+    tell(done.problems)
     if pred is not None:
         check_predicted(done, pred)
     if len(writer):
@@ -116,23 +113,20 @@ def _one(
 
 
 def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted: bool) -> None:
-    from visualjudge.metrics.importing import precision_of
+    from visualjudge.metrics.importing import notices, precision_of
 
     named = source or "sources of the table"
     print(
-        f"{out}: {task}: {named}: {done.annotations} annotations of {len(done.images)} images "
-        f"({done.truths} truths, {done.predictions} predictions)"
+        f"{out}: {task}: {named}: annotations {done.annotations}, images {len(done.images)}, "
+        f"truths {done.truths}, predictions {done.predictions}"
     )
-    if done.left_out:
-        point = done.point
-        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
-        print(f"{done.left_out} predictions{told} are left out; --min-score 0 keeps all")
+    for line in notices(task, done):
+        print(line)
     ap = precision_of(task, done)
     if ap is not None:
         print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
     if predicted and done.annotations > 1 and done.exact == done.annotations:
-        print(
-            f"visualjudge: warning: all {done.annotations} predictions equal their truth (score 10); "
-            "are --pred and --gt the same files?",
-            file=sys.stderr,
+        say(
+            f"warning: all {done.annotations} predictions equal their truth (score 10); "
+            "are --pred and --gt the same files?"
         )

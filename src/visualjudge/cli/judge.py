@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.batch_options import BatchOptions
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     BudgetOptions,
@@ -21,7 +20,8 @@ from visualjudge.cli.options import (
     RunOptions,
     open_asked,
 )
-from visualjudge.errors import RunError, UsageError
+from visualjudge.cli.progress import interruptible
+from visualjudge.errors import UsageError
 
 if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from visualjudge.judges.asks import Judge
     from visualjudge.runs.budget import Prices
     from visualjudge.runs.judging import RunReport, RunSettings
+    from visualjudge.runs.runner import Listener, Stop
 
 app = typer.Typer(add_completion=False)
 
@@ -122,11 +123,15 @@ def judge(
     chosen = load_dataset(dataset).choose(questions.choice)
     resume = run.resume or retry_errors
     if dry_run:
-        prices = budget.prices.times(0.5 if batches.settings else 1.0)
+        prices = batches.charged(budget.prices, client.backend)
         settings = RunSettings(swap, repeats, run.limit, run.concurrency, resume, retry_errors)
-        _dry_run(chosen, out, settings, prices, reasons=mode is ModeName.auto)
+        if panel:
+            raise UsageError("--dry-run: --panel combines finished runs and asks no model")
+        beside = "at most, since the cheap judge decides some" if cascade is not None else ""
+        beside = beside or ("one a question, without --retries" if retries else "")
+        _dry_run(chosen, out, settings, prices, beside, reasons=mode is ModeName.auto)
         return
-    limits = budget.limits
+    money = budget.budget
     _tell_batches()
     if batches.settings and (panel or cascade is not None or cheap is not None):
         raise UsageError("--batch cannot be used together with --panel or --cascade")
@@ -150,8 +155,8 @@ def judge(
         "ties": ties,
         "extractor": extractor.opened(cache, run.concurrency),
         "name": name,
-        "limits": limits,
-        "prices": budget.prices,
+        "limits": money.limits,
+        "prices": money.prices,
     }
     _finish(_ask(chosen, asked, out, options), out)
 
@@ -199,58 +204,55 @@ def _cascade(rule: Path | None, cheap: Path | None, expensive: Judge) -> Judge:
     return CascadeJudge(recorded, expensive, read_rule(rule))
 
 
-def _dry_run(dataset: Dataset, out: Path, options: RunSettings, prices: Prices, *, reasons: bool) -> None:
+def _dry_run(dataset: Dataset, out: Path, options: RunSettings, prices: Prices, beside: str, *, reasons: bool) -> None:
+    from visualjudge.runs.budget import money
     from visualjudge.runs.estimate import estimate
     from visualjudge.runs.judging import check_images, still_to_ask
 
     check_images(dataset, dataset.questions[: options.limit])
     found = estimate(dataset, still_to_ask(out, dataset.questions, options), prices, reasons=reasons)
     told = "reasons and an answer; --mode text asks for none" if reasons else "an answer without reasoning"
-    print(f"calls: {found.calls}")
+    print(f"calls: {found.calls}" + (f" ({beside})" if beside else ""))
     print(f"images: {found.images} ({found.different_images} different files)")
     print(f"tokens, estimated: {found.tokens_in} in, {found.tokens_out} out ({told})")
-    if prices.per_million_in or prices.per_million_out:
-        print(f"cost, estimated: {found.cost:.4f}")
+    if prices.are_stated:
+        print(f"cost, estimated: {money(found.cost)}")
 
 
 def _ask(dataset: Dataset, asked: Asked, out: Path, options: JudgeOptions) -> RunReport:
     from visualjudge.frontdoor.judging import judge_async
-    from visualjudge.runs.progress import Display
-    from visualjudge.runs.runner import Stop, run_until_stopped
 
-    async def main(stop: Stop) -> RunReport:
-        with Display() as display:
-            run = await judge_async(dataset, asked, out, on_event=display.update, stop=stop, **options)
+    async def work(stop: Stop, listener: Listener) -> RunReport:
+        run = await judge_async(dataset, asked, out, on_event=listener, stop=stop, **options)
         assert run.report is not None
         return run.report
 
-    try:
-        return run_until_stopped(main)
-    except KeyboardInterrupt:
-        raise RunError(f"cancelled; the verdicts so far are in {out}; continue with --resume") from None
+    return interruptible("asking", work, f"the verdicts so far are in {out}; continue with --resume")
 
 
 def _finish(report: RunReport, out: Path) -> None:
     """Say how it ended; exit status 1 where something failed or is missing."""
-    from visualjudge.runs.progress import counted, spent
+    from visualjudge.runs.progress import counted, spent_in_all
 
     progress = report.progress
     if report.torn_bytes:
-        _say(f"{out}: the last line was cut short by a kill; its question was asked again")
-    money = f" ({spent(progress)})" if spent(progress) else ""
-    print(f"{out}: {report.statuses.total()} verdicts: {counted(report.statuses) or 'none'}{money}")
-    for adjustment in report.adjustments:
-        _say(adjustment)
+        say(f"{out}: the last line was cut short by a kill; its question was asked again")
+    money = spent_in_all(progress, report.total)
+    verdicts = f"{report.statuses.total()} verdicts: {counted(report.statuses) or 'none'}"
+    print(f"{out}: {verdicts} ({money})" if money else f"{out}: {verdicts}")
+    if (excess := progress.budget.excess()) and excess != progress.stopped:
+        say(excess)
+    say(*report.adjustments)
     if report.failures:
-        _say(f"failed calls, those included that a retry made good: {counted(report.failures)}")
+        say(f"failed calls, including those that succeeded on retry: {counted(report.failures)}")
     errors = report.statuses["api_error"]
     if report.causes:
-        _say(f"verdicts without an answer, by cause: {counted(report.causes)}")
+        say(f"verdicts without an answer, by cause: {counted(report.causes)}")
     if errors:
-        _say(f"{errors} of {report.statuses.total()} verdicts are API errors; --resume --retry-errors asks them again")
-        _say(_last_error(report))
+        say(f"{errors} of {report.statuses.total()} verdicts are API errors; --resume --retry-errors asks them again")
+        say(_last_error(report))
     if report.missing:
-        _say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; continue with --resume")
+        say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; continue with --resume")
     if errors or report.missing:
         raise typer.Exit(1)
     following(f"report {out} --out report.html")
@@ -261,7 +263,3 @@ def _last_error(report: RunReport) -> str:
     said = report.last_error or "no reason was given"
     server = report.server or ""
     return f"the last: {said}" if server in said else f"the last: {server}: {said}"
-
-
-def _say(line: str) -> None:
-    print(f"visualjudge: {line}", file=sys.stderr)

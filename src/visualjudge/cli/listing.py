@@ -1,14 +1,20 @@
-"""What commands that list things share: ``--json``, and the command to run next."""
+"""What commands print alike: JSON, problems, and the command to run next."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from visualjudge.errors import Problem, summarized
+
+if TYPE_CHECKING:
+    from visualjudge.dataset.folder import Dataset
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -16,6 +22,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def print_json(rows: Iterable[Any]) -> None:
     """An array with one object per row."""
     print(json.dumps([*rows], indent=1, ensure_ascii=False))
+
+
+def say(*lines: object) -> None:
+    """Warnings, or what is wrong, on stderr, each in one line."""
+    for line in lines:
+        print(f"visualjudge: {' '.join(str(line).split())}", file=sys.stderr)
+
+
+def tell(problems: Iterable[Problem]) -> None:
+    """Records that were left out, on stderr: a line for each kind of problem."""
+    for line in summarized(problems):
+        print(line, file=sys.stderr)
 
 
 def unused(name: str) -> str:
@@ -28,3 +46,12 @@ def unused(name: str) -> str:
 def following(command: str) -> None:
     """Name the next command, on stdout: stderr is for problems."""
     typer.echo(f"next: visualjudge {command}")
+
+
+def following_judge(dataset: Dataset, place: object, options: str) -> None:
+    """Name ``judge PLACE OPTIONS`` next; of labels alone no judge can be asked, so there the import of replies."""
+    if dataset.labels_only:
+        name = dataset.benchmark.get("name", "NAME")
+        following(f"bench import {name} --from FOLDER --out {place} --replies MODEL --force")
+    else:
+        following(f"judge {place} {options}")

@@ -11,7 +11,7 @@ import typer
 from visualjudge.analysis.statistics.shares import shares
 from visualjudge.analysis.words import percent, percents
 from visualjudge.atomic import write_json
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say
 from visualjudge.judges.local.fit import Fitted
 from visualjudge.judges.local.training import Trained
 from visualjudge.tables import Table
@@ -49,5 +49,5 @@ def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "
         Table(("Task", f"{figure.capitalize()} on held-out images", "95 %", "Pairs", "Images"), tuple(cells)).text()
     )
     for task, why in done.declined.items():
-        typer.echo(f"visualjudge: {task}: not trained: {why}", err=True)
+        say(f"{task}: not trained: {why}")
     following(f"judge DATASET --backend local --model {out} --out RUN")

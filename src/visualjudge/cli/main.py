@@ -12,6 +12,8 @@ from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
 from visualjudge.cli.help import plain
+from visualjudge.cli.listing import say
+from visualjudge.cli.overwriting import keep_inputs
 from visualjudge.errors import UsageError, VisualJudgeError
 
 COMMANDS = {
@@ -70,6 +72,7 @@ class LazyCommands(TyperGroup):
         command = typer.main.get_command(module.app)
         command.name = name
         plain(command)
+        keep_inputs(command)
         return name, command, rest
 
 
@@ -103,23 +106,20 @@ def run() -> None:
     try:
         _app_and_output()
     except UsageError as error:
-        _say(error)
+        say(error)
         sys.exit(2)
     except VisualJudgeError as error:
-        _say(error)
+        say(error)
         sys.exit(1)
     except BrokenPipeError:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
     except MemoryError:
-        print(
-            "visualjudge: out of memory; fewer --workers or a lower --concurrency need less",
-            file=sys.stderr,
-        )
+        say("out of memory; fewer --workers or a lower --concurrency need less")
         sys.exit(1)
     except OSError as error:
-        print(f"visualjudge: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+        say(f"{error.filename or 'output'}: {error.strerror or error}")
         sys.exit(1)
 
 
@@ -133,8 +133,3 @@ def _app_and_output() -> None:
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter fails at its exit
             raise
-
-
-def _say(error: VisualJudgeError) -> None:
-    line = " ".join(str(error).split())
-    print(f"visualjudge: {line}", file=sys.stderr)

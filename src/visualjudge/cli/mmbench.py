@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
-    MODEL,
     BudgetOptions,
     CacheOptions,
     ClientOptions,
     RunOptions,
-    key_of,
     open_asked,
 )
+from visualjudge.cli.overwriting import keep
+from visualjudge.cli.progress import interruptible
 from visualjudge.errors import DataError, RunError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from visualjudge.mmbench.records import Row
     from visualjudge.mmbench.table import Table
     from visualjudge.runs.budget import Budget
-    from visualjudge.runs.runner import Stop
+    from visualjudge.runs.runner import Listener, Stop
 
 EXAMPLES = """Examples:
 
@@ -44,6 +43,7 @@ visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv
 visualjudge mmbench report a.xlsx b.xlsx --data DATA.tsv --out report.html
 """
 SHOWN = 20
+KEPT = "the replies so far are on disk"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -75,18 +75,16 @@ MatcherKey = Annotated[str | None, typer.Option(help="Environment variable with 
 class InferClientOptions(ClientOptions):
     """As for a judge, but that the likeliest reply is asked for."""
 
-    temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature.", rich_help_panel=MODEL)] = 0.0
+    temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature.")] = 0.0
     server_temperature: Annotated[
         bool,
-        typer.Option(
-            "--server-temperature", help="Do not send a temperature; some models reject it.", rich_help_panel=MODEL
-        ),
+        typer.Option("--server-temperature", help="Do not send a temperature; some models reject it."),
     ] = False
 
-    def config(self) -> dict[str, Any]:
+    def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
         """The fields that a client is made of."""
         hidden = "temperature" if self.server_temperature else ""
-        return {name: value for name, value in super().config().items() if name != hidden}
+        return {name: value for name, value in super().config(key_option).items() if name != hidden}
 
 
 @app.command(epilog=EXAMPLES.split("\n\n")[1])
@@ -107,7 +105,9 @@ def infer(
 
     if out.suffix.lower() != ".xlsx":
         raise UsageError(f"--out must end in .xlsx, got {out}; the .jsonl is written beside it")
-    _keep_inputs([data], {"--out": out, "--out (its .jsonl)": Places(out).journal})
+    _required(data)
+    if (journal := Places(out).journal).is_file():
+        keep("--out (its .jsonl)", journal, [data])
     config = client.config()
     asset = choice_template(template)
     table = _table(data, skip_invalid, column="image")
@@ -136,14 +136,18 @@ def evaluate(
     from visualjudge.atomic import write_json
     from visualjudge.mmbench.scores import scores
 
-    _keep_inputs([data, predictions], {"--json": json})
+    _required(data, predictions)
     table = _table(data, skip_invalid)
     found = _evaluation(table, predictions, rules)
     if matcher_model:
-        fields = {"backend": matcher_backend, "model_name": matcher_model, "base_url": matcher_base_url}
-        fields["api_key"] = key_of(matcher_api_key_env, "--matcher-api-key-env")
+        asked = ClientOptions(
+            backend=matcher_backend,
+            model=matcher_model,
+            base_url=matcher_base_url,
+            api_key_env=matcher_api_key_env,
+        )
         place = (json or predictions).with_suffix(".matcher.jsonl")
-        found = _matched(table, predictions, rules, found, fields, place)
+        found = _matched(table, predictions, rules, found, asked.config("--matcher-api-key-env"), place)
     numbers = scores(found)
     if json is not None:
         write_json(json, numbers)
@@ -161,7 +165,7 @@ def circular(
     from visualjudge.cli.progress import stages
     from visualjudge.mmbench.circular import write_rotations
 
-    _keep_inputs([data], {"--out": out})
+    _required(data)
     table = _table(data, skip_invalid)
     done = 0
     with stages() as tell:
@@ -188,15 +192,15 @@ def report(
     skip_invalid: Skip = False,
 ) -> None:
     """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons, wrong answers."""
-    from visualjudge.atomic import write_json
+    from visualjudge.atomic import write_json, write_text
     from visualjudge.mmbench.compare import comparisons
-    from visualjudge.mmbench.page import write_page
+    from visualjudge.mmbench.page import page
     from visualjudge.mmbench.summary import Model, as_json, as_text
 
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
     names = name or [path.stem for path in predictions]
-    _keep_inputs([data, *predictions], {"--out": out, "--json": json})
+    _required(data, *predictions)
     if len(set(names)) != len(names):
         raise UsageError(
             f"result files must have different names, got {max(names, key=names.count)!r} twice; add --name for each"
@@ -207,7 +211,7 @@ def report(
     if json is not None:
         write_json(json, as_json(models, compared))
     if out is not None:
-        write_page(out, table, models, compared, most=wrong)
+        write_text(out, page(table, models, compared, most=wrong))
     print(as_text(models, compared))
     following(f"mmbench infer {data} --model ANOTHER --out another.xlsx")
 
@@ -215,18 +219,9 @@ def report(
 # ---------------------------------------------------------------- steps
 
 
-def _keep_inputs(inputs: list[Path], outputs: dict[str, Path | None]) -> None:
-    """Refuse inputs that are not there, and to write over one, under whatever name, or one output over another."""
+def _required(*inputs: Path) -> None:
     for missing in (path for path in inputs if not path.is_file()):
         raise DataError(f"{missing}: no such file")
-    taken = {path.resolve(): "is an input file" for path in inputs}
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        place = path.resolve()
-        if place in taken:
-            raise UsageError(f"{option}: {path} {taken[place]}; name another file")
-        taken[place] = f"is what {option} writes"
 
 
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
@@ -254,27 +249,11 @@ def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Ro
 
 
 def _left_out(lines: list[str], what: str, skip_invalid: bool) -> None:
-    for line in lines[:SHOWN]:
-        _say(line)
+    say(*lines[:SHOWN])
     if len(lines) > SHOWN:
-        _say(f"… and {len(lines) - SHOWN} more")
+        say(f"… and {len(lines) - SHOWN} more")
     if lines and not skip_invalid:
-        raise DataError(f"{what} cannot be used (named above); mend them, or leave them out with --skip-invalid")
-
-
-def _shown_run(title: str, start: Callable[[Stop, Any], Any]) -> Any:
-    """Run ``start(stop, listener)`` with a progress bar; Ctrl-C lets calls in flight finish."""
-    from visualjudge.runs.progress import Display
-    from visualjudge.runs.runner import run_until_stopped
-
-    async def main(stop: Stop) -> Any:
-        with Display(title) as display:
-            return await start(stop, display.update)
-
-    try:
-        return run_until_stopped(main)
-    except KeyboardInterrupt:
-        raise RunError("cancelled; the replies so far are on disk") from None
+        raise DataError(f"{what} cannot be used (named above); fix them, or leave them out with --skip-invalid")
 
 
 def _ask(
@@ -282,7 +261,7 @@ def _ask(
 ) -> InferReport:
     from visualjudge.mmbench.infer import infer as ask_all
 
-    def start(stop: Stop, listener: Any) -> Any:
+    def work(stop: Stop, listener: Listener) -> Awaitable[InferReport]:
         return ask_all(
             table,
             rows,
@@ -296,25 +275,26 @@ def _ask(
             stop=stop,
         )
 
-    result: InferReport = _shown_run("asking", start)
-    return result
+    return interruptible("asking", work, KEPT)
 
 
 def _finish(result: InferReport, places: Places) -> None:
-    from visualjudge.runs.progress import counted
+    from visualjudge.runs.progress import counted, spent
 
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
     print(f"{places.workbook}: {result.replied} replies{statuses} ({places.journal.name} is the record)")
+    if money := spent(result.progress):
+        print(f"this time: {money}")
     if result.statuses["truncated"]:
-        _say(f"{result.statuses['truncated']} replies were cut by the token limit; see --max-tokens")
+        say(f"{result.statuses['truncated']} replies were cut by the token limit; see --max-tokens")
     if result.cut:
-        _say(f"{places.workbook}: {result.cut} cells were cut to 32,767 characters; {places.journal} holds the whole")
+        say(f"{places.workbook}: {result.cut} cells were cut to 32,767 characters; {places.journal} holds the whole")
     if not result.missing:
         return
     if result.causes:
-        _say(f"{result.causes.total()} rows got no reply: {counted(result.causes)}; the first: {result.example}")
+        say(f"{result.causes.total()} rows got no reply: {counted(result.causes)}; the first: {result.example}")
     if result.progress.stopped:
-        _say(result.progress.stopped)
+        say(result.progress.stopped)
     raise RunError(f"{result.missing} rows are without a reply and not in {places.workbook}; --resume asks them again")
 
 
@@ -324,8 +304,7 @@ def _evaluation(table: Table, predictions: Path, rules: RulesName, matched: Any 
 
     found = read_predictions(predictions, table)
     result = score(table, found.replies, rules.value, matched=matched)
-    for note in found.notes if matched is None else ():
-        _say(note)
+    say(*(found.notes if matched is None else ()))
     return result
 
 
@@ -334,9 +313,9 @@ def _matched(
 ) -> Evaluation:
     from visualjudge.mmbench.matcher import match, unread
 
-    client = open_asked({name: value for name, value in fields.items() if value is not None}, CacheOptions(), 16)
-    letters, progress = _shown_run(
-        "matching", lambda stop, listener: match(unread(before), client, place, on_event=listener, stop=stop)
+    client = open_asked(fields, CacheOptions(), 16)
+    letters, progress = interruptible(
+        "matching", lambda stop, listener: match(unread(before), client, place, on_event=listener, stop=stop), KEPT
     )
     if progress.statuses["api_error"] or progress.stopped:
         causes = ", ".join(progress.causes) or progress.stopped
@@ -347,19 +326,20 @@ def _matched(
 
 
 def _summary(numbers: dict[str, Any]) -> None:
-    from visualjudge.mmbench.summary import percent
+    from visualjudge.mmbench.summary import missing_sentence, percent
 
     print(f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy {percent(numbers['accuracy'])}")
+    if numbers["n_vanilla"] < numbers["n"]:
+        vanilla = percent(numbers["vanilla_accuracy"])
+        print(f"questions without rotations {numbers['n_vanilla']}, vanilla accuracy {vanilla}")
     if numbers["circular_accuracy"] is not None:
         print(f"questions {numbers['n_groups']}, circular accuracy {percent(numbers['circular_accuracy'])}")
+    if missing := missing_sentence(numbers):
+        say(missing)
     if numbers["invalid_groups"]:
         named = ", ".join(map(str, numbers["invalid_groups"][:SHOWN]))
-        _say(f"{len(numbers['invalid_groups'])} questions lack a rotation and count neither way: {named}")
+        say(f"{len(numbers['invalid_groups'])} questions lack a rotation and count neither way: {named}")
     if numbers["unknown"]:
-        _say(f"{len(numbers['unknown'])} replies have an index that the table does not have: {numbers['unknown'][:5]}")
+        say(f"{len(numbers['unknown'])} replies have an index that the table does not have: {numbers['unknown'][:5]}")
     if numbers.get("differs"):
-        _say(f"{len(numbers['differs'])} replies are read differently by the strict rules (see differs)")
-
-
-def _say(line: str) -> None:
-    print(f"visualjudge: {' '.join(line.split())}", file=sys.stderr)
+        say(f"{len(numbers['differs'])} replies are read differently by the strict rules (see differs)")

@@ -1,7 +1,7 @@
 """Groups of options as parameters of a command: a frozen dataclass each, whose fields are the options.
 
 A command is decorated with :func:`with_groups`, which shows Typer the fields of each group as options of their own,
-under the group's heading in ``--help``.
+under the group's ``heading`` in ``--help``.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _options(group: type) -> list[inspect.Parameter]:
+def _options(group: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        hints[field.name].__metadata__[0].rich_help_panel = group.heading
     return [
         inspect.Parameter(
             field.name,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
 
 import typer
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
 JUDGES = ", ".join(["baseline", *added("question judge")])
-MODEL, CACHE, RUN, BUDGET, QUESTIONS = "Model", "Cache", "Run", "Budget", "Questions"
-BUILDING = "Building"
 
 
 def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
@@ -50,48 +48,32 @@ def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
 class ClientOptions:
     """Which model is asked, and how."""
 
+    heading: ClassVar[str] = "Model"
+
     backend: Annotated[
-        str,
-        typer.Option(
-            help=f"Such as {BACKENDS}; judge also accepts {JUDGES}; an unknown name lists all.", rich_help_panel=MODEL
-        ),
+        str, typer.Option(help=f"Such as {BACKENDS}; judge also accepts {JUDGES}; an unknown name lists all.")
     ] = "api"
     model: Annotated[
         str | None,
         typer.Option(
-            help="Model name on the server; for baseline: random, first, oracle:P[,bias=B][,slope=S] or sharpness.",
-            rich_help_panel=MODEL,
+            help="Model name on the server; for baseline: random, first, oracle:P[,bias=B][,slope=S] or sharpness."
         ),
     ] = None
-    base_url: Annotated[
-        str | None, typer.Option(help="URL of the server; with /v1 for api and vllm.", rich_help_panel=MODEL)
-    ] = None
-    api_key_env: Annotated[
-        str | None, typer.Option(help="Environment variable that holds the API key.", rich_help_panel=MODEL)
-    ] = None
-    temperature: Annotated[
-        float | None, typer.Option(min=0, help="Sampling temperature; default: the server's.", rich_help_panel=MODEL)
-    ] = None
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Maximum length of a reply, in tokens.", rich_help_panel=MODEL)
-    ] = None
-    timeout: Annotated[
-        float | None, typer.Option(min=0.001, help="Timeout of one call, in seconds.", rich_help_panel=MODEL)
-    ] = None
-    attempts: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of attempts per call.", rich_help_panel=MODEL)
-    ] = None
+    base_url: Annotated[str | None, typer.Option(help="URL of the server; with /v1 for api and vllm.")] = None
+    api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None
+    temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature; default: the server's.")] = (
+        None
+    )
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Maximum length of a reply, in tokens.")] = None
+    timeout: Annotated[float | None, typer.Option(min=0.001, help="Timeout of one call, in seconds.")] = None
+    attempts: Annotated[int | None, typer.Option(min=1, help="Maximum number of attempts per call.")] = None
     max_image_side: Annotated[
         int | None,
-        typer.Option(
-            min=16,
-            help="Shrink images whose longer side exceeds this (recorded in the verdicts).",
-            rich_help_panel=MODEL,
-        ),
+        typer.Option(min=16, help="Shrink images whose longer side exceeds this (recorded in the verdicts)."),
     ] = None
 
-    def config(self) -> dict[str, Any]:
-        """The fields that a client is made of; unset ones are left out.
+    def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
+        """The fields that a client is made of; unset ones are left out. Messages on the key name ``key_option``.
 
         Raises
         ------
@@ -102,7 +84,11 @@ class ClientOptions:
             raise UsageError("--model is missing")
         named = {"backend": self.backend, "model_name": self.model, "base_url": self.base_url}
         own = ("temperature", "max_tokens", "timeout", "attempts", "max_image_side")
-        given = {**named, "api_key": key_of(self.api_key_env), **{name: getattr(self, name) for name in own}}
+        given = {
+            **named,
+            "api_key": key_of(self.api_key_env, key_option),
+            **{name: getattr(self, name) for name in own},
+        }
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -110,13 +96,12 @@ class ClientOptions:
 class CacheOptions:
     """Where replies are kept."""
 
+    heading: ClassVar[str] = "Cache"
+
     cache_dir: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the reply cache; default: the user's cache folder.", rich_help_panel=CACHE),
+        Path | None, typer.Option(help="Folder of the reply cache; default: the user's cache folder.")
     ] = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the reply cache.", rich_help_panel=CACHE)] = (
-        False
-    )
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the reply cache.")] = False
 
     @property
     def folder(self) -> Path | None:
@@ -139,21 +124,14 @@ def open_asked(
 class ExtractorOptions:
     """A second reader for replies that could not be read."""
 
+    heading: ClassVar[str] = "Model"
+
     extractor_model: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask this model about replies that could not be read (status ok_extracted).", rich_help_panel=MODEL
-        ),
+        str | None, typer.Option(help="Ask this model about replies that could not be read (status ok_extracted).")
     ] = None
-    extractor_backend: Annotated[
-        str, typer.Option(help="Like --backend, for the extractor.", rich_help_panel=MODEL)
-    ] = "api"
-    extractor_base_url: Annotated[
-        str | None, typer.Option(help="Like --base-url, for the extractor.", rich_help_panel=MODEL)
-    ] = None
-    extractor_api_key_env: Annotated[
-        str | None, typer.Option(help="Like --api-key-env, for the extractor.", rich_help_panel=MODEL)
-    ] = None
+    extractor_backend: Annotated[str, typer.Option(help="Like --backend, for the extractor.")] = "api"
+    extractor_base_url: Annotated[str | None, typer.Option(help="Like --base-url, for the extractor.")] = None
+    extractor_api_key_env: Annotated[str | None, typer.Option(help="Like --api-key-env, for the extractor.")] = None
 
     def opened(self, cache: CacheOptions, concurrency: int) -> Client | None:
         """The client of the second reader, or None without one.
@@ -171,62 +149,59 @@ class ExtractorOptions:
             base_url=self.extractor_base_url,
             api_key_env=self.extractor_api_key_env,
         )
-        return open_asked(shared.config(), cache, concurrency)
+        return open_asked(shared.config("--extractor-api-key-env"), cache, concurrency)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How a run goes, and how it goes on."""
 
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Maximum number of concurrent calls.", rich_help_panel=RUN)
-    ] = 16
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N", rich_help_panel=RUN)
-    ] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.", rich_help_panel=RUN)] = False
+    heading: ClassVar[str] = "Run"
+
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = 16
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N")] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetOptions:
     """What a run may spend; it stops before it would spend more."""
 
-    max_calls: Annotated[int | None, typer.Option(min=1, help="Stop after N calls.", rich_help_panel=BUDGET)] = None
-    max_tokens_total: Annotated[
-        int | None, typer.Option(min=1, help="Stop before this many tokens are exceeded.", rich_help_panel=BUDGET)
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option(min=0, help="Stop before this cost is exceeded (needs prices).", rich_help_panel=BUDGET),
-    ] = None
-    price_in: Annotated[float, typer.Option(min=0, help="Price per million prompt tokens.", rich_help_panel=BUDGET)] = (
-        0.0
+    heading: ClassVar[str] = "Budget"
+
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Stop after N calls.")] = None
+    max_tokens_total: Annotated[int | None, typer.Option(min=1, help="Stop before this many tokens are exceeded.")] = (
+        None
     )
-    price_out: Annotated[float, typer.Option(min=0, help="Price per million reply tokens.", rich_help_panel=BUDGET)] = (
-        0.0
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this cost is exceeded (needs prices).")] = (
+        None
     )
+    price_in: Annotated[float | None, typer.Option(min=0, help="Price per million prompt tokens.")] = None
+    price_out: Annotated[
+        float | None, typer.Option(min=0, help="Price per million reply tokens, reasoning included.")
+    ] = None
 
     @property
     def limits(self) -> Limits:
-        """The limits.
-
-        Raises
-        ------
-        UsageError
-            If cost is limited and no price is given.
-        """
+        """The limits."""
         from visualjudge.runs.budget import Limits
 
-        if self.max_cost is not None and not (self.price_in or self.price_out):
-            raise UsageError("--max-cost needs --price-in and --price-out")
         return Limits(self.max_calls, self.max_tokens_total, self.max_cost)
 
     @property
     def prices(self) -> Prices:
-        """The prices."""
+        """The prices.
+
+        Raises
+        ------
+        UsageError
+            If only one of the two is given.
+        """
         from visualjudge.runs.budget import Prices
 
-        return Prices(self.price_in, self.price_out)
+        if (self.price_in is None) != (self.price_out is None):
+            raise UsageError("--price-in and --price-out must be given together; 0 is a price")
+        return Prices(self.price_in or 0.0, self.price_out or 0.0)
 
     @property
     def budget(self) -> Budget:
@@ -240,38 +215,25 @@ class BudgetOptions:
 class QuestionOptions:
     """Which questions of a dataset are asked."""
 
-    task: Annotated[
-        list[str] | None, typer.Option(help="Only this task; may be repeated.", rich_help_panel=QUESTIONS)
-    ] = None
-    encoding: Annotated[
-        list[str] | None, typer.Option(help="Only this encoding; may be repeated.", rich_help_panel=QUESTIONS)
-    ] = None
-    type: Annotated[
-        list[str] | None,
-        typer.Option(help="Only pairwise, ranking or scoring; may be repeated.", rich_help_panel=QUESTIONS),
-    ] = None
-    subset: Annotated[
-        list[str] | None, typer.Option(help="Only this subset; may be repeated.", rich_help_panel=QUESTIONS)
-    ] = None
+    heading: ClassVar[str] = "Questions"
+
+    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None
+    encoding: Annotated[list[str] | None, typer.Option(help="Only this encoding; may be repeated.")] = None
+    type: Annotated[list[str] | None, typer.Option(help="Only pairwise, ranking or scoring; may be repeated.")] = None
+    subset: Annotated[list[str] | None, typer.Option(help="Only this subset; may be repeated.")] = None
     where: Annotated[
         list[str] | None,
         typer.Option(
             help="Only where FIELD=VALUE holds; also !=, <, <=, >, >= and ~ (contains), such as 'margin<2', "
             "'error_type=missed', 'sources~sam'; if repeated, all must hold.",
             metavar="FIELD=VALUE",
-            rich_help_panel=QUESTIONS,
         ),
     ] = None
     sample: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Ask a random sample of N questions, balanced over tasks and encodings.",
-            metavar="N",
-            rich_help_panel=QUESTIONS,
-        ),
+        typer.Option(min=1, help="Ask a random sample of N questions, balanced over tasks and encodings.", metavar="N"),
     ] = None
-    sample_seed: Annotated[int, typer.Option(help="Seed of --sample.", rich_help_panel=QUESTIONS)] = 42
+    sample_seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 42
 
     @property
     def choice(self) -> Choice:
@@ -314,40 +276,24 @@ class MediaName(StrEnum):
 class BuildingOptions:
     """How a data folder becomes a dataset."""
 
-    task: Annotated[
-        list[str] | None, typer.Option(help="Only this task; may be repeated; default: all.", rich_help_panel=BUILDING)
-    ] = None
-    seed: Annotated[int, typer.Option(help="Random seed.", rich_help_panel=BUILDING)] = 42
-    workers: Annotated[
-        int | None, typer.Option(help="Number of processes; default: one per core.", rich_help_panel=BUILDING)
-    ] = None
-    engine: Annotated[str, typer.Option(help="local or ray (needs the extra 'ray').", rich_help_panel=BUILDING)] = (
-        "local"
-    )
+    heading: ClassVar[str] = "Building"
+
+    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated; default: all.")] = None
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 42
+    workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per core.")] = None
+    engine: Annotated[str, typer.Option(help="local or ray (needs the extra 'ray').")] = "local"
     prompts: Annotated[
         str | None,
-        typer.Option(
-            help="v1, v2 (states the form of the answer), or a folder of your own prompts; default: v1.",
-            rich_help_panel=BUILDING,
-        ),
+        typer.Option(help="v1, v2 (states the form of the answer), or a folder of your own prompts; default: v1."),
     ] = None
     prompt_version: Annotated[
-        str | None,
-        typer.Option(
-            help="Prompt version, such as v2, also for a folder of your own prompts; default: v1.",
-            rich_help_panel=BUILDING,
-        ),
+        str | None, typer.Option(help="Prompt version, such as v2, also for a folder of your own prompts; default: v1.")
     ] = None
     max_side: Annotated[
         int | None,
-        typer.Option(
-            help="Scale images, and predictions with them, so that the longer side is at most this.",
-            rich_help_panel=BUILDING,
-        ),
+        typer.Option(help="Scale images, and predictions with them, so that the longer side is at most this."),
     ] = None
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace an existing dataset at --out.", rich_help_panel=BUILDING)
-    ] = False
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")] = False
 
     @property
     def work(self) -> Work:

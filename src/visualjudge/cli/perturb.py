@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following
-from visualjudge.errors import UsageError, summarized
+from visualjudge.cli.listing import following, say, tell
+from visualjudge.errors import UsageError
 
 if TYPE_CHECKING:
     from visualjudge.data.importers.sample import Found
@@ -149,11 +148,10 @@ def _reader(
 
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
-    for line in summarized(done.problems):
-        print(line, file=sys.stderr)
+    tell(done.problems)
     print(f"{out}: {task}: {done.annotations} annotations in {done.groups} groups on {done.images} images")
     following(f"build {out} --out DATASET")
     if done.problems:
-        print(f"visualjudge: {len(done.problems)} records cannot be used and were left out", file=sys.stderr)
+        say(f"invalid records left out: {len(done.problems)}")
         if not skip_invalid:
             raise typer.Exit(1)

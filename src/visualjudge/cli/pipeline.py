@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import sys
+import shlex
+from collections.abc import Awaitable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions
-from visualjudge.errors import RunError, UsageError
+from visualjudge.cli.progress import interruptible
+from visualjudge.errors import UsageError
 
 if TYPE_CHECKING:
     from visualjudge.errors import Problem
     from visualjudge.judges.pipe import ClientPipe
     from visualjudge.pipelines import PipelineReport, Row
+    from visualjudge.pipelines.results import MetricCounts
     from visualjudge.runs.budget import Budget
+    from visualjudge.runs.runner import Listener, Stop
 
 app = typer.Typer(add_completion=False)
 
@@ -62,7 +66,7 @@ def pipeline(
 ) -> None:
     """Judge edited images row by row. Each result is on disk before it is reported; --resume continues.
 
-    Resuming also repeats rows with an error. --concurrency limits the rows, and the calls of each metric.
+    Resuming also asks the metrics that ended in an error. --concurrency limits the rows, and the calls of each metric.
     """
     from visualjudge.pipelines import build_pipes, read_config, read_rows
     from visualjudge.prompts.store import PromptAssetStore
@@ -74,10 +78,14 @@ def pipeline(
     pipes = build_pipes(metrics, cache_dir=cache.folder, concurrency=run.concurrency, store=store, rules=rules)
     for name, pipe in pipes.items():
         if pipe.rules != "strict":
-            _say(f"{name}: replies are read by the rules of {pipe.rules}")
+            say(f"{name}: replies are read by the rules of {pipe.rules}")
     good, problems = read_rows(rows)
     report = _judge(pipes, good[: run.limit], out, run, budget.budget, allow_private_urls)
-    _finish(report, problems, out, f"pipeline {config} --input {rows} --out {out} --resume")
+    options = [*_given("--rules", rules), *_given("--limit", run.limit)]
+    options += [word for folder in prompts or () for word in _given("--prompts", folder)]
+    options += ["--allow-private-urls"] if allow_private_urls else []
+    again = ["pipeline", str(config), "--input", str(rows), "--out", str(out), *options, "--resume"]
+    _finish(report, problems, out, shlex.join(again))
 
 
 def _judge(
@@ -89,47 +97,68 @@ def _judge(
     private_urls: bool,
 ) -> PipelineReport:
     from visualjudge.pipelines import run_pipeline
-    from visualjudge.runs.progress import Display
-    from visualjudge.runs.runner import Stop, run_until_stopped
 
-    async def main(stop: Stop) -> PipelineReport:
-        with Display("judging") as display:
-            return await run_pipeline(
-                pipes,
-                rows,
-                out,
-                resume=options.resume,
-                concurrency=options.concurrency,
-                budget=budget,
-                on_event=display.update,
-                stop=stop,
-                private_urls=private_urls,
-            )
+    def work(stop: Stop, listener: Listener) -> Awaitable[PipelineReport]:
+        return run_pipeline(
+            pipes,
+            rows,
+            out,
+            resume=options.resume,
+            concurrency=options.concurrency,
+            budget=budget,
+            on_event=listener,
+            stop=stop,
+            private_urls=private_urls,
+        )
 
-    try:
-        return run_until_stopped(main)
-    except KeyboardInterrupt:
-        raise RunError(f"cancelled; the results so far are in {out}; continue with --resume") from None
+    return interruptible("judging", work, f"the results so far are in {out}; continue with --resume")
 
 
-def _finish(report: PipelineReport, problems: list[Problem], out: Path, resume: str) -> None:
+def _given(option: str, value: object) -> list[str]:
+    return [] if value is None else [option, str(value)]
+
+
+def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: str) -> None:
     """Say how it ended; exit status 1 where a row has no result."""
     from visualjudge.runs.progress import counted, spent
 
     money = f" ({spent(report.progress)})" if spent(report.progress) else ""
     print(f"{out}: {report.statuses.total()} rows: {counted(report.statuses) or 'none'}{money}")
+    if report.statuses:
+        print(_by_metric(report.metrics))
     lines = [str(problem) for problem in problems]
     lines += [f"{out}: row {key}: {said}" for key, said in report.errors.items()]
-    for line in lines[:_MOST_LINES]:
-        _say(line)
+    say(*lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
-        _say(f"and {len(lines) - _MOST_LINES} more rows without a result")
+        say(f"and {len(lines) - _MOST_LINES} more rows without a result")
+    if report.unchecked:
+        say(f"{out}: {report.unchecked} results are of an earlier version, which did not record what rows they are of")
     if report.missing:
-        _say(f"{report.progress.stopped or 'stopped'}; {report.missing} rows are missing; continue with --resume")
-    following(resume if report.missing or report.errors else "agreement RATINGS --judge JUDGE")
+        say(f"{report.progress.stopped or 'stopped'}; {report.missing} rows are missing; continue with --resume")
+    if report.missing or report.errors:
+        following(again)
     if lines or report.missing:
         raise typer.Exit(1)
 
 
-def _say(line: str) -> None:
-    print(f"visualjudge: {line}", file=sys.stderr)
+def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
+    """A line for each metric: what its results say, and how many rows it has no value for."""
+    from visualjudge.tables import Table
+
+    lines = [_counted(counts) for counts in metrics.values()]
+    always = ("Answered", "Failed")
+    shown = [name for name in lines[0] if name in always or any(line[name] not in ("0", "–") for line in lines)]
+    rows = [(metric, *(line[name] for name in shown)) for metric, line in zip(metrics, lines, strict=True)]
+    return Table(("Metric", *shown), tuple(rows)).text()
+
+
+def _counted(counts: MetricCounts) -> dict[str, str]:
+    return {
+        "Answered": str(counts.answered),
+        **{winner: str(counts.values[winner]) for winner in ("Image A", "Image B", "Tie")},
+        "Scores": str(counts.scores),
+        "Mean score": "–" if counts.mean_score is None else f"{counts.mean_score:.2f}",
+        "Failed": str(counts.failed),
+        "Errors": str(counts.errors),
+        "Does not apply": str(counts.does_not_apply),
+    }

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json
+from visualjudge.cli.listing import AsJson, following, print_json, tell
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions
 
@@ -40,13 +40,12 @@ def probe(
     Judge it and report on it like any dataset; the report and metrics.json then have a section on probes. Records of
     the data folder that cannot be used are left out and listed on stderr.
     """
-    from visualjudge.errors import summarized
     from visualjudge.probes.build import build_probes
+    from visualjudge.remote import located
     from visualjudge.tables import Table
 
     made = build_probes(data, out, building.options, only=only, number=n, **building.work, force=building.force)
-    for line in summarized(made.problems):
-        print(line, file=sys.stderr)
+    tell(made.problems)
     asked = {name: count for name, count in made.asked.items() if count}
     if not as_json:
         print(Table(("Probe", "Questions"), tuple((name, str(count)) for name, count in asked.items())).text())
@@ -56,5 +55,6 @@ def probe(
     if as_json:
         print_json({"probe": name, "questions": count} for name, count in asked.items())
         return
-    print(f"{made.questions} questions in {out}")
-    following(f"judge {out} --out RUN")
+    target = located(out)
+    print(f"{made.questions} questions in {target}")
+    following(f"judge {target} --out RUN")

@@ -1,14 +1,22 @@
-"""Progress on stderr for commands that take longer than a second; nothing where stderr is no terminal."""
+"""Progress on stderr for commands that take longer than a second."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from visualjudge.errors import RunError
+
+if TYPE_CHECKING:
+    from visualjudge.runs.runner import Listener, Stop
+
+Result = TypeVar("Result")
 
 
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """A function to be told (stage, done, total); each stage gets a bar of its own."""
+    """A function to be told (stage, done, total); each stage gets a bar of its own, where stderr is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -23,3 +31,24 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
             progress.update(bars[stage], completed=done)
 
         yield tell
+
+
+def interruptible(title: str, work: Callable[[Stop, Listener], Awaitable[Result]], kept: str) -> Result:
+    """The result of ``work(stop, listener)``, with a bar; the first Ctrl-C lets calls in flight finish.
+
+    Raises
+    ------
+    RunError
+        If a second Ctrl-C cancels it; ``kept`` says what there is by then.
+    """
+    from visualjudge.runs.progress import Display
+    from visualjudge.runs.runner import run_until_stopped
+
+    async def main(stop: Stop) -> Result:
+        with Display(title) as display:
+            return await work(stop, display.update)
+
+    try:
+        return run_until_stopped(main)
+    except KeyboardInterrupt:
+        raise RunError(f"cancelled; {kept}") from None

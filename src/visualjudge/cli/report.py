@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say
 
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis
@@ -68,7 +68,6 @@ def report(
     _check(gap, questions)
     shape = _format(out, format)
     _suffix("--json", json, (".json",))
-    _refuse_inputs(runs, dataset, {"--out": out, "--json": json, "--csv": csv})
     notes = Console(stderr=True)
     with notes.status("analysing") as status, TemporaryDirectory() as scratch:
         more = _baseline(runs, dataset, Path(scratch)) if baseline else []
@@ -109,17 +108,6 @@ def _suffix(option: str, path: Path | None, fitting: Sequence[str]) -> None:
         raise UsageError(f"{option} must end in {' or '.join(fitting)}, got {path}")
 
 
-def _refuse_inputs(runs: list[Path], dataset: Path | None, outputs: dict[str, Path | None]) -> None:
-    """No report over the verdicts or questions that it is made from: they may have cost money."""
-    from visualjudge.analysis.load import input_files
-    from visualjudge.errors import UsageError
-
-    inputs = [path for path in input_files(runs, dataset) if path.exists()]
-    for option, path in outputs.items():
-        if path is not None and path.exists() and any(path.samefile(known) for known in inputs):
-            raise UsageError(f"{option} {path}: the report reads this file; choose another name")
-
-
 def _write(
     analysis: Analysis, out: Path | None, json: Path | None, format: ReportFormat, csv: Path | None, questions: int
 ) -> None:
@@ -141,10 +129,8 @@ def _write(
 def _tell(analysis: Analysis) -> None:
     """Warnings and problems on stderr, one line each; problems end the command with status 1."""
     judges = analysis.metrics["judges"]
-    for line in analysis.metrics["warnings"]:
-        typer.echo(f"visualjudge: {line}", err=True)
+    say(*analysis.metrics["warnings"])
     for judge in judges:
-        for line in [*judge["warnings"], *judge["problems"]]:
-            typer.echo(f"visualjudge: {line}", err=True)
+        say(*judge["warnings"], *judge["problems"])
     if any(judge["problems"] for judge in judges):
         raise typer.Exit(1)

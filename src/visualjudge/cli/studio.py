@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.errors import RunError
+from visualjudge.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from visualjudge.studio.people.plan import Settings
@@ -77,6 +77,7 @@ def studio(
 
 def serve(folders: list[Path], port: int) -> None:
     """Open everything in ``folders`` and serve it until Ctrl-C."""
+    check_installed()
     from visualjudge.studio.app import create_app
     from visualjudge.studio.memory import keep_small
     from visualjudge.studio.places import find_places
@@ -96,7 +97,7 @@ def serve_people(
     folders: list[Path], people: Path, raters: list[str], settings: Settings, port: int, items: Path | None = None
 ) -> None:
     """Serve the questions of one dataset to named raters until Ctrl-C."""
-    from visualjudge.errors import UsageError
+    check_installed()
     from visualjudge.studio.people.opening import people_app, people_pages
     from visualjudge.studio.people.tokens import ADMIN
     from visualjudge.studio.places import find_places
@@ -120,6 +121,14 @@ def _run(app: Any, port: int) -> None:
     import uvicorn
 
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1)
+
+
+def check_installed() -> None:
+    """Raises UsageError if a library of the extra is missing."""
+    from importlib.util import find_spec
+
+    if not find_spec("fastapi") or not find_spec("uvicorn"):
+        raise UsageError("studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'")
 
 
 def check_free(port: int) -> None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.judge import ModeName
-from visualjudge.cli.listing import AsJson, following, print_json
+from visualjudge.cli.listing import AsJson, following, print_json, say
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked
 
 if TYPE_CHECKING:
     from visualjudge.frontdoor.judging import Asked
     from visualjudge.judges.question import Mode
+    from visualjudge.tuning.arms import Arm
 
 app = typer.Typer(add_completion=False)
 
@@ -69,16 +70,22 @@ def tune(
         try:
             done = find(read, name, ask, out / name, budget=budget, modes=modes, prompts=tried, seed=seed)
         except DataError as error:  # one task without enough images leaves the others their answer
-            typer.echo(f"visualjudge: {error}", err=True)
+            say(error)
             failed += 1
             continue
         found.append(done.json())
         if not as_json:
             typer.echo(done.answer)
-            asked = "" if done.arm.mode == "text" else f" --mode {done.arm.mode}"
-            following(f"judge {dataset} --task {name} --encoding {done.arm.encoding}{asked} --out RUN")
+            _next(dataset, name, done.recommended)
     write_json(out / "tuned.json", {"tasks": found})
     if as_json:
         print_json(found)
     if failed:
         raise typer.Exit(1)
+
+
+def _next(dataset: Path, task: str, best: Arm) -> None:
+    if best.prompts is not None:
+        following(f"build DATA --task {task} --prompts {best.prompts} --out OTHER")
+    place = dataset if best.prompts is None else "OTHER"
+    following(f"judge {place} --task {task} --encoding {best.encoding} --mode {best.mode} --out RUN")

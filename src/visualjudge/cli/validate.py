@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following_judge, say, tell
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -27,15 +26,13 @@ def validate(
     """
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.validate import validate as check
-    from visualjudge.errors import summarized
 
     with stages() as progress:
         read, problems = check(dataset, lambda done, total: progress("checking files", done, total), sample=sample)
-    for line in summarized(problems):
-        print(line, file=sys.stderr)
+    tell(problems)
     if problems:
-        print(f"visualjudge: {len(problems)} rules do not hold in {dataset}", file=sys.stderr)
+        say(f"{len(problems)} rules do not hold in {dataset}")
         raise typer.Exit(1)
     checked = len(read.questions) if sample is None else f"{min(sample, len(read.questions))} of {len(read.questions)}"
     print(f"{dataset}: {checked} questions, all checksums and rules hold")
-    following(f"judge {dataset} --swap --out RUN")
+    following_judge(read, dataset, "--swap --out RUN")

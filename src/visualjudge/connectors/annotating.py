@@ -12,19 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from visualjudge import __version__
 from visualjudge.dataset.exports.media import answer_text, image_uri
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset
-from visualjudge.dataset.staging import staged
 from visualjudge.errors import DataError, UsageError
-from visualjudge.judges.asks import verdict_line
-from visualjudge.published.files import records
+from visualjudge.published.files import Row, records
+from visualjudge.published.runs import write_run
 from visualjudge.records import Question, Verdict
 from visualjudge.replies import read_reply
-from visualjudge.runs.folder import PEOPLE, RunFolder
+from visualjudge.runs.folder import PEOPLE
 from visualjudge.training.exports import paths_of
 
 ANSWER = "answer"
@@ -73,8 +69,8 @@ def label_studio_tasks(dataset: Dataset) -> list[dict[str, Any]]:
 
 def label_studio_answers(path: str | Path) -> Iterator[Given]:
     """The answers in Label Studio's JSON export; annotations that were skipped are left out."""
-    for number, task in enumerate(records(Path(path)), 1):
-        name = str(_field(task.get("data"), "id", path, number))
+    for task in records(Path(path)):
+        name = str(Row(task.need("data"), task.path, task.number).need("id"))
         for done in task.get("annotations") or ():
             values = [one["value"] for one in done.get("result") or () if one.get("from_name") == ANSWER]
             if values and not done.get("was_cancelled"):
@@ -106,8 +102,8 @@ def argilla_dataset(dataset: Dataset) -> tuple[Any, list[Any]]:
 
 def argilla_answers(path: str | Path) -> Iterator[Given]:
     """The answers in the JSON that ``dataset.records.to_json`` of Argilla writes."""
-    for number, record in enumerate(records(Path(path)), 1):
-        name = str(_field(record, "id", path, number))
+    for record in records(Path(path)):
+        name = str(record.need("id"))
         for said in (record.get("responses") or {}).get(ANSWER) or ():
             yield Given(name, str(said.get("user_id")), str(said.get("value")))
 
@@ -131,22 +127,9 @@ def people_run(dataset: Dataset, answers: Iterator[Given], out: str | Path) -> P
             raise DataError(f"an answer of {given.rater} is to {given.id!r}, which is not a question of {dataset.root}")
         verdicts.append(_verdict(questions[given.id], given, repeats[given.id]))
         repeats[given.id] += 1
-    with staged(Path(out)) as stage:
-        folder = RunFolder(stage)
-        folder.journal_path.write_bytes(b"".join(orjson.dumps(verdict_line(one)) + b"\n" for one in verdicts))
-        raters = sorted({str(one.extra["rater"]) for one in verdicts})
-        folder.write_manifest(
-            {
-                **PEOPLE,
-                "parameters": {},
-                "simulated": False,
-                "asked": len(verdicts),
-                "dataset": {"path": str(dataset.root.resolve()), "checksum": dataset.digest},
-                "version": __version__,
-                "people": {"raters": raters, "questions": len(repeats)},
-                "repeats": max(repeats.values(), default=1),
-            }
-        )
+    people = {"raters": sorted({str(one.extra["rater"]) for one in verdicts}), "questions": len(repeats)}
+    asked = {"parameters": {}, "people": people, "repeats": max(repeats.values(), default=1)}
+    write_run(Path(out), dataset, verdicts, {**PEOPLE, **asked})
     return Path(out)
 
 
@@ -182,9 +165,3 @@ def _asked(dataset: Dataset) -> tuple[str, Sequence[str]]:
     if len(kinds) != 1 or not kinds <= set(_CONTROLS):
         raise UsageError(f"{dataset.root}: must hold pairs alone or scores alone, got {', '.join(sorted(kinds))}")
     return kinds.pop(), ["A", "B", *dict.fromkeys(tie for question in dataset for tie in question.ties or ())]
-
-
-def _field(row: Any, name: str, path: str | Path, number: int) -> Any:
-    if not isinstance(row, dict) or row.get(name) is None:
-        raise DataError(f"{path}: record {number}: {name}: is missing")
-    return row[name]

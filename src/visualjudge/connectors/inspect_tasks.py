@@ -69,10 +69,10 @@ def verdict() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         truth = truth_of(state.metadata["truth"])
-        n = len(str(truth.answer)) if truth.question_type == "ranking" else max(2, len(truth.final_scores))
         text, stopped = state.output.completion, state.output.stop_reason
         reason = "length" if stopped == "max_tokens" else "stop"
-        found = read_reply(text, truth.question_type, n, finish_reason=reason, ties=truth.ties)  # type: ignore[arg-type]
+        kind: Any = truth.question_type
+        found = read_reply(text, kind, truth.options, finish_reason=reason, ties=truth.ties)
         if found.value == FAILED:
             return Score(value=0.0, answer=FAILED, explanation=f"not read: {found.cause or found.status}")
         return Score(value=reward(text, state.metadata["truth"]), answer=str(found.value), explanation=text)

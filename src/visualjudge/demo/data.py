@@ -177,8 +177,7 @@ def _restoration(task: Task, pages: Pages, photos: tuple[Photograph, ...], seed:
 
 def _generation(task: Task, pages: Pages, photos: tuple[Photograph, ...], _seed: int) -> None:
     for photo in photos[:GENERATED]:
-        small = _shrunk(photo)
-        made = GENERATORS[task.name](small)
+        made = GENERATORS[task.name](photo.smaller(WHOLE_SIDE))
         image_id = f"{task.name}_{photo.name}"
         pages.add_image(image_id, made.source, **_context_files(pages.root, image_id, made))
         if made.source_unseen:
@@ -207,16 +206,9 @@ def _context_files(root: Path, image_id: str, made: Generated) -> dict[str, str]
     return files
 
 
-def _shrunk(photo: Photograph) -> Photograph:
-    """The photograph at the size of the generation tasks, its objects' masks with it."""
-    pixels = smaller(photo.pixels, WHOLE_SIDE)
-    return photo.resized(pixels)
-
-
 def boxed(item: Instance) -> Detection:
     """The box around an object's mask."""
-    x1, y1, x2, y2 = item.mask.xyxy
-    return Detection(item.label, (float(x1), float(y1), float(x2), float(y2)))
+    return Detection(item.label, item.mask.box)
 
 
 _FILL: dict[str, Callable[[Task, Pages, tuple[Photograph, ...], int], None]] = {

@@ -14,13 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 
 from visualjudge.errors import RunError
 from visualjudge.predictions import Instance, Person
-from visualjudge.raster.images import read_rgb
-from visualjudge.raster.masks import mask_from_array, mask_from_polygons
+from visualjudge.raster.images import fitted_size, read_rgb, resized_rgb
+from visualjudge.raster.masks import mask_from_array, mask_from_polygons, resized_mask
 from visualjudge.records import BoolArray, FloatArray, Mask, Pixels, Size
 from visualjudge.skeleton import KEYPOINT_NAMES
 
@@ -45,10 +44,11 @@ class Photograph:
         height, width = self.pixels.shape[:2]
         return height, width
 
-    def resized(self, pixels: Pixels) -> Photograph:
-        """The same photograph with ``pixels`` of another size, and its objects scaled to them."""
-        height, width = pixels.shape[:2]
-        objects = tuple(replace(item, mask=_scaled(item.mask, (width, height))) for item in self.objects)
+    def smaller(self, side: int) -> Photograph:
+        """The photograph shrunk so that the longer side is at most ``side``, its objects with it."""
+        pixels = smaller(self.pixels, side)
+        size = pixels.shape[0], pixels.shape[1]
+        objects = tuple(replace(item, mask=resized_mask(item.mask, size)) for item in self.objects)
         return replace(self, pixels=pixels, objects=objects)
 
     @cached_property
@@ -125,11 +125,4 @@ def _packaged(package: str, inside: str) -> Path:
 
 def smaller(pixels: Pixels, side: int) -> Pixels:
     """``pixels`` shrunk so that the longer side is at most ``side``."""
-    height, width = pixels.shape[:2]
-    ratio = min(1.0, side / max(height, width))
-    target = (round(width * ratio), round(height * ratio))
-    return np.asarray(cv2.resize(pixels, target, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-
-
-def _scaled(mask: Mask, width_height: tuple[int, int]) -> Mask:
-    return mask_from_array(cv2.resize(mask.dense().view(np.uint8), width_height, interpolation=cv2.INTER_NEAREST))
+    return resized_rgb(pixels, fitted_size((pixels.shape[0], pixels.shape[1]), side))

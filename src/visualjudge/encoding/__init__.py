@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.encoding.catalogue import Encoding, encoding_named, order_of, rows
+from visualjudge.encoding.catalogue import Encoding, encoding_named, encodings, order_of
 from visualjudge.encoding.context import context_image
 from visualjudge.encoding.cost import Cost
 from visualjudge.encoding.encoded import Encoded, Scene
@@ -22,23 +22,6 @@ from visualjudge.predictions import Prediction, read_prediction
 from visualjudge.records import Pixels
 
 __all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encode_each", "encodings"]
-
-
-def encodings(task: str | None = None) -> list[Encoding]:
-    """The catalogue: 53 final encodings and 2 extended ones, shared rows once a task; of ``task`` alone if given.
-
-    Raises
-    ------
-    UsageError
-        If there is no such task.
-
-    Examples
-    --------
-    >>> import visualjudge as vj
-    >>> [row.stem for row in vj.encodings("depth_estimation")]
-    ['plasma', 'turbo', 'gray']
-    """
-    return rows(task)
 
 
 def encode(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.encoding.canvas import Box, line_width, outline, pixel_box
 from visualjudge.encoding.encoded import Encoded, Scene
-from visualjudge.encoding.palette import label_colors, label_names, legend_of
+from visualjudge.encoding.palette import label_colors
 from visualjudge.encoding.styles import BoxStyle
 from visualjudge.encoding.tags import Anchor, draw_tags
 from visualjudge.predictions import Detection
@@ -13,8 +13,7 @@ from visualjudge.predictions import Detection
 def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
     """Boxes in their class's colour, the largest first, then the tags; a box outside the image is not drawn."""
     items: tuple[Detection, ...] = scene.prediction.items
-    labels = [item.label for item in items]
-    colors = label_colors(scene.classes, labels)
+    colors, legend = label_colors(scene.classes, [item.label for item in items])
     pixels, width = scene.canvas(style.canvas), line_width(scene.size)
     anchors = []
     for label, box in _visible(items, scene):
@@ -22,7 +21,7 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
         anchors.append(Anchor(label, colors[label], box))
     if style.tags:
         draw_tags(pixels, anchors)
-    return Encoded(pixels, None, legend_of(colors, label_names(scene.classes, labels)), colors)
+    return Encoded(pixels, None, legend, colors)
 
 
 def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]]:

@@ -141,8 +141,20 @@ _ROWS = (
 CATALOGUE: Registry[tuple[str, str], Encoding] = Registry("encoding", {(row.type, row.stem): row for row in _ROWS})
 
 
-def rows(task: str | None = None) -> list[Encoding]:
-    """All rows, or those of one task, in the catalogue's order."""
+def encodings(task: str | None = None) -> list[Encoding]:
+    """The catalogue: 53 final encodings and 2 extended ones, shared rows once a task; of ``task`` alone if given.
+
+    Raises
+    ------
+    UsageError
+        If there is no such task.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> [row.stem for row in vj.encodings("depth_estimation")]
+    ['plasma', 'turbo', 'gray']
+    """
     wanted = TASKS.values() if task is None else (task_named(task),)
     return [replace(row, task=one.name) for one in wanted for row in CATALOGUE.values() if row.type == one.type]
 
@@ -162,6 +174,6 @@ def encoding_named(task: str, stem: str) -> Encoding:
     """
     key = task_named(task).type, stem
     if key not in CATALOGUE:
-        known = one_of(stem, [row.stem for row in rows(task)])
+        known = one_of(stem, [row.stem for row in encodings(task)])
         raise UsageError(f"encoding of {task} must be {known}, got {stem!r}")
     return replace(CATALOGUE[key], task=task)

@@ -69,20 +69,19 @@ def gemini_tokens(size: Size) -> int:
     return 258 * math.ceil(width / unit) * math.ceil(height / unit)
 
 
-def qwen_tokens(
-    size: Size, *, factor: int = 28, min_pixels: int = 56 * 56, max_pixels: int = 14 * 14 * 4 * 1280
-) -> int:
+def qwen_tokens(size: Size) -> int:
     """Patches of Qwen2-VL and Qwen2.5-VL: a token for each 28×28 pixels, and two marks around them.
 
     Source: ``smart_resize`` of transformers' ``Qwen2VLImageProcessor`` with its default limits: sides rounded to
-    multiples of ``factor``, the area brought within ``min_pixels``..``max_pixels``.
+    multiples of 28, the area brought within 56·56 to 28·28·1280 pixels.
     """
     height, width = size
+    factor, least, most = 28, 56 * 56, 28 * 28 * 1280
     rows, cols = (max(factor, round(side / factor) * factor) for side in (height, width))
-    if rows * cols > max_pixels:
-        beta = math.sqrt(height * width / max_pixels)
+    if rows * cols > most:
+        beta = math.sqrt(height * width / most)
         rows, cols = (max(factor, math.floor(side / beta / factor) * factor) for side in (height, width))
-    elif rows * cols < min_pixels:
-        beta = math.sqrt(min_pixels / (height * width))
+    elif rows * cols < least:
+        beta = math.sqrt(least / (height * width))
         rows, cols = (math.ceil(side * beta / factor) * factor for side in (height, width))
     return rows * cols // factor**2 + 2

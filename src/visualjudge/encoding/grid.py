@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from visualjudge.encoding.canvas import merged_by_label
 from visualjudge.encoding.encoded import Encoded, Scene
-from visualjudge.encoding.palette import class_order, color_at, hex_of, label_colors, label_names, legend_of, name_at
+from visualjudge.encoding.palette import class_order, color_at, hex_of, label_colors, name_at
 from visualjudge.encoding.styles import GridStyle
 from visualjudge.encoding.tags import text_bitmap
 from visualjudge.records import RGB, Mask, Pixels, Size
@@ -130,9 +130,7 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
 
 
 def _label_legend(classes: Sequence[str] | None, grid: Grid) -> tuple[dict[str, RGB], str | None]:
-    labels = list(grid.labels.values())
-    colors = label_colors(classes, labels)
-    legend = legend_of(colors, label_names(classes, labels))
+    colors, legend = label_colors(classes, list(grid.labels.values()))
     if legend is None or grid.cell < SMALLEST_NUMBERED:
         return colors, legend
     numbers = ", ".join(f"{number} is {label}" for number, label in grid.labels.items())

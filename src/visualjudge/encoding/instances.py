@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.encoding.canvas import dashed_outline, line_width, paint
 from visualjudge.encoding.encoded import Encoded, Scene
-from visualjudge.encoding.palette import color_at, label_colors, label_names, legend_of
+from visualjudge.encoding.palette import color_at, label_colors
 from visualjudge.encoding.styles import MaskStyle
 from visualjudge.encoding.tags import Anchor, draw_tags
 from visualjudge.records import RGB
@@ -17,7 +17,7 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
     """
     items = scene.masks.items
     labels = [item.label for item in items]
-    by_class = label_colors(scene.classes, labels)
+    by_class, legend = label_colors(scene.classes, labels)
     by_instance = style.colors == "instance"
     colors: list[RGB] = [color_at(k) if by_instance else by_class[label] for k, label in enumerate(labels)]
     base = scene.canvas("black") if style.canvas == "black" else scene.image
@@ -30,4 +30,4 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
         draw_tags(pixels, [Anchor(labels[k], colors[k], items[k].mask.xyxy) for k in order])
     if by_instance:
         return Encoded(pixels)
-    return Encoded(pixels, None, legend_of(by_class, label_names(scene.classes, labels)), by_class)
+    return Encoded(pixels, None, legend, by_class)

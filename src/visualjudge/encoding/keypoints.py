@@ -5,6 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from visualjudge.encoding.canvas import line_width
 from visualjudge.encoding.encoded import Encoded, Scene
 from visualjudge.encoding.palette import GREEN, PALETTE, color_at, legend_of
 from visualjudge.encoding.styles import PoseStyle
@@ -22,24 +23,15 @@ def point_radius(size: Size, *, alone: bool) -> int:
     return 1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
 
 
-def limb_width(size: Size) -> int:
-    """Thickness of a limb: 0.4 % of the longer side, at least 2 pixels (1 below 64)."""
-    return 1 if max(size) < 64 else max(2, round(0.004 * max(size)))
-
-
 def person_radius(size: Size, person: Person, *, alone: bool) -> int:
     """:func:`point_radius`, smaller for a person for whom that is more than 3 % of the extent; at least 1."""
-    extent = _longest(person)
-    return (
-        min(point_radius(size, alone=alone), max(1, round(0.03 * extent)))
-        if extent
-        else point_radius(size, alone=alone)
-    )
+    extent, radius = _longest(person), point_radius(size, alone=alone)
+    return min(radius, max(1, round(0.03 * extent))) if extent else radius
 
 
-def person_limb_width(size: Size, person: Person) -> int:
-    """:func:`limb_width`, smaller for a person for whom that is more than 1.5 % of the extent; at least 1."""
-    return min(limb_width(size), max(1, round(0.015 * _longest(person))))
+def limb_width(size: Size, person: Person) -> int:
+    """The width of outlines, smaller for a person for whom that is more than 1.5 % of the extent; at least 1."""
+    return min(line_width(size), max(1, round(0.015 * _longest(person))))
 
 
 def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
@@ -79,7 +71,7 @@ def _longest(person: Person) -> float:
 
 def _limbs(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
     size = pixels.shape[0], pixels.shape[1]
-    width, present = person_limb_width(size, person), person.present.tolist()
+    width, present = limb_width(size, person), person.present.tolist()
     points = person.keypoints[:, :2].tolist()
     for a, b in LIMBS:
         if present[a] and present[b]:

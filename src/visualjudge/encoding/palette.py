@@ -94,19 +94,18 @@ def class_order(classes: Iterable[str] | None, labels: Sequence[str]) -> list[st
 
 
 def label_colors(
-    classes: Iterable[str] | None, labels: Sequence[str], color: Callable[[int], RGB] = color_at
-) -> dict[str, RGB]:
-    """Label → colour for ``labels`` in their order; it depends on ``classes`` alone where they hold the label."""
-    place = {label: number for number, label in enumerate(class_order(classes, labels))}
-    return {label: color(place[label]) for label in dict.fromkeys(labels)}
+    classes: Iterable[str] | None,
+    labels: Sequence[str],
+    color: Callable[[int], RGB] = color_at,
+    name: Callable[[int], str] = name_at,
+) -> tuple[dict[str, RGB], str | None]:
+    """Label → colour for ``labels`` in their order, and the legend that names the colours.
 
-
-def label_names(
-    classes: Iterable[str] | None, labels: Sequence[str], name: Callable[[int], str] = name_at
-) -> dict[str, str]:
-    """Label → name of its colour, in step with :func:`label_colors`."""
+    A colour depends on ``classes`` alone where they hold the label.
+    """
     place = {label: number for number, label in enumerate(class_order(classes, labels))}
-    return {label: name(place[label]) for label in dict.fromkeys(labels)}
+    colors = {label: color(place[label]) for label in dict.fromkeys(labels)}
+    return colors, legend_of(colors, {label: name(place[label]) for label in colors})
 
 
 def hex_of(color: RGB) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from visualjudge.encoding.canvas import edge_band, fill, line_width
 from visualjudge.encoding.encoded import Encoded, Scene
-from visualjudge.encoding.palette import label_colors, label_names, legend_of
+from visualjudge.encoding.palette import label_colors
 from visualjudge.encoding.styles import RegionStyle
 
 
 def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
     """The region in the palette's first colour; its contour lies inside the mask, along holes and image edges too."""
-    labels = [item.label for item in scene.masks.items]
-    colors = label_colors(None, labels)
+    colors, legend = label_colors(None, [item.label for item in scene.masks.items])
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
     for item in scene.masks.items:
@@ -19,4 +18,4 @@ def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
             fill(pixels, base, item.mask, colors[item.label], style.opacity)
         if style.contour:
             fill(pixels, base, edge_band(item.mask, line_width(scene.size)), colors[item.label], 1.0)
-    return Encoded(pixels, None, legend_of(colors, label_names(None, labels)), colors)
+    return Encoded(pixels, None, legend, colors)

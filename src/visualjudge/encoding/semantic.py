@@ -7,15 +7,7 @@ import numpy as np
 
 from visualjudge.encoding.canvas import Box, merged_by_label, paint
 from visualjudge.encoding.encoded import Encoded, Scene
-from visualjudge.encoding.palette import (
-    color_at,
-    label_colors,
-    label_names,
-    legend_of,
-    name_at,
-    random_color_at,
-    random_name_at,
-)
+from visualjudge.encoding.palette import label_colors, random_color_at, random_name_at
 from visualjudge.encoding.styles import MaskStyle
 from visualjudge.encoding.tags import Anchor, draw_tags
 from visualjudge.records import Mask
@@ -27,16 +19,15 @@ def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
     """Classes filled, largest first, by the palette or by colours drawn at random with a fixed seed."""
     merged = scene.once(merged_by_label)
     labels, masks = list(merged), list(merged.values())
-    drawn = style.colors == "random"
-    colors = label_colors(scene.classes, labels, random_color_at if drawn else color_at)
-    names = label_names(scene.classes, labels, random_name_at if drawn else name_at)
+    drawn = (random_color_at, random_name_at) if style.colors == "random" else ()
+    colors, legend = label_colors(scene.classes, labels, *drawn)
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
     order = paint(pixels, base, masks, [colors[label] for label in labels], style.opacity)
     if style.tags:
         anchors = [Anchor(labels[k], colors[labels[k]], inner_square(masks[k]), centered=True) for k in order]
         draw_tags(pixels, anchors)
-    return Encoded(pixels, None, legend_of(colors, names), colors)
+    return Encoded(pixels, None, legend, colors)
 
 
 def inner_square(mask: Mask) -> Box:

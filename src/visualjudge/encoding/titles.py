@@ -17,12 +17,12 @@ _STEMS = {
     "1742": "Polygons and masks",
     "4649": "Grid as characters and masks",
     "7080": "Polygons and outlined mask",
-    "plasma": "Depth in plasma colors",
-    "turbo": "Depth in turbo colors",
-    "gray": "Depth in gray",
+    "plasma": "Depth in plasma colours",
+    "turbo": "Depth in turbo colours",
+    "gray": "Depth in grey",
     "pixel": "The output image",
-    "pixel_ss0_m0": "Colored grid on the image",
-    "pixel_ss0_m1": "Colored grid on black",
+    "pixel_ss0_m0": "Coloured grid on the image",
+    "pixel_ss0_m1": "Coloured grid on black",
 }
 _BY_TASK = {
     "object_detection": {
@@ -32,7 +32,7 @@ _BY_TASK = {
     },
     "instance_segmentation": {
         "pixel_ss1_m0_o0_l1_c0_b1": f"Masks, {_BOXED}",
-        "pixel_ss1_m0_o0_l1_c1_b1": f"Masks colored by instance, {_BOXED}",
+        "pixel_ss1_m0_o0_l1_c1_b1": f"Masks coloured by instance, {_BOXED}",
         "pixel_ss1_m0_o1_l1_c0_b1": f"Opaque masks, {_BOXED}",
         "pixel_ss1_m1_o0_l1_c0_b1": f"Masks on black, {_BOXED}",
         "pixel_ss1_m0_o0_l1_c0_b0": "Masks with labels",
@@ -41,7 +41,7 @@ _BY_TASK = {
     },
     "semantic_segmentation": {
         "pixel_ss1_m0_o0_l1_c0": "Masks with labels",
-        "pixel_ss1_m0_o0_l1_c1": "Masks in random colors with labels",
+        "pixel_ss1_m0_o0_l1_c1": "Masks in random colours with labels",
         "pixel_ss1_m0_o1_l1_c0": "Opaque masks with labels",
         "pixel_ss1_m1_o0_l1_c0": "Masks on black with labels",
         "pixel_ss1_m0_o0_l0_c0": "Masks",
@@ -54,11 +54,11 @@ _BY_TASK = {
         "pixel_ss1_m1_o0_m0": "Mask on black",
     },
     "keypoint": {
-        "pixel_s0_c1_m0": "Points colored by person",
-        "pixel_s1_c0_m0": "Skeletons in one color",
-        "pixel_s1_c1_m0": "Skeletons colored by person",
-        "pixel_s1_c2_m0": "Skeletons colored by body part",
-        "pixel_s1_c1_m1": "Skeletons colored by person, on black",
+        "pixel_s0_c1_m0": "Points coloured by person",
+        "pixel_s1_c0_m0": "Skeletons in one colour",
+        "pixel_s1_c1_m0": "Skeletons coloured by person",
+        "pixel_s1_c2_m0": "Skeletons coloured by body part",
+        "pixel_s1_c1_m1": "Skeletons coloured by person, on black",
     },
 }
 

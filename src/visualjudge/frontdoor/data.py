@@ -62,7 +62,7 @@ class Data:
 
     def to_pandas(self) -> pd.DataFrame:
         """Like :meth:`to_polars`, as a pandas data frame."""
-        return as_pandas(self)
+        return as_pandas(self.to_polars())
 
     def _repr_html_(self) -> str:
         rows = [(task, *self._counts(task)) for task in self.tasks]

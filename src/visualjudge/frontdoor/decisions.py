@@ -6,23 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visualjudge.frontdoor.run import Run
+from visualjudge.frontdoor.run import Run, Runs, folders_of
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
     from visualjudge.analysis.decisions.cascade import Cascade
     from visualjudge.analysis.decisions.correct import Leaderboard
     from visualjudge.analysis.decisions.label import LabelQueue
-
-Runs = Run | str | Path | Sequence[Run | str | Path]
-
-
-def _folder(run: Run | str | Path) -> str | Path:
-    return run.path if isinstance(run, Run) else run
-
-
-def _folders(runs: Runs) -> list[str | Path]:
-    return [_folder(run) for run in ([runs] if isinstance(runs, Run | str | Path) else runs)]
 
 
 def card(
@@ -56,13 +46,19 @@ def card(
     ------
     DataError
         If a run, the thresholds or the ratings cannot be read.
+
+    Examples
+    --------
+    With runs on disk::
+
+        print(vj.card(["runs/gpt", "runs/qwen"]))
     """
     from visualjudge.analysis.analysing import analyse
     from visualjudge.analysis.decisions.card import card_of
     from visualjudge.analysis.decisions.checks import read_thresholds
 
     rules = read_thresholds(thresholds)
-    return card_of(analyse(_folders(runs), dataset=dataset, seed=seed), rules, people=people, epsilon=epsilon)
+    return card_of(analyse(folders_of(runs), dataset=dataset, seed=seed), rules, people=people, epsilon=epsilon)
 
 
 def correct(
@@ -82,10 +78,16 @@ def correct(
     ------
     DataError
         If a run or the labels cannot be read, or no source has labels on at least 3 images.
+
+    Examples
+    --------
+    With runs on disk::
+
+        print(vj.correct("runs/gpt", "labels.csv", gap=0.5))
     """
     from visualjudge.analysis.decisions.correct import correct as make
 
-    return make(_folders(runs), labels, dataset=dataset, gap=gap)
+    return make(folders_of(runs), labels, dataset=dataset, gap=gap)
 
 
 def label(
@@ -117,10 +119,16 @@ def label(
     ------
     DataError
         If a run cannot be read, or has no item, or fewer than ``n``, without a label.
+
+    Examples
+    --------
+    With runs on disk::
+
+        vj.label("runs/gpt", 50).table().write_csv("next.csv")
     """
     from visualjudge.analysis.decisions.label import label as make
 
-    return make(_folders(runs), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
+    return make(folders_of(runs), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
 
 
 def cascade(
@@ -146,7 +154,13 @@ def cascade(
     ------
     DataError
         If a run cannot be read, or the two have no pairwise question in common.
+
+    Examples
+    --------
+    With runs on disk::
+
+        print(vj.cascade("runs/small", "runs/large", risk=0.1))
     """
     from visualjudge.analysis.decisions.cascade import cascade as make
 
-    return make(_folder(cheap), _folder(expensive), risk=risk, delta=delta, dataset=dataset)
+    return make(*folders_of([cheap, expensive]), risk=risk, delta=delta, dataset=dataset)

@@ -77,5 +77,5 @@ def import_samples(
         writer.commit()
     if done.problems:
         told = "; ".join(summarized(done.problems))
-        warnings.warn(f"{len(done.problems)} records cannot be used and were left out: {told}", stacklevel=2)
+        warnings.warn(f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2)
     return Data(out)

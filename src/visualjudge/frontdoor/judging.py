@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait as wait_for_futures
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, get_args
@@ -283,7 +283,7 @@ def _engine(
     provider = provider_of(batched)
     trial = chosen.trial if isinstance(chosen, QuestionJudge) and chosen.mode == "auto" else None
     engine = BatchEngine(batched, provider, out, trial, _log.info, options.retry_errors)
-    return engine, None if prices is None else prices.times(provider.discount)
+    return engine, None if prices is None else replace(prices, share=provider.discount)
 
 
 def _spread(
@@ -311,6 +311,9 @@ def judge_of(
         make = QUESTION_JUDGES.find(asked.backend)
         return make(asked.model, root, seed=asked.seed if seed is None else seed)  # type: ignore[no-any-return]
     if callable(asked):
+        missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
+        if missing:
+            raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
         return asked
     return QuestionJudge(asked, root, mode, retries, seed, ties)
 

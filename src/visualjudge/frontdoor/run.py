@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,7 +94,7 @@ class Run:
 
     def to_pandas(self) -> pd.DataFrame:
         """Like :meth:`to_polars`, as a pandas data frame."""
-        return as_pandas(self)
+        return as_pandas(self.to_polars())
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, int]] = [*self.statuses.most_common()]
@@ -104,6 +105,15 @@ class Run:
     def __repr__(self) -> str:
         missing = f", {self.missing} missing" if self.missing else ""
         return f"Run({str(self.path)!r}, {self.judge}, {len(self)} verdicts{missing})"
+
+
+Runs = Run | str | Path | Sequence[Run | str | Path]
+
+
+def folders_of(runs: Runs) -> list[str | Path]:
+    """The folders of runs, given as such or as runs."""
+    given = [runs] if isinstance(runs, Run | str | Path) else runs
+    return [run.path if isinstance(run, Run) else run for run in given]
 
 
 def open_run(path: str | Path) -> Run:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.frontdoor.run import Run
+from visualjudge.frontdoor.run import Runs, folders_of
 from visualjudge.showing import as_pandas, html_table
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Study:
 
     def to_pandas(self, table: str = "headline") -> pd.DataFrame:
         """Like :meth:`to_polars`, as a pandas data frame."""
-        return as_pandas(_Table(self.to_polars(table)))
+        return as_pandas(self.to_polars(table))
 
     def report(self, path: str | Path) -> Path:
         """Write the report: HTML, Markdown if the name ends in ``.md``, ``metrics.json`` if it ends in ``.json``.
@@ -68,16 +68,6 @@ class Study:
         return f"Study({', '.join(judge['judge'] for judge in self.metrics['judges'])})"
 
 
-class _Table:
-    """A data frame under the name that :func:`as_pandas` calls."""
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-
-    def to_polars(self) -> pl.DataFrame:
-        return self._frame
-
-
 def _headline(judge: Mapping[str, Any]) -> tuple[object, ...]:
     pairs = judge["pairwise"]
     interval = pairs["ci95"]
@@ -87,9 +77,7 @@ def _headline(judge: Mapping[str, Any]) -> tuple[object, ...]:
     return name, pairs["n"], pairs["accuracy"], shown, consistency, tau, rho
 
 
-def analyse(
-    runs: Run | str | Path | Sequence[Run | str | Path], *, dataset: str | Path | None = None, seed: int = 0
-) -> Study:
+def analyse(runs: Runs, *, dataset: str | Path | None = None, seed: int = 0) -> Study:
     """Analyse runs over the same dataset.
 
     Parameters
@@ -117,6 +105,4 @@ def analyse(
     """
     from visualjudge.analysis import analyse as analyse_runs
 
-    given = [runs] if isinstance(runs, Run | str | Path) else runs
-    folders = [run.path if isinstance(run, Run) else run for run in given]
-    return Study(analyse_runs(folders, dataset=dataset, seed=seed))
+    return Study(analyse_runs(folders_of(runs), dataset=dataset, seed=seed))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,6 @@ def average_precision(
     task: str,
     pairs: Iterable[tuple[Prediction, Prediction]],
     *,
-    class_of_interest: Collection[str] | None = None,
     thresholds: Sequence[float] = COCO_THRESHOLDS,
 ) -> float | None:
     """COCO's AP: precision interpolated at 101 recalls, mean over classes and IoU (OKS) thresholds. 0..1.
@@ -76,16 +76,13 @@ def average_precision(
     UsageError
         If the task has no AP.
     """
-    classes = matched_by_class(task, pairs, thresholds, class_of_interest)
+    classes = matched_by_class(task, pairs, thresholds)
     tables = [_precisions(classes[label], len(thresholds)) for label in sorted(classes) if classes[label].truths]
     return float(np.mean(np.stack(tables, axis=-1))) if tables else None
 
 
 def matched_by_class(
-    task: str,
-    pairs: Iterable[tuple[Prediction, Prediction]],
-    thresholds: Sequence[float],
-    class_of_interest: Collection[str] | None = None,
+    task: str, pairs: Iterable[tuple[Prediction, Prediction]], thresholds: Sequence[float]
 ) -> dict[str, MatchedClass]:
     """Predictions of each class over all images, matched as ``COCOeval.evaluateImg`` does; parameters as above.
 
@@ -102,10 +99,7 @@ def matched_by_class(
         raise UsageError(f"{task} has no AP; tasks that have: {known}")
     classes: dict[str, MatchedClass] = defaultdict(lambda: MatchedClass([], [], []))
     for prediction, truth in pairs:
-        found, real = (
-            (side if class_of_interest is None else side.only(class_of_interest)).items_by_label()
-            for side in (prediction, truth)
-        )
+        found, real = prediction.items_by_label(), truth.items_by_label()
         for label in found.keys() | real.keys():
             _one_image(kind, found.get(label, []), real.get(label, []), classes[label], thresholds)
     return classes
@@ -193,10 +187,6 @@ def _box_similarity(found: list[Any], real: list[Any]) -> FloatArray:
     return _by_crowd(lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real)
 
 
-def _mask_similarity(found: list[Any], real: list[Any]) -> FloatArray:
-    return _by_crowd(mask_ious, found, real)
-
-
 def _pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
     """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box, doubled."""
     return np.array([[_pose(a, b) for b in real] for a in found], dtype=np.float64).reshape(len(found), len(real))
@@ -220,7 +210,7 @@ def _pose(found: Person, real: Person) -> float:
 
 RANKED = {
     "detection": _Kind(_box_similarity, 100, _crowd),
-    "instance": _Kind(_mask_similarity, 100, _crowd),
+    "instance": _Kind(partial(_by_crowd, mask_ious), 100, _crowd),
     "keypoint": _Kind(_pose_similarity, 20, _crowd_or_unlabelled),
 }
 """The prediction types whose items have a confidence, and so an AP."""

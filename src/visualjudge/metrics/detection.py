@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from visualjudge.metrics.matching import crowd_shares, labels_equal, matched, mean_f1
+from visualjudge.metrics.matching import labelled_f1
 from visualjudge.predictions import Detection, Detections
 from visualjudge.records import FloatArray
 
@@ -17,20 +17,12 @@ def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Coll
     Only labels of the class of interest count, if one is given. Crowd regions (COCO's ``iscrowd``) neither count as
     truth nor make a prediction wrong. 0..1; 1 where both are empty.
     """
-    found = [item for item in prediction.items if wanted(item, class_of_interest)]
-    real = [item for item in truth.items if wanted(item, class_of_interest)]
-    crowds = [item for item in real if item.iscrowd]
-    single = [item for item in real if not item.iscrowd]
-    names = [item.label for item in found]
-    pairs = matched(iou(corners(found), corners(single)), labels_equal(names, [item.label for item in single]))
-    overlap = iou(corners(found), corners(crowds), crowd=True)
-    shares = crowd_shares(overlap, labels_equal(names, [item.label for item in crowds]))
-    return mean_f1(pairs, shares, len(single))
+    return labelled_f1(prediction, truth, box_ious, class_of_interest)
 
 
-def wanted(item: object, class_of_interest: Collection[str] | None) -> bool:
-    """Whether an item's label counts; every label does where there is no class of interest."""
-    return class_of_interest is None or getattr(item, "label", None) in class_of_interest
+def box_ious(first: list[Detection], second: list[Detection], *, crowd: bool = False) -> FloatArray:
+    """:func:`iou` of items."""
+    return iou(corners(first), corners(second), crowd=crowd)
 
 
 def corners(items: list[Detection]) -> FloatArray:

@@ -13,6 +13,7 @@ from visualjudge.data.wire import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.metrics.average_precision import COCO_THRESHOLDS, RANKED, average_precision
+from visualjudge.metrics.catalogue import metrics_of
 from visualjudge.metrics.operating_point import OperatingPoint, best_f1, confident, shown_at
 from visualjudge.metrics.scoring import score
 from visualjudge.predictions import Prediction, type_of
@@ -60,6 +61,12 @@ class Imported:
     """Predictions below the threshold in force."""
     point: OperatingPoint | None = None
     """The threshold in force, where best F1 chose it."""
+    unmatched: bool = False
+    """No prediction matches a truth at any threshold."""
+    unasked: int = 0
+    """Predictions of classes that the truth of their image lacks, where each class of it is asked about."""
+    unscored: int = 0
+    """Predictions without a confidence, in a task where they have one."""
     exact: int = 0
     """Annotations that score 10."""
     labels: set[str] = field(default_factory=set)
@@ -103,18 +110,21 @@ def import_samples(
     if TASKS[writer.task].type in RANKED:
         samples = list(samples)
         done.point = _operating_point(writer.task, samples, how)
+        if done.point is not None and not done.point.f1:
+            done.point, done.unmatched = None, True
         threshold = threshold if done.point is None else done.point.min_score
+    metric = options.get("metric")
+    measured = {"metric": metric} if metric not in (None, *list(metrics_of(TASKS[writer.task].type))[:1]) else {}
     for sample in samples:
         if isinstance(sample, Problem):
             done.problems.append(sample)
         else:
             try:
-                named = replace(sample, image_id=how.ids.of(sample))
+                named = replace(sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured})
                 _note(named, done)
                 _add(writer, _thresholded(named, threshold, how, done), source, classes, options, done)
             except DataError as error:
-                where, colon, reason = str(error).partition(": ")
-                done.problems.append(Problem(file, sample.image_id, where if colon else "prediction", reason or where))
+                done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
         yield done
     _check_classes(writer.task, classes, done)
 
@@ -157,6 +167,7 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
 def _note(sample: Sample, done: Imported) -> None:
     """What AP and the checks at the end need of the sample as it came."""
     done.predictions += _size(sample.prediction)
+    done.unscored += sum(getattr(item, "score", None) is None for item in _items(sample.prediction))
     if sample.truth is not None:
         if sample.prediction.count is not None:
             done.pairs.append((sample.prediction, sample.truth))
@@ -181,6 +192,8 @@ def _add(
         (interest, sample.final_score if sample.truth is None else _scored(writer.task, sample, interest, options))
         for interest in _interests(writer.task, sample, classes)
     ]
+    if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
+        done.unasked += sum(label not in sample.labels for label in _labels(sample.prediction))
     if sample.image is not None:
         writer.add_image(
             sample.image_id,
@@ -254,7 +267,35 @@ def _size(side: Prediction) -> int:
 
 
 def _items(side: Prediction) -> list[Any]:
-    return [item for items in side.items_by_label().values() for item in items]
+    return [item for items in side.items_by_label().values() for item in items] if side.count is not None else []
+
+
+def _labels(side: Prediction) -> list[str]:
+    """The label of each item."""
+    return [label for label, items in side.items_by_label().items() for _ in items] if side.count is not None else []
+
+
+def notices(task: str, done: Imported) -> Iterator[str]:
+    """What an import left out or could not do, each in a line."""
+    if done.left_out:
+        point = done.point
+        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f}),"
+        yield f"predictions left out{told}: {done.left_out}; --min-score 0 keeps all"
+    if done.unmatched:
+        yield (
+            "no prediction matches a truth at IoU (OKS) 0.5, so all are kept; "
+            "do --pred and --gt name classes and coordinates alike?"
+        )
+    if TASKS[task].type in RANKED and 0 < done.unscored < done.predictions:
+        yield (
+            f"predictions without a score: {done.unscored} of {done.predictions}; "
+            "AP and the threshold of best F1 need a score for each"
+        )
+    if done.unasked:
+        yield (
+            f"predictions of classes that the ground truth of their image lacks: {done.unasked} of "
+            f"{done.predictions - done.left_out}, neither shown nor scored; --class-of-interest all counts them"
+        )
 
 
 def precision_of(task: str, done: Imported) -> tuple[float, float] | None:

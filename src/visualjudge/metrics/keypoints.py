@@ -46,14 +46,19 @@ def oks(prediction: Person, truth: Person) -> float:
 
 
 def person_area(person: Person) -> float:
-    """Area in pixels²: the segmentation's where known and above 0, else 0.53 × the box (or the keypoints' own box)."""
+    """Area in pixels²: the segmentation's where known and above 0, else 0.53 × the box (or the keypoints' own box).
+
+    0 where there is neither.
+    """
     if person.area is not None and person.area > 0:
         return float(person.area)
     if person.bbox is not None:
         x1, y1, x2, y2 = person.bbox
-    else:
+    elif person.present.any():
         points = person.keypoints[person.present, :2]
         (x1, y1), (x2, y2) = points.min(axis=0), points.max(axis=0)
+    else:
+        return 0.0
     return float(BOX_TO_AREA * (x2 - x1) * (y2 - y1))
 
 

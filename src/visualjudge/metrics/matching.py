@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import numpy as np
 
+from visualjudge.predictions.items import LabelledItems
 from visualjudge.records import FloatArray
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
@@ -52,9 +54,33 @@ def mean_f1(pairs: Sequence[tuple[float, int, int]], crowd_share: FloatArray, tr
     return float(np.mean(values))
 
 
-def labels_equal(first: Sequence[str], second: Sequence[str]) -> FloatArray:
-    """1 where labels are equal, shape (len(first), len(second))."""
-    return np.array([[float(a == b) for b in second] for a in first]).reshape(len(first), len(second))
+def labelled_f1(
+    prediction: LabelledItems,
+    truth: LabelledItems,
+    ious: Callable[..., FloatArray],
+    class_of_interest: Collection[str] | None,
+) -> float:
+    """:func:`mean_f1` of boxes or masks matched within a label.
+
+    Parameters
+    ----------
+    ious
+        (items, items, crowd=…) → IoU, or with ``crowd`` the share of the first items' own area.
+    class_of_interest
+        Labels that count; None = all.
+    """
+    found, real = (
+        (side if class_of_interest is None else side.only(class_of_interest)).items for side in (prediction, truth)
+    )
+    crowds = [item for item in real if item.iscrowd]
+    single = [item for item in real if not item.iscrowd]
+    shares = crowd_shares(ious(found, crowds, crowd=True), labels_equal(found, crowds))
+    return mean_f1(matched(ious(found, single), labels_equal(found, single)), shares, len(single))
+
+
+def labels_equal(first: Sequence[Any], second: Sequence[Any]) -> FloatArray:
+    """1 where the labels of items are equal, shape (len(first), len(second))."""
+    return np.array([[float(a.label == b.label) for b in second] for a in first]).reshape(len(first), len(second))
 
 
 def crowd_shares(overlap: FloatArray, same_label: FloatArray) -> FloatArray:

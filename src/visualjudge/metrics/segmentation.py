@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from visualjudge.errors import DataError
-from visualjudge.metrics.detection import wanted
-from visualjudge.metrics.matching import crowd_shares, labels_equal, matched, mean_f1
+from visualjudge.metrics.matching import labelled_f1
 from visualjudge.predictions import Instance, Masks
 from visualjudge.records import BoolArray, FloatArray, Mask
 
@@ -19,15 +18,7 @@ def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[st
     As :func:`visualjudge.metrics.detection.box_f1`, with masks. 0..1; 1 where both are empty.
     """
     _same_size(prediction, truth)
-    found = [item for item in prediction.items if wanted(item, class_of_interest)]
-    real = [item for item in truth.items if wanted(item, class_of_interest)]
-    crowds = [item for item in real if item.iscrowd]
-    single = [item for item in real if not item.iscrowd]
-    names = [item.label for item in found]
-    pairs = matched(mask_ious(found, single), labels_equal(names, [item.label for item in single]))
-    overlap = mask_ious(found, crowds, crowd=True)
-    shares = crowd_shares(overlap, labels_equal(names, [item.label for item in crowds]))
-    return mean_f1(pairs, shares, len(single))
+    return labelled_f1(prediction, truth, mask_ious, class_of_interest)
 
 
 def mean_iou(prediction: Masks, truth: Masks) -> float:
@@ -38,7 +29,7 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
     _same_size(prediction, truth)
     if not any(item.mask.area for item in truth.items):
         return 1.0 if not any(item.mask.area for item in prediction.items) else 0.0
-    real, found = _by_label(truth), _by_label(prediction)
+    real, found = truth.union_by_label(), prediction.union_by_label()
     labelled = np.logical_or.reduce(list(real.values()))
     values = []
     for label in sorted(real.keys() | found.keys()):
@@ -85,14 +76,6 @@ def _intersection(first: Mask, second: Mask) -> int:
 
 def _part(mask: Mask, x1: int, y1: int, x2: int, y2: int) -> BoolArray:
     return mask.crop[y1 - mask.top : y2 - mask.top, x1 - mask.left : x2 - mask.left]
-
-
-def _by_label(masks: Masks) -> dict[str, BoolArray]:
-    classes: dict[str, BoolArray] = {}
-    for item in masks.items:
-        dense = classes.setdefault(item.label, np.zeros(masks.size, dtype=np.bool_))
-        dense[item.mask.window] |= item.mask.crop
-    return classes
 
 
 def _same_size(prediction: Masks, truth: Masks) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -30,10 +30,11 @@ class LabelledItems(Prediction):
         return found
 
     def only(self, labels: Collection[str]) -> Self:
-        return self._with(item for item in self.items if item.label in labels)
+        return self.with_items(item for item in self.items if item.label in labels)
 
     def without_crowds(self) -> Self:
-        return self._with(item for item in self.items if not item.iscrowd)
+        return self.with_items(item for item in self.items if not item.iscrowd)
 
-    def _with(self, items: Any) -> Self:
+    def with_items(self, items: Iterable[Any]) -> Self:
+        """The same of other items."""
         return replace(self, items=tuple(items))  # type: ignore[type-var]

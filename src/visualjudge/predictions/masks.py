@@ -20,7 +20,7 @@ from visualjudge.predictions import fields
 from visualjudge.predictions.base import Payload, PredictionType, ReadContext, WriteContext
 from visualjudge.predictions.items import LabelledItems
 from visualjudge.raster.images import read_gray
-from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask, rle_of
+from visualjudge.raster.masks import distinct_values, mask_from_array, mask_from_wire, resized_mask, rle_of
 from visualjudge.records import BoolArray, Mask, Size
 
 UNLABELLED = (0, 255)
@@ -51,6 +51,14 @@ class Masks(LabelledItems):
     def regions(self) -> tuple[Mask, ...]:
         return tuple(item.mask for item in self.items)
 
+    def union_by_label(self) -> dict[str, BoolArray]:
+        """Which pixels the masks of each label cover, H×W bool, in the order in which labels first occur."""
+        found: dict[str, BoolArray] = {}
+        for item in self.items:
+            dense = found.setdefault(item.label, np.zeros(self.size, dtype=np.bool_))
+            dense[item.mask.window] |= item.mask.crop
+        return found
+
     def coverage(self, size: Size) -> BoolArray:
         inside = np.zeros(size, dtype=np.bool_)
         for item in self.items:
@@ -74,20 +82,13 @@ def masks_from_label_map(values: Any, classes: Mapping[int, str], *, unlabelled:
         If a number is neither in ``classes`` nor in ``unlabelled``.
     """
     items = []
-    for number in _numbers_in(values):
+    for number in distinct_values(values):
         if number in unlabelled:
             continue
         if number not in classes:
             raise DataError(f"label_map: class {number} is not in classes")
         items.append(Instance(classes[number], mask_from_array(values == number)))
     return Masks(values.shape, tuple(items))
-
-
-def _numbers_in(values: Any) -> list[int]:
-    """The numbers that occur, ascending. Counting is twenty times faster than sorting for the bytes of a label map."""
-    if values.dtype == np.uint8 and values.size:
-        return list(np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist())
-    return list(np.unique(values).tolist())
 
 
 # ---------------------------------------------------------------- reading

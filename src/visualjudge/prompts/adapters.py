@@ -14,32 +14,22 @@ class ImageContent(Protocol):
     """An image as an adapter sees it."""
 
     @property
-    def data(self) -> bytes:
-        """The bytes of the file."""
-        ...
-
-    @property
     def mime(self) -> str:
         """Such as ``image/png``."""
         ...
 
     @property
     def base64(self) -> bytes:
-        """``data`` in standard base64, ASCII."""
+        """The bytes of the file in standard base64, ASCII."""
         ...
 
 
 Content = Sequence[str | ImageContent]
+Text = Callable[[ImageContent], str]
+"""What to write in place of an image's base64 form; a transport that splices bytes writes a mark."""
 
 
-def data_url(media: ImageContent) -> Any:
-    """The image as a ``data:`` URL."""
-    return f"data:{media.mime};base64,{media.base64.decode()}"
-
-
-def openai_style(
-    system: str | None, content: Content, *, url: Callable[[ImageContent], Any] = data_url
-) -> dict[str, Any]:
+def openai_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
     """``{"messages": [...]}`` of the OpenAI chat-completions protocol.
 
     Parameters
@@ -48,27 +38,20 @@ def openai_style(
         Goes into a system message of its own; None = no such message.
     content
         Texts and images of the user message, in order.
-    url
-        What to write for an image's URL; a transport that splices bytes passes its own.
+    data
+        Gives the base64 of an image.
     """
     parts = [
         {"type": "text", "text": part}
         if isinstance(part, str)
-        else {"type": "image_url", "image_url": {"url": url(part)}}
+        else {"type": "image_url", "image_url": {"url": f"data:{part.mime};base64,{data(part)}"}}
         for part in content
     ]
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     return {"messages": [*messages, {"role": "user", "content": parts}]}
 
 
-def base64_text(media: ImageContent) -> str:
-    """The image in base64."""
-    return media.base64.decode()
-
-
-def google_style(
-    system: str | None, content: Content, *, data: Callable[[ImageContent], str] = base64_text
-) -> dict[str, Any]:
+def google_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
     """``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST interface; ``data`` gives the base64."""
     parts = [
         {"text": part} if isinstance(part, str) else {"inlineData": {"mimeType": part.mime, "data": data(part)}}
@@ -78,9 +61,7 @@ def google_style(
     return shaped | ({"systemInstruction": {"parts": [{"text": system}]}} if system else {})
 
 
-def anthropic_style(
-    system: str | None, content: Content, *, data: Callable[[ImageContent], str] = base64_text
-) -> dict[str, Any]:
+def anthropic_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
     """``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data`` gives an image's base64."""
     parts = [
         {"type": "text", "text": part}

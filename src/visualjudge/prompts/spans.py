@@ -8,7 +8,7 @@ import re
 
 from visualjudge.errors import DataError
 from visualjudge.prompts.prompt_set import V1
-from visualjudge.records import IMAGE_MARK, LETTERS, Question, Spans
+from visualjudge.records import IMAGE_MARK, LETTERS, Question, Span, Spans
 
 _HEAD = "Options:"
 
@@ -22,6 +22,13 @@ def spans_of(question: Question) -> Spans:
         If none are stored and the prompt does not show the options as version 0.1 wrote them.
     """
     return question.spans or find_spans(question.prompt, len(question.annotation_ids))
+
+
+def images_within(question: Question, span: Span) -> slice:
+    """Which of the question's images stand within ``span`` of its prompt."""
+    start, end = span
+    first = question.prompt.count(IMAGE_MARK, 0, start)
+    return slice(first, first + question.prompt.count(IMAGE_MARK, start, end))
 
 
 def find_spans(prompt: str, n_options: int = 2) -> Spans:

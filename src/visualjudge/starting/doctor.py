@@ -17,7 +17,8 @@ import orjson
 import visualjudge
 from visualjudge.clients.base import Reply, Request, TextPart
 from visualjudge.clients.payload import image_part
-from visualjudge.clients.registry import open_client
+from visualjudge.clients.registry import CLIENT_REGISTRY, open_client
+from visualjudge.clients.remote import RemoteClient, version_problem
 from visualjudge.clients.schemas import follows
 from visualjudge.clients.secrets import public_url
 from visualjudge.clients.sync import run_sync
@@ -36,6 +37,8 @@ EXTRAS = {
     "transformers": ("torch", "transformers"),
     "ray": ("ray",),
 }
+WAIT = 10.0
+"""Seconds for a server to answer."""
 COLOURS = {"red": (220, 20, 20), "green": (20, 160, 40), "blue": (20, 40, 220), "yellow": (250, 220, 20)}
 SHOWN = ("green", "red", "blue")
 _PROMPT = "The image has three vertical stripes. Which colour has each, from left to right? Reply with JSON."
@@ -97,29 +100,23 @@ def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
             yield Check(name, "missing", "not set", f"needed only for --backend {backend} at its maker's own server")
 
 
-def server(base_url: str, timeout: float = 10.0) -> Check:
-    """Whether anything answers HTTP at ``base_url``; no key is sent.
-
-    Parameters
-    ----------
-    base_url
-        As ``--base-url``, such as ``http://127.0.0.1:8000/v1``.
-    timeout
-        Seconds to wait.
-    """
-    shown = public_url(base_url)
+def server(base_url: str, backend: str = "api") -> Check:
+    """Whether anything answers HTTP at ``base_url``, such as ``http://127.0.0.1:8000/v1``; no key is sent."""
+    shown, client = public_url(base_url), CLIENT_REGISTRY.find(backend)
+    path = getattr(client, "models_path", RemoteClient.models_path)
     try:
-        status = run_sync(_status(base_url.rstrip("/") + "/models", timeout))
+        status = run_sync(_status(base_url.rstrip("/") + path))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
         advice = "check that the server runs, the address and port, and a proxy or firewall on the way"
         return Check("server", "failed", f"{shown}: no answer ({type(error).__name__})", advice)
     if status == 404:
-        return Check("server", "ok", f"{shown}: answers, but lists no models; the address may lack /v1")
+        wrong = version_problem(base_url, getattr(client, "versioned", False))
+        return Check("server", "ok", f"{shown}: answers, but lists no models" + (f"; {wrong}" if wrong else ""))
     return Check("server", "ok", f"{shown}: answers")
 
 
-async def _status(url: str, timeout: float) -> int:
-    limit = aiohttp.ClientTimeout(total=timeout)
+async def _status(url: str) -> int:
+    limit = aiohttp.ClientTimeout(total=WAIT)
     async with (
         aiohttp.ClientSession(trust_env=True, timeout=limit) as session,
         session.get(url, allow_redirects=False) as reply,
@@ -190,7 +187,7 @@ def _advice(message: str) -> str:
     for mark, advice in (
         ("HTTP 401", "the server does not take the key: name its variable with --api-key-env"),
         ("HTTP 403", "the key may not use this model: check the account"),
-        ("HTTP 404", "check --model and that --base-url ends in /v1"),
+        ("HTTP 404", "check --model and --base-url"),
         ("HTTP 429", "wait, or raise the quota; runs wait by themselves"),
         ("needs a key", "set the variable, or name another server with --base-url"),
     ):

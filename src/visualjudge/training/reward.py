@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from visualjudge.errors import UsageError
-from visualjudge.records import FAILED, Question
+from visualjudge.records import FAILED, TURNED, Question
 from visualjudge.replies import read_reply
 
 LARGEST_SCORE = 10.0
@@ -53,6 +53,11 @@ class Truth:
     def margin(self) -> float:
         """Points between the best and the worst option."""
         return max(self.final_scores) - min(self.final_scores) if self.final_scores else 0.0
+
+    @property
+    def options(self) -> int:
+        """How many the reply chooses from."""
+        return len(str(self.answer)) if self.question_type == "ranking" else max(2, len(self.final_scores))
 
 
 def truth_of(question: Question | Mapping[str, Any]) -> Truth:
@@ -114,17 +119,14 @@ def reward_both(
     """
     truth = truth_of(question)
     first, second = _read(reply, truth), _read(swapped_reply, truth)
-    turned = {"A": "B", "B": "A"}.get(str(second), second)
+    turned = TURNED.get(str(second), second)
     same = first == turned and first != FAILED
     mean = (_reward(first, truth, weights) + _reward(turned, truth, weights)) / 2
     return mean + (weights.swap_bonus if same else 0.0)
 
 
 def _read(reply: str, truth: Truth) -> str | float:
-    kind, n = truth.question_type, max(2, len(truth.final_scores))
-    if kind == "ranking":
-        n = len(str(truth.answer))
-    return read_reply(reply, kind, n, ties=truth.ties).value  # type: ignore[arg-type]
+    return read_reply(reply, truth.question_type, truth.options, ties=truth.ties).value  # type: ignore[arg-type]
 
 
 def _reward(value: str | float, truth: Truth, weights: Weights) -> float:
@@ -140,8 +142,3 @@ def _weight(truth: Truth, weights: Weights) -> float:
     if weights.jnd is None or truth.question_type != "pairwise" or truth.answer in truth.ties or not truth.margin:
         return 1.0
     return min(1.0, truth.margin / weights.jnd)
-
-
-def rewards(replies: Sequence[str], questions: Sequence[Mapping[str, Any]], weights: Weights = DEFAULT) -> list[float]:
-    """:func:`reward` of each reply."""
-    return [reward(reply, question, weights) for reply, question in zip(replies, questions, strict=True)]

@@ -8,19 +8,18 @@ from collections.abc import Sequence
 from visualjudge.records import Question
 
 TEST_SHARE = 0.1
+SEED = 42
 
 
-def split_by_image(
-    questions: Sequence[Question], share: float = TEST_SHARE, seed: int = 42
-) -> dict[str, list[Question]]:
+def split_by_image(questions: Sequence[Question], share: float = TEST_SHARE) -> dict[str, list[Question]]:
     """``{"train": […], "test": […]}``; about ``share`` of the images are in test, at least one where there are two.
 
-    An image's place depends on its id and the seed alone, whatever other images there are, so that it is the same in
+    An image's place depends on its id alone, whatever other images there are, so that it is the same in
     each export of a dataset (but for the one that stands in where none falls into test). Images are known by their
     ``image_id`` and, since one file may have two names, by the original that is shown.
     """
     groups = _groups(questions)
-    places = {name: _place(name, seed) for name in set(groups.values())}
+    places = {name: _place(name) for name in set(groups.values())}
     test = {name for name, place in places.items() if place < share}
     if len(places) > 1 and not 0 < len(test) < len(places):
         test = {min(places, key=places.__getitem__)}
@@ -32,9 +31,9 @@ def split_by_image(
     return out
 
 
-def _place(name: str, seed: int) -> float:
+def _place(name: str) -> float:
     """A number from 0 to 1 that is drawn by a name."""
-    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "big") / 2**64
+    return int.from_bytes(hashlib.sha256(f"{SEED}\0{name}".encode()).digest()[:8], "big") / 2**64
 
 
 def _groups(questions: Sequence[Question]) -> dict[str, str]:

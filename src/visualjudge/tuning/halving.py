@@ -51,6 +51,13 @@ class Tuned:
     calls: int
     arm: Arm
     """What was chosen."""
+    default: Arm
+    """What it was compared with: the first encoding, as built."""
+
+    @property
+    def recommended(self) -> Arm:
+        """The winner where a gain is shown, else the default."""
+        return self.arm if self.better else self.default
 
     @property
     def better(self) -> bool:
@@ -66,7 +73,7 @@ class Tuned:
         if self.better and self.gain is not None:
             points = 100 * (self.gain.gap.value or 0)
             return f"{told}, {points:+.1f} points against {self.baseline} (p {self.gain.p:.2g})"
-        return f"{told}; no gain over {self.baseline} is shown"
+        return f"{told}; no gain over {self.baseline} is shown: keep {self.baseline}"
 
     def json(self) -> dict[str, Any]:
         """As one object."""
@@ -227,4 +234,5 @@ def _measured(
     gain = None if chosen == baseline else paired(frame, (chosen.name, baseline.name), 0.05)
     named = tuple(tuple(arm.name for arm in left) for left in rounds)
     share = share_of(sums.shares("top", "n"))
-    return Tuned(task, chosen.name, baseline.name, share, gain, named, table.calls, chosen)
+    names = chosen.name, baseline.name
+    return Tuned(task, *names, share, gain, named, table.calls, chosen, baseline)

@@ -1,0 +1,93 @@
+"""No command writes over what it reads, another of its outputs, or a part of a dataset, a run or a data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from visualjudge.errors import UsageError
+
+OUTPUTS = ("out", "json", "badge", "csv")
+"""The options of all commands that name a file to write; some name a folder, which is guarded by what writes it."""
+
+
+def keep_inputs(command: Any) -> None:
+    """Let a command, and those below it, refuse such an output before they do anything."""
+    for child in getattr(command, "commands", {}).values():
+        keep_inputs(child)
+    if hasattr(command, "commands"):
+        return
+    run = command.invoke
+
+    def invoke(context: Any) -> Any:
+        _check({parameter.name: parameter.opts[0] for parameter in command.params}, context.params)
+        return run(context)
+
+    command.invoke = invoke
+
+
+def _check(options: dict[str, str], values: dict[str, Any]) -> None:
+    outputs = {options[name]: Path(values[name]) for name in OUTPUTS if isinstance(values.get(name), str | Path)}
+    inputs = [path for name in options if name not in OUTPUTS for path in _files(values.get(name))]
+    for option, path in outputs.items():
+        others = [name for name, other in outputs.items() if name != option and other.resolve() == path.resolve()]
+        if others:
+            raise UsageError(f"{option}: {path} is what {others[0]} writes; name another file")
+        if path.is_file():
+            keep(option, path, inputs)
+
+
+def keep(option: str, path: Path, inputs: list[Path]) -> None:
+    """Refuse a file that is an input or a part of a folder of ours.
+
+    Raises
+    ------
+    UsageError
+        If it is.
+    """
+    if any(path.samefile(known) for known in inputs):
+        raise UsageError(f"{option}: {path} is an input file; name another file")
+    if whole := _whole(path.resolve()):
+        raise UsageError(f"{option}: {path} is part of the {whole}; name another file")
+
+
+def _files(value: Any) -> Iterator[Path]:
+    """The files that an argument or an option names, whatever its type."""
+    if isinstance(value, str | Path):
+        yield from (path for path in [Path(value)] if _is_file(path))
+    elif isinstance(value, Iterable):
+        for one in value:
+            yield from _files(one)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # not a path: too long, or contains NUL
+        return False
+
+
+def _whole(path: Path) -> str | None:
+    """The dataset, run or data folder that ``path`` is a part of."""
+    for folder in path.parents:
+        top = path.relative_to(folder).parts[0]
+        for kind, parts in _parts().items():
+            if top in parts and (folder / parts[0]).exists():
+                return f"{kind} {folder}"
+    return None
+
+
+def _parts() -> dict[str, tuple[str, ...]]:
+    """The files and folders of each kind of folder; the first is what it is known by."""
+    from visualjudge.data.writer import FILES
+    from visualjudge.dataset.folder import MEDIA, META, QUESTIONS
+    from visualjudge.dataset.parquet_form import FOLDER
+    from visualjudge.dataset.shown import PREDICTIONS
+    from visualjudge.runs.folder import COMPACTED, RUN, VERDICTS
+
+    return {
+        "dataset": (META, QUESTIONS, PREDICTIONS, FOLDER, MEDIA),
+        "run": (RUN, VERDICTS, COMPACTED),
+        "data folder": ("annotations", FILES, "images"),
+    }

@@ -1,0 +1,94 @@
+"""No command writes over what it reads, nor over a part of a dataset, run or data folder: through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from making import detection, detection_folder, write_records
+from runs.made_dataset import make_dataset
+from visualjudge.cli.main import run
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    """``data``, ``ds``, a run ``run`` on it, and tables of people."""
+    detection_folder(tmp_path / "data", [1.0])
+    write_records(tmp_path / "data", "object_detection", [detection(k, k + 1.0) for k in range(3)])
+    (tmp_path / "ds").mkdir()
+    make_dataset(tmp_path / "ds")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/run.json").write_text(json.dumps({"dataset": {"path": str(tmp_path / "ds")}}))
+    (tmp_path / "run/verdicts.jsonl").write_text("")
+    (tmp_path / "labels.csv").write_text("annotation_id,score\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "kept", "cause"),
+    [
+        ("correct run --labels labels.csv --json labels.csv", "labels.csv", "is an input file"),
+        ("agreement labels.csv --json labels.csv", "labels.csv", "is an input file"),
+        ("card run --people labels.csv --out page.md --json labels.csv", "labels.csv", "is an input file"),
+        ("card run --json ds/questions.json", "ds/questions.json", "is part of the dataset"),
+        ("card run --badge run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
+        ("cascade run run --json run/run.json", "run/run.json", "is part of the run"),
+        ("audit ds --json ds/dataset.json", "ds/dataset.json", "is part of the dataset"),
+        ("describe data --json data/annotations/object_detection_annotations.json", "", "is part of the data folder"),
+        (
+            "encode data --task object_detection --stem bbox --out data/annotations/object_detection_annotations.json",
+            "",
+            "part of the data folder",
+        ),
+        ("report run --out run/../run/verdicts.jsonl", "", "is part of the run"),
+        ("report run --json run/run.json", "", "is part of the run"),
+        ("report run --csv ds/questions.json", "", "is part of the dataset"),
+        ("train-local data --out data/annotations/object_detection_annotations.json", "", "part of the data folder"),
+        ("distill run --out run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
+        ("export ds --format sharegpt --out ds/questions.json --force", "ds/questions.json", "is part of the dataset"),
+    ],
+)
+def test_what_a_command_reads_is_kept(
+    places: Path,
+    command: str,
+    kept: str,
+    cause: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(places)
+    words = command.split()
+    target = places / (kept or words[-1])
+    before = target.read_bytes()
+    monkeypatch.setattr("sys.argv", ["visualjudge", *words])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 2
+    assert target.read_bytes() == before
+    assert cause in capsys.readouterr().err
+
+
+def test_two_outputs_of_a_command_are_two_files(
+    places: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(places)
+    monkeypatch.setattr("sys.argv", ["visualjudge", "card", "run", "--out", "card.md", "--json", "./card.md"])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 2
+    assert "card.md is what --json writes; name another file" in capsys.readouterr().err
+    assert not (places / "card.md").exists()
+
+
+def test_an_earlier_report_in_a_run_folder_may_be_written_again(
+    places: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (places / "run/audit.json").write_text("{}")
+    monkeypatch.chdir(places)
+    monkeypatch.setattr("sys.argv", ["visualjudge", "audit", "ds", "--json", "run/audit.json"])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code in (0, 1)
+    assert "findings" in json.loads((places / "run/audit.json").read_text())
