@@ -8,7 +8,7 @@ true value of a ratio is that of all its simulations together, of any other figu
 judge leans to, and of the difference of two equal judges or encodings, 0. Prints for each
 design and figure the share of simulations whose 95 % interval holds the truth, the mean width, and how many had an
 interval at all; then flags raised against fair judges, power against leaning ones, rejections under the null,
-and recommendations among six identical encodings.
+recommendations among six identical encodings, and shares whose cases are more or less alike inside an image.
 
 --from FOLDER measures tables that others simulated instead. Their format:
 
@@ -22,13 +22,14 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import foreign
 import numpy as np
 import polars as pl
 from measured import Figures, Tally, both_judges, flagged, slow, together, told_apart
-from simulated import SEVEN, Design, judged, ranked, scored, shift_for, world
+from simulated import SEVEN, Design, cases, judged, ranked, right_of, scored, shift_for, world
 
 from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.bootstrap import Resampling
@@ -58,8 +59,8 @@ def one(design: Design, images: int, shift: float, seed: tuple[int, ...]) -> Fig
     compared = paired(both_judges(first, second), ("a", "b"), 0.05)
     return {
         **slow(first),
-        "macro": macro(first.with_columns(task=pl.col("pair") % 3), "task"),
-        "macro, a task an image": macro(first.with_columns(task=pl.col("cluster") % 3), "task"),
+        "macro": macro(first.with_columns(task=(pl.col("pair") % 3).cast(pl.String)), "task"),
+        "macro, a task an image": macro(first.with_columns(task=(pl.col("cluster") % 3).cast(pl.String)), "task"),
         **together(first, second),
         "images needed": Estimate(compared.images_needed, compared.images_range, 0, images),
         "alpha of scores": _score_alpha(scores, rng),
@@ -253,7 +254,33 @@ def winners(simulations: int) -> None:
         tally.show({"recommended": truth["e0"]})
 
 
-PARTS: dict[str, Callable[[int], None]] = {"flags": flags, "tests": tests, "jnd": jnd, "winners": winners}
+def shares_alone(simulations: int) -> None:
+    """Coverage of shares where images are alike inside by 0 to 1, or few of them carry all errors."""
+    grid = product((5, 8, 12, 20, 50, 120, 300), (1, 3, 12, 60, 200, "1 to 20", "one of 20"))
+    for images, size in grid:
+        held = []
+        for share, alike in product((0.5, 0.75, 0.9, 0.95, 0.97, 0.99, 0.995), (0, 0.03, 0.3, 0.6, 0.9, 1, None)):
+            rng = np.random.default_rng((6, images, int(1000 * share)))
+            n = cases(size, (simulations, images), rng)
+            right = right_of(share, alike, n, rng)
+            found = shares(right.ravel(), n.ravel(), np.repeat(np.arange(simulations), images), simulations)
+            told = np.isfinite(found.low)
+            held.append(float(((found.low <= share) & (found.high >= share))[told].mean()))
+        under = sum(row < 0.93 for row in held)
+        least, middle = 100 * min(held), 100 * float(np.median(held))
+        print(
+            f"  {images:3d} images of {size!s:9s} least {least:5.1f} %  median {middle:5.1f} %  {under} below 93 %",
+            flush=True,
+        )
+
+
+PARTS: dict[str, Callable[[int], None]] = {
+    "flags": flags,
+    "tests": tests,
+    "jnd": jnd,
+    "winners": winners,
+    "shares": shares_alone,
+}
 
 
 def main() -> None:
@@ -264,7 +291,9 @@ def main() -> None:
     )
     parser.add_argument("--simulations", type=int, default=1000, help="of figures that are ratios of sums")
     parser.add_argument("--slow", type=int, default=300, help="simulations of all other figures, flags and tests")
-    parser.add_argument("--only", default="", help="coverage, flags, tests, jnd or winners; or part of a design's name")
+    parser.add_argument(
+        "--only", default="", help="coverage, flags, tests, jnd, winners or shares; or part of a design's name"
+    )
     parser.add_argument("--from", dest="folder", type=Path, help="tables that others simulated")
     args = parser.parse_args()
     started = time.perf_counter()

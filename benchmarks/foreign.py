@@ -36,7 +36,7 @@ from measured import Tally, flagged, pairwise, together, told_apart
 from simulated import FEATURES
 
 from visualjudge.analysis.cells import margin_bin
-from visualjudge.analysis.join import more_of
+from visualjudge.analysis.join import lead, more_of
 from visualjudge.errors import DataError
 
 REQUIRED = ("id", "image", "answer", "said")
@@ -64,11 +64,10 @@ def read_table(path: Path) -> dict[str, pl.DataFrame]:
 
 def _as_joined(raw: pl.DataFrame, told: list[str]) -> pl.DataFrame:
     turned, parsed = pl.col("order") == "BA", pl.col("said").is_in(["A", "B"])
-    lists = {
-        name: pl.concat_list(pl.col(f"{name}_a").cast(pl.Float64), pl.col(f"{name}_b").cast(pl.Float64))
-        for name in told
+    leads = {
+        lead(name): (pl.col(f"{name}_a") - pl.col(f"{name}_b") if name in told else pl.lit(None)).cast(pl.Float64)
+        for name in FEATURES
     }
-    empty = {name: pl.lit([], dtype=pl.List(pl.Float64)) for name in FEATURES if name not in told}
     text = pl.col("pair").cast(pl.String)
     raw = raw.with_columns(pl.col("id").cast(pl.String), text.alias("pair"))
     return raw.with_columns(
@@ -89,8 +88,7 @@ def _as_joined(raw: pl.DataFrame, told: list[str]) -> pl.DataFrame:
         sources=pl.concat_list("source_a", "source_b"),
         annotations=pl.concat_list(pl.format("{}-a", text), pl.format("{}-b", text)),
         tokens_in=pl.lit(None, dtype=pl.Int64),
-        **lists,
-        **empty,
+        **leads,
     ).with_columns(*map(more_of, FEATURES), margin_bin=margin_bin())
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.join import VERDICT_SCHEMA, Run, Study, question_table
+from visualjudge.analysis.join import VERDICT_SCHEMA, join, question_table
 from visualjudge.analysis.probes import probe_results
 from visualjudge.analysis.statistics.eprocess import e_process
 from visualjudge.records import Probe, ProbeDesign, Question
@@ -114,8 +114,7 @@ def states(questions: pl.DataFrame, judge: Judge, rng: Rng) -> dict[str, str]:
         pl.lit(columns[name]).cast(kind).alias(name) if name in columns else pl.lit(None, dtype=kind).alias(name)
         for name, kind in VERDICT_SCHEMA.items()
     )
-    study = Study(questions, (Run("judge", None, {}, table),))
-    return {row.name: row.state for row in probe_results(study.answered[0])}
+    return {row.name: row.state for row in probe_results(join(questions, table))}
 
 
 def drift(seeds: int) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import recompute_more as more
 from recompute_leans import lean, sides
-from scipy import special, stats
+from scipy import stats
 
 Verdict = dict[str, Any]
 Q = dict[str, Any]
@@ -47,7 +47,8 @@ def read(run: Path, questions: Mapping[str, Q]) -> list[Verdict]:
         }[kind]
         parsed = fits and v["status"] == "ok"
         out.append({"q": q, "order": order, "repeat": repeat, "value": value, "parsed": parsed, "kind": kind,
-                    "right": parsed and value == q["answer"], "image": q["image_id"], "id": name})  # fmt: skip
+                    "right": parsed and value == q["answer"], "image": q["image_id"], "id": name,
+                    "status": v["status"]})  # fmt: skip
     return out
 
 
@@ -89,20 +90,22 @@ def share(cases: list[tuple[str, float]], whole: bool = True) -> tuple[float | N
     if n.size < 5:
         return p, None
     without = np.array([(x.sum() - a) / (n.sum() - b) for a, b in zip(x, n, strict=True)])
-    variance, df, skew, g = spread(p - without, n)
+    variance, _, skew, g = spread(p - without, n)
     if g < 2:
         return p, None
-    edge = 0.025 ** (1 / g)
-    if p <= 1e-9 or p >= 1 - 1e-9:
-        return p, (0.0, 1 - edge) if p < 0.5 else (edge, 1.0)
-    binomial, size = p * (1 - p) / n.sum(), (n**2).sum() / n.sum()
-    alike = min(1.0, max(0.0, (variance / binomial - 1) / max(size - 1, 1e-9)))
-    further = 2.5 * (2 * p - 1) ** 2 * alike * p * (1 - p) / g**2
-    error = math.sqrt(variance + further if variance > 1e-24 else binomial) / (p * (1 - p))
-    least = stats.norm.isf(0.05) * math.sqrt(binomial) / (p * (1 - p)) if whole else 0.0
-    down, up = (max(r, least) for r in reach(error, df, skew, 2 * p - 1))
-    logit = special.logit(p)
-    return p, (float(special.expit(logit - down)), float(special.expit(logit + up)))
+    total, size = n.sum(), n.sum() / g
+    effect = variance * (total - 1) / (p * (1 - p)) if variance > 1e-24 else 1.0
+    effect = max(effect, 1.0) if whole else effect
+    third = skew * math.sqrt(variance * n.size / (n.size - 1))
+    effect += max((total - 1) * (1 - 2 * p) * third - (1 - 2 * p) ** 2 * effect, 0.0)
+    weight = 2 / (2 + total * p * (1 - p) / effect)
+    effect = effect ** (1 - weight) * max(effect, size) ** weight
+    t = (stats.t.isf(0.025, max(g - 1, 1)) / stats.norm.isf(0.025)) ** 2
+    alone = total / effect
+    alone = max(alone / (1 + (t - 1) * (1 - 1 / effect if whole else 1)), min(alone, g))
+    low = stats.beta.ppf(0.025, alone * p, alone * (1 - p) + 1) if p > 1e-9 else 0.0
+    high = stats.beta.isf(0.025, alone * p + 1, alone * (1 - p)) if p < 1 - 1e-9 else 1.0
+    return p, (float(low), float(high))
 
 
 def mean(cases: list[tuple[str, float]]) -> tuple[float | None, tuple[float, float] | None, float | None]:
@@ -185,7 +188,9 @@ def pairwise(check: Compare, name: str, judge: Mapping[str, Any], rows: list[Ver
     image = [pair["AB"]["image"] for pair in both]
     same = [a["AB"]["parsed"] and a["BA"]["parsed"] and a["AB"]["value"] == a["BA"]["value"] for a in both]
     right = [a["AB"]["right"] and a["BA"]["right"] for a in both]
-    value, ends = share(list(zip(image, same, strict=True)))
+    told = [any(v["status"] not in ("refusal", "cannot_tell") for v in pair.values()) for pair in both]
+    cases = [(i, agree) for i, agree, answer in zip(image, same, told, strict=True) if answer]
+    value, ends = share(cases)
     check(f"{name}.swap.consistency", p["swap"]["consistency"], value)
     check(f"{name}.swap.ci95", p["swap"]["ci95"], ends)
     check(f"{name}.swap.right_in_both", p["swap"]["right_in_both"], share(list(zip(image, right, strict=True)))[0])
@@ -361,8 +366,10 @@ def main() -> None:
     comparisons(check, metrics["comparisons"], judged)
     for row in metrics["comparisons"]:
         more.compared(check, row, judged[row["a"]], judged[row["b"]], (spread, reach))
-    check("comparisons.p_holm", [row["p_holm"] for row in metrics["comparisons"]],
-          more.holm(row["p"] for row in metrics["comparisons"]))  # fmt: skip
+    simulated = {judge["judge"] for judge in metrics["judges"] if judge["simulated"]}
+    for family in (True, False):
+        rows = [row for row in metrics["comparisons"] if family == bool({row["a"], row["b"]} & simulated)]
+        check("comparisons.p_holm", [row["p_holm"] for row in rows], more.holm(row["p"] for row in rows))
     more.leaks(check, metrics["leak_audit"], questions.values(), share)
     more.agreement(check, metrics["judge_agreement"], judged)
     print(f"{check.same} values agree to {args.tolerance:g}, {len(check.unlike)} do not")

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.cells import margin_bin
-from visualjudge.analysis.join import more_of
+from visualjudge.analysis.join import lead, more_of
 
 SOURCES = 4
 FEATURES = ("text_chars", "count", "area", "png_bytes")
@@ -172,7 +172,7 @@ def _joined(rows: pl.DataFrame, seen: World) -> pl.DataFrame:
             "margin": seen.margin,
             "scores": pairs(seen.scores),
             "sources": names.to_series(),
-            **{name: pairs(values) for name, values in seen.features.items()},
+            **{lead(name): values[:, 0] - values[:, 1] for name, values in seen.features.items()},
         }
     ).with_columns(annotations=pl.concat_list(pl.format("a{}", "pair"), pl.format("b{}", "pair")))
     return rows.join(facts, on="pair", how="left", maintain_order="left").with_columns(
@@ -192,7 +192,8 @@ def scored(design: Design, images: int, rng: np.random.Generator) -> pl.DataFram
     group = [f"image{c}" for c in cluster]
     fixed = {"task": "task", "encoding": "e0", "classes": "x", "error_type": "x"}
     table = pl.DataFrame({"cluster": cluster, "image": group, "truth": truth, "number": said, "parsed": parsed})
-    return table.with_columns(**{name: pl.lit(value) for name, value in fixed.items()})
+    status = pl.when("parsed").then(pl.lit("ok")).otherwise(pl.lit("unparseable"))
+    return table.with_columns(status=status, **{name: pl.lit(value) for name, value in fixed.items()})
 
 
 def ranked(design: Design, images: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -225,3 +226,23 @@ def shift_for(design: Design, images: int = 20_000) -> float:
         share = chance_right(plain, middle, seen.effect + extra, seen.margin).mean() * (1 - design.failed)
         low, high = (middle, high) if share < design.accuracy else (low, middle)
     return middle
+
+
+def cases(size: int | str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """How many cases each image has: ``size``, or "1 to 20", or 3 but for one image ("one of 20")."""
+    if size == "1 to 20":
+        return np.clip(np.round(np.exp(1.3 + 0.9 * rng.normal(size=shape))), 1, 20)
+    n = np.full(shape, float(size) if isinstance(size, int) else 3.0)
+    n[:, 0] = n[:, 0] if isinstance(size, int) else 20.0
+    return n
+
+
+def right_of(share: float, alike: float | None, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Right cases of images of ``n``, correlated by ``alike``; None: an image is right throughout, or half wrong."""
+    count = n.astype(int)
+    if alike is None:
+        return np.where(rng.random(n.shape) < 2 * (1 - share), rng.binomial(count, 0.5), count).astype(float)
+    if alike in (0, 1):
+        return n * (rng.random(n.shape) < share) if alike else rng.binomial(count, share).astype(float)
+    beta = 1 / alike - 1
+    return rng.binomial(count, rng.beta(share * beta, (1 - share) * beta, n.shape)).astype(float)
