@@ -92,3 +92,23 @@ def test_an_earlier_report_in_a_run_folder_may_be_written_again(
         run()
     assert ended.value.code in (0, 1)
     assert "findings" in json.loads((places / "run/audit.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("command", "suffixes"),
+    [
+        ("audit ds --out ds.txt", ".html or .md"),
+        ("card run --out ds.txt", ".html or .md"),
+        ("describe data --out ds.txt", ".png or .svg or .pdf"),
+        ("report run --json ds.txt", ".json"),
+    ],
+)
+def test_a_file_of_another_format_is_refused(
+    places: Path, command: str, suffixes: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(places)
+    monkeypatch.setattr("sys.argv", ["visualjudge", *command.split()])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 2
+    assert f"must end in {suffixes}, got ds.txt" in capsys.readouterr().err

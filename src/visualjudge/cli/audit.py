@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following, following_judge
+from visualjudge.cli.overwriting import PAGES, must_end_in
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -29,10 +30,8 @@ def audit(
     from visualjudge.audit import audit as find
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.folder import load_dataset
-    from visualjudge.errors import UsageError
 
-    if out is not None and out.suffix.lower() not in (".html", ".md"):
-        raise UsageError(f"--out {out}: must end in .html or .md")
+    must_end_in("--out", out, PAGES)
     read = load_dataset(dataset)
     with stages() as progress:
         found = find(read, against=against or (), tick=lambda done, total: progress("reading images", done, total))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following, unused
+from visualjudge.cli.overwriting import PAGES, must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -39,8 +40,7 @@ def card(
     from visualjudge.errors import UsageError
     from visualjudge.frontdoor.decisions import card as figures
 
-    if out is not None and out.suffix.lower() not in (".html", ".md"):
-        raise UsageError(f"--out {out}: must end in .html or .md")
+    must_end_in("--out", out, PAGES)
     if badge is not None and len(runs) > 1:
         raise UsageError(f"--badge must be used with one run, got {len(runs)}")
     found = figures(runs, dataset=dataset, thresholds=thresholds, people=people or (), epsilon=epsilon, seed=seed)

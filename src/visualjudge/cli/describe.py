@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following
-from visualjudge.errors import UsageError
+from visualjudge.cli.overwriting import must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
@@ -37,8 +37,7 @@ def describe(
     from visualjudge.dataset.describe import describe as describe_task
     from visualjudge.dataset.describe import plot
 
-    if out is not None and out.suffix.lower() not in IMAGES:
-        raise UsageError(f"--out must end in {', '.join(IMAGES)}, got {out}")
+    must_end_in("--out", out, IMAGES)
     with DataFolder(data) as folder:
         tasks = [name for name in folder.tasks if not task or name in task]
         found = [describe_task(name, [entry.annotation for entry in folder.entries(name)]) for name in tasks]

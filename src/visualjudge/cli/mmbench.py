@@ -19,7 +19,7 @@ from visualjudge.cli.options import (
     RunOptions,
     open_asked,
 )
-from visualjudge.cli.overwriting import keep
+from visualjudge.cli.overwriting import keep, must_end_in
 from visualjudge.cli.progress import interruptible
 from visualjudge.errors import DataError, RunError, UsageError
 
@@ -103,8 +103,7 @@ def infer(
     from visualjudge.mmbench.infer import Places
     from visualjudge.mmbench.prompt import choice_template
 
-    if out.suffix.lower() != ".xlsx":
-        raise UsageError(f"--out must end in .xlsx, got {out}; the .jsonl is written beside it")
+    must_end_in("--out", out, [".xlsx"])
     _required(data)
     if (journal := Places(out).journal).is_file():
         keep("--out (its .jsonl)", journal, [data])

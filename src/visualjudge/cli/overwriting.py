@@ -1,8 +1,8 @@
-"""No command writes over what it reads, another of its outputs, or a part of a dataset, a run or a data folder."""
+"""Files to write: of a format that their command has, and nothing that it reads or that a folder of ours holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from visualjudge.errors import UsageError
 
 OUTPUTS = ("out", "json", "badge", "csv")
 """The options of all commands that name a file to write; some name a folder, which is guarded by what writes it."""
+PAGES = (".html", ".md")
 
 
 def keep_inputs(command: Any) -> None:
@@ -50,6 +51,18 @@ def keep(option: str, path: Path, inputs: list[Path]) -> None:
         raise UsageError(f"{option}: {path} is an input file; name another file")
     if whole := _whole(path.resolve()):
         raise UsageError(f"{option}: {path} is part of the {whole}; name another file")
+
+
+def must_end_in(option: str, path: Path | None, suffixes: Sequence[str], *, bare: bool = False) -> None:
+    """Refuse a file with another suffix, which may be named by mistake; ``bare`` accepts one without a suffix.
+
+    Raises
+    ------
+    UsageError
+        If ``path`` has none of ``suffixes``, whatever its case.
+    """
+    if path is not None and path.suffix.lower() not in suffixes and not (bare and not path.suffix):
+        raise UsageError(f"{option} must end in {' or '.join(suffixes)}, got {path}")
 
 
 def _files(value: Any) -> Iterator[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following, say
+from visualjudge.cli.overwriting import must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis
@@ -67,7 +67,7 @@ def report(
 
     _check(gap, questions)
     shape = _format(out, format)
-    _suffix("--json", json, (".json",))
+    must_end_in("--json", json, [".json"], bare=True)
     notes = Console(stderr=True)
     with notes.status("analysing") as status, TemporaryDirectory() as scratch:
         more = _baseline(runs, dataset, Path(scratch)) if baseline else []
@@ -97,15 +97,8 @@ def _check(gap: float, questions: int) -> None:
 def _format(out: Path | None, format: ReportFormat | None) -> ReportFormat:
     """What ``--out`` is written as; a name of another format is refused: it may be a file of something else."""
     fitting = [suffix for suffix, kind in SUFFIXES.items() if format in (None, kind)]
-    _suffix("--out", out, fitting)
+    must_end_in("--out", out, fitting, bare=True)
     return format or SUFFIXES.get("" if out is None else out.suffix.lower(), ReportFormat.html)
-
-
-def _suffix(option: str, path: Path | None, fitting: Sequence[str]) -> None:
-    from visualjudge.errors import UsageError
-
-    if path is not None and path.suffix and path.suffix.lower() not in fitting:
-        raise UsageError(f"{option} must end in {' or '.join(fitting)}, got {path}")
 
 
 def _write(

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, get_args
 
-from visualjudge.records import FAILED, Answer, Order, Question, Status, Verdict
+from visualjudge.records import FAILED, TURNED, Answer, Order, Question, Status, Verdict
 
-_FLIP: dict[Answer, str] = {"A": "B", "B": "A"}
 ORDERS: tuple[Order, Order] = ("AB", "BA")
 _STATUSES = frozenset(get_args(Status))
 MOST_REPEATS = 1_000_000
@@ -31,7 +30,7 @@ class Ask:
 
     def stored(self, value: Answer) -> Answer:
         """An answer to the question as shown, in the letters of the question as stored. Undoes itself."""
-        return _FLIP.get(value, value) if self.order == "BA" else value
+        return TURNED.get(str(value), value) if self.order == "BA" else value
 
 
 class Judge(Protocol):
