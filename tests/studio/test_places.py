@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
-from judged_records import pair, said, write_dataset, write_run
+from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from visualjudge.analysis import analyse
 from visualjudge.dataset.convert import convert
 from visualjudge.errors import UsageError
+from visualjudge.judges.asks import verdict_line
+from visualjudge.records import Probe
+from visualjudge.runs.budget import money
+from visualjudge.runs.spending import spent_before
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
+from visualjudge.studio.site import RunState, Site
 
 
 def test_datasets_and_runs_are_found_below_a_folder(folder: Path) -> None:
@@ -72,4 +79,75 @@ def test_the_cost_so_far_is_that_of_the_tokens_at_the_stated_prices(tmp_path: Pa
     site.shelf(site.places.datasets[0].slug)
     costs = {run.name: site.state(run).cost for run in site.places.runs}
     full = 3 * (1000 * 2 + 10 * 50) / 1e6
-    assert costs == {"priced": pytest.approx(full), "batched": pytest.approx(full / 2), "unpriced": None}
+    assert costs == {"priced": money(full), "batched": money(full / 2), "unpriced": None}
+
+
+def _state(tmp_path: Path) -> RunState:
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    return site.state(site.places.runs[0])
+
+
+def _lines(run: Path, lines: Sequence[dict[str, object]]) -> None:
+    (run / "verdicts.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+
+
+def test_what_a_resumed_run_spent_is_counted_as_judge_counts_it(tmp_path: Path) -> None:
+    """A reply out of a cache costs nothing, one that was asked again is paid twice, run.json knows of more."""
+    questions = [pair(i, (2.0, 1.0)) for i in range(2)]
+    root = write_dataset(tmp_path / "ds", questions)
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10}
+    first, second = (verdict_line(replace(said(q, "A"), usage=usage)) for q in questions)
+    total = {"tokens_in": 5000, "tokens_out": 20, "cost": 0.5}
+    run = write_run(
+        tmp_path / "runs/one", root, [], prices={"per_million_in": 2.0, "per_million_out": 50.0}, total=total
+    )
+    _lines(run, [{**first, "paid": {}}, second, second, {**second, "paid": {"prompt_tokens": 4000}}])
+    spent = spent_before(run / "verdicts.jsonl", json.loads((run / "run.json").read_text()))
+    state = _state(tmp_path)
+    assert (state.tokens, state.cost) == (spent.tokens, money(spent.cost or 0)) == (6020, "0.5020")
+
+
+def test_prices_that_cannot_be_give_no_cost(tmp_path: Path) -> None:
+    questions = [pair(0, (2.0, 1.0))]
+    root = write_dataset(tmp_path / "ds", questions)
+    verdicts = [replace(said(questions[0], "A"), usage={"prompt_tokens": 7})]
+    write_run(tmp_path / "runs/one", root, verdicts, prices={"per_million_in": 2, "share": -1})
+    assert (_state(tmp_path).tokens, _state(tmp_path).cost) == (7, None)
+
+
+def test_shares_are_those_of_the_report_one_for_each_question_type(tmp_path: Path) -> None:
+    cue = Probe("marked", "cue", "g", "A mark.", "answer")
+    questions = [pair(i, (8.0, 1.0)) for i in range(8)]
+    questions += [pair(8, (8.0, 1.0), probe=cue), *(ranking(i, (1.0, 5.0, 9.0)) for i in range(4))]
+    questions += [scoring(i, 5.0) for i in range(3)]
+    root = write_dataset(tmp_path / "ds", questions)
+    statuses = ["ok", "ok", "ok", "ok", "refusal", "cannot_tell", "ok_extracted", "unparseable"]
+    verdicts = [said(questions[i], "AAAB"[i % 4], status=status) for i, status in enumerate(statuses)]
+    verdicts[6] = replace(verdicts[6], value="A")
+    verdicts += [said(questions[8], "A"), *(said(questions[9 + i], "CBA" if i else "CAB") for i in range(4))]
+    verdicts += [said(questions[13 + i], value) for i, value in enumerate((5.5, 6.0, 9.0))]
+    run = write_run(tmp_path / "runs/one", root, verdicts)
+    state, told = _state(tmp_path), analyse([run]).results.judges[0]
+    shares = {share.question_type: (share.right, share.verdicts) for share in state.shares}
+    assert shares == {"pairwise": (3, 8), "ranking": (3, 4), "scoring": (2, 3)}
+    accuracy, exact = told.pairwise.accuracy.share, told.ranking.exact
+    assert (accuracy.value, accuracy.n, exact.value, exact.n) == (3 / 8, 8, 3 / 4, 4)
+
+
+def test_questions_that_check_raters_are_in_no_share(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(3)]
+    root = write_dataset(tmp_path / "ds", questions)
+    run = write_run(tmp_path / "runs/people", root, [], backend="people")
+    lines = [verdict_line(said(q, "BAA"[i])) for i, q in enumerate(questions)]
+    purposes = ["question", "known", "repeat"]
+    _lines(run, [{**line, "rater": "anna", "purpose": name} for line, name in zip(lines, purposes, strict=True)])
+    (share,) = _state(tmp_path).shares
+    told = analyse([run]).results.judges[0].pairwise.accuracy.share
+    assert (share.right, share.verdicts) == (0, 1) == (told.value, told.n)
+
+
+def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
+    page = client.get("/").text
+    for words in ("pairs right", "rankings right throughout", "scores at most 1 off"):
+        assert words in page
+    assert "<dt>right</dt>" not in page

@@ -23,7 +23,7 @@ from visualjudge.studio.places import find_places
 from visualjudge.studio.records_on_disk import QuestionsFile
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
-from visualjudge.studio.verdicts import RunIndex
+from visualjudge.studio.verdicts import RunIndex, Share
 
 
 def _facet(reply: Any, name: str) -> dict[str, int]:
@@ -135,7 +135,8 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
             tables[-1].append([found.rows.tobytes()])
             assert [index.question(row) for row in range(40)] == questions
             assert index.search("a").sum() == 6
-            assert found.summary().right == sum((q.answer == "AB"[i % 2]) for i, q in enumerate(questions))
+            right = sum((q.answer == "AB"[i % 2]) for i, q in enumerate(questions))
+            assert [share.right for share in found.summary().shares] == [right]
         assert tables[0] == tables[1]
         wire[30]["final_scores"] = "none"
         (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n")
@@ -205,7 +206,8 @@ def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(tmp_path: 
     found = RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite")
     found.refresh()
     assert found.summary().outcome.tolist() == [1, 1, 4]
-    assert (found.summary().verdicts, found.summary().right, found.summary().failed) == (3, 2, 1)
+    assert (found.summary().verdicts, found.summary().failed) == (3, 1)
+    assert found.summary().shares == (Share("pairwise", 1, 2), Share("scoring", 1, 1))
 
 
 def test_a_run_that_is_compacted_while_it_is_looked_at_stays(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from visualjudge import jsons
+from visualjudge.errors import UsageError
 from visualjudge.records import Verdict
 from visualjudge.runs.blocks import blocks
 from visualjudge.runs.budget import Budget, Prices
@@ -67,10 +68,16 @@ def spent_before(verdicts: Path, manifest: Mapping[str, Any]) -> Spending:
     manifest
         The run's ``run.json``, whose prices are those of the last invocation.
     """
-    stated, tokens_in, tokens_out = _stated(manifest.get("total") or {}), 0, 0
+    tokens_in = tokens_out = 0
     for counts in _paid(verdicts):
         tokens_in += counts[0] or 0
         tokens_out += counts[1] or 0
+    return spent_in(tokens_in, tokens_out, manifest)
+
+
+def spent_in(tokens_in: int, tokens_out: int, manifest: Mapping[str, Any]) -> Spending:
+    """What a run spent whose verdicts hold so many tokens that were paid for, as :func:`spent_before` has it."""
+    stated = _stated(manifest.get("total") or {})
     more_in, more_out = max(0, tokens_in - stated.tokens_in), max(0, tokens_out - stated.tokens_out)
     return stated.plus(more_in, more_out, _prices(manifest))
 
@@ -92,7 +99,12 @@ def _journalled(verdicts: Path) -> Iterator[Counts]:
         for line in block.content.split(b"\n"):
             if b'"usage":{' in line or b'"paid":{' in line:
                 record = jsons.loads(line)
-                yield _counts(record.get(PAID, record.get("usage")))
+                yield paid_counts(record)
+
+
+def paid_counts(record: Mapping[str, Any]) -> Counts:
+    """Prompt and reply tokens that were paid for, of a verdict's line."""
+    return _counts(record.get(PAID, record.get("usage")))
 
 
 def _counts(stated: Any) -> Counts:
@@ -104,5 +116,9 @@ def _stated(total: Mapping[str, Any]) -> Spending:
 
 
 def _prices(manifest: Mapping[str, Any]) -> Prices:
+    """None are stated where they cannot be prices: the file may be another program's."""
     stated = manifest.get("prices") or {}
-    return Prices(**{field.name: stated[field.name] for field in fields(Prices) if field.name in stated})
+    try:
+        return Prices(**{field.name: stated[field.name] for field in fields(Prices) if field.name in stated})
+    except UsageError:
+        return Prices()

@@ -32,6 +32,7 @@ from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 
 MOST_CARDS = 120
 MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}
+SHARE_TITLES = {"pairwise": "pairs right", "ranking": "rankings right throughout", "scoring": "scores at most 1 off"}
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -39,6 +40,7 @@ def templates() -> Environment:
     """The pages, with everything that is put into them escaped."""
     loader = PackageLoader("visualjudge.studio")
     env = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    env.globals["share_titles"] = SHARE_TITLES
     env.filters["path"] = lambda text: quote(str(text), safe="")
     env.filters["filepath"] = lambda text: quote(str(text), safe="/")
     env.filters["count"] = lambda n: f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")

@@ -202,7 +202,7 @@ def outcome(value: Any, status: str, question: Question) -> str:
     """What a verdict is worth: right, wrong, failed or cannot tell."""
     if status == "cannot_tell":
         return "cannot tell"
-    if not status.startswith("ok"):
+    if status != "ok":
         return "failed"
     if isinstance(question.answer, str):
         return "right" if value == question.answer else "wrong"

@@ -24,7 +24,7 @@ from visualjudge.studio.parts import HERE, MULTIPLE, SINGLE, Part, parts
 from visualjudge.studio.records_on_disk import records, stamped
 from visualjudge.studio.texts import TextIndex
 
-FORMAT = "5"
+FORMAT = "6"
 _IDS_A_STATEMENT = 900
 """SQLite allows 999 parameters in its older versions."""
 _SCHEMA = """
@@ -62,6 +62,8 @@ class Columns:
     options: NDArray[np.int32]
     length: NDArray[np.int32]
     """Characters of the prompt."""
+    changed: NDArray[np.int32]
+    """1 where a probe has changed the question: its answer says nothing of how often a judge is right."""
     text: Codes
     """Code of the prompt's words in the full-text index."""
 
@@ -266,5 +268,6 @@ def _load(connection: sqlite3.Connection) -> Columns:
         truth=column("truth"),
         options=column("options"),
         length=column("length"),
+        changed=column("changed"),
         text=column("text"),
     )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from visualjudge import jsons
 from visualjudge.records import LETTERS
 from visualjudge.runs.compacting import GROUP, CompactedFile
-from visualjudge.runs.tokens import token_counts
+from visualjudge.runs.spending import paid_counts
 from visualjudge.studio.parts import line_ranges
 from visualjudge.studio.texts import Words, words_of
 
@@ -42,6 +42,7 @@ ROW = np.dtype(
         ("q", "i4"),
         ("order", "u1"),
         ("repeat", "i4"),
+        ("check", "u1"),
         ("status", "u1"),
         ("value", "i2"),
         ("number", "f4"),
@@ -151,6 +152,7 @@ def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | No
         -1,
         ORDERS.index(order),
         repeat,
+        (verdict.get("purpose") or "question") != "question",
         STATUSES.index(status) if status in STATUSES else len(STATUSES) - 1,
         VALUE_CODE.get(value, -1) if isinstance(value, str) else -1,
         _number(value),
@@ -158,14 +160,15 @@ def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | No
         _number(verdict.get("latency_s")),
         len(raw) if isinstance(raw, str) else 0,
         -1,
-        *_tokens(verdict.get("usage")),
+        *_tokens(verdict),
         start,
         stop,
     )
 
 
-def _tokens(usage: Any) -> tuple[int, int]:
-    tokens_in, tokens_out = token_counts(usage if isinstance(usage, dict) else None)
+def _tokens(verdict: dict[str, Any]) -> tuple[int, int]:
+    """Those that were paid for."""
+    tokens_in, tokens_out = paid_counts(verdict)
     return min(tokens_in or 0, 2**31 - 1), min(tokens_out or 0, 2**31 - 1)
 
 

@@ -64,7 +64,7 @@ class Part:
     texts: list[Words] = field(default_factory=list)
     codes: dict[str, _Codes] = field(default_factory=lambda: {name: _Codes() for name in (*SINGLE, *MULTIPLE)})
     one: dict[str, array[int]] = field(
-        default_factory=lambda: {name: array("i") for name in (*SINGLE, "options", "length")}
+        default_factory=lambda: {name: array("i") for name in (*SINGLE, "options", "length", "changed")}
     )
     real: dict[str, array[float]] = field(default_factory=lambda: {name: array("f") for name in ("margin", "truth")})
     many: dict[str, tuple[array[int], array[int]]] = field(
@@ -119,6 +119,7 @@ def part_of(located: Iterable[Located]) -> Part:
         part.real["truth"].append(float("nan") if isinstance(question.answer, str) else float(question.answer))
         part.one["options"].append(len(question.annotation_ids))
         part.one["length"].append(len(question.prompt))
+        part.one["changed"].append(question.probe is not None and question.probe.design != "control")
     return part
 
 

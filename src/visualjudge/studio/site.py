@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from visualjudge.runs.budget import money
+from visualjudge.runs.spending import spent_in
 from visualjudge.studio.index import open_index
 from visualjudge.studio.journal import STATUSES
 from visualjudge.studio.memory import give_back
@@ -22,7 +24,7 @@ from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.records_on_disk import stamped
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdicts import OUTCOMES, RunIndex, Summary
+from visualjudge.studio.verdicts import OUTCOMES, RunIndex, Share, Summary
 
 if TYPE_CHECKING:
     from visualjudge.studio.annotations import Annotations
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 RATE_WINDOW_S = 30.0
 LONGEST_SHOWN = 2000
 """Characters of a reply on the page of a run."""
-TOKENS = ("tokens_in", "tokens_out")
 STALE_AFTER_S = 60.0
 """A run that says it is not finished and wrote nothing for so long is shown as stopped."""
 
@@ -50,14 +51,14 @@ class RunState:
     started: str
     done: int
     asked: int | None
-    right: int
+    shares: tuple[Share, ...]
     failed: int
     outcomes: tuple[tuple[str, int], ...]
     """Questions with each outcome."""
     statuses: tuple[tuple[str, int], ...]
     causes: tuple[tuple[str, int], ...]
     tokens: int
-    cost: float | None
+    cost: str | None
     rate: float
     seconds_left: float | None
 
@@ -131,7 +132,7 @@ class Site:
         rows = index.rows if index else None
         done = summary.verdicts if summary else sum(_counts(info.get("statuses")).values())
         asked = info.get("asked") if isinstance(info.get("asked"), int) else None
-        tokens = {name: 0 if rows is None else int(rows[name].sum(dtype="i8")) for name in TOKENS}
+        spent = spent_in(*(index.tokens if index else (0, 0)), info)
         rate = self._rate(run.slug, done)
         running = _state(run, info)
         codes = Counter(rows["status"].tolist()) if rows is not None else Counter()
@@ -147,13 +148,13 @@ class Site:
             started=str(info.get("started") or "")[:16].replace("T", " "),
             done=done,
             asked=asked,
-            right=summary.right if summary else 0,
+            shares=summary.shares if summary else (),
             failed=summary.failed if summary else 0,
             outcomes=tuple(outcome_counts(summary)) if summary else (),
             statuses=tuple(sorted(statuses.items(), key=lambda pair: -pair[1])),
             causes=tuple((index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)),
-            tokens=sum(tokens.values()),
-            cost=_cost(info, tokens),
+            tokens=spent.tokens,
+            cost=money(spent.cost) if spent.tokens and spent.cost is not None else None,
             rate=rate,
             seconds_left=(asked - done) / rate if asked and rate > 0 and running == "running" else None,
         )
@@ -187,19 +188,6 @@ def _age(started: str) -> float:
 
 def _counts(value: Any) -> dict[str, int]:
     return {str(name): n for name, n in value.items() if isinstance(n, int)} if isinstance(value, dict) else {}
-
-
-def _cost(info: Mapping[str, Any], tokens: Mapping[str, int]) -> float | None:
-    """The cost of the tokens so far at the prices that the run states; None where it states none."""
-    stated = info.get("prices")
-    if not isinstance(stated, dict):
-        return None
-    prices = [stated.get("per_million_in"), stated.get("per_million_out"), stated.get("share", 1.0)]
-    known = [float(price) for price in prices if isinstance(price, int | float)]
-    if len(known) < len(prices):
-        return None
-    *each, share = known
-    return share * sum(price * tokens[name] for price, name in zip(each, TOKENS, strict=True)) / 1e6
 
 
 def outcome_counts(summary: Summary) -> list[tuple[str, int]]:

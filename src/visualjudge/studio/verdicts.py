@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from visualjudge.dataset.engines import Engine
+from visualjudge.records import QuestionType
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.journal import (
@@ -33,14 +34,24 @@ from visualjudge.studio.journal import (
 from visualjudge.studio.parts import HERE
 from visualjudge.studio.texts import TextIndex
 
-FORMAT = "6"
+FORMAT = "7"
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
-_ANSWERED = (STATUSES.index("ok"), STATUSES.index("ok_extracted"))
+_OK = STATUSES.index("ok")
+"""The only status whose value counts; what a second reader extracted counts as failed, as in every figure."""
 CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")
 CLOSE = 1.0
 """A score is right where it is at most this far off."""
 _A = VALUE_CODE["A"]
 _SIZE = np.array([0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Right verdicts on one question type, among all that its accuracy counts."""
+
+    question_type: str
+    right: int
+    verdicts: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,7 +76,8 @@ class Summary:
     number: NDArray[np.float32]
     """The first usable verdict where it is a score, else NaN."""
     verdicts: int
-    right: int
+    shares: tuple[Share, ...]
+    """By question type. What a probe has changed and what only checks a rater is left out."""
     failed: int
 
 
@@ -177,6 +189,11 @@ class RunIndex:
         """Lines taken in so far, those asked again included."""
         return int(self._rows.size)
 
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Prompt and reply tokens that were paid for; verdicts that were asked again are paid for too."""
+        return int(self._rows["tokens_in"].sum(dtype="i8")), int(self._rows["tokens_out"].sum(dtype="i8"))
+
     def summary(self) -> Summary:
         """What the run says of each question."""
         known = self._summary
@@ -232,7 +249,7 @@ def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
         of("ranking") & (size == columns.options[q])
     )
     scored = of("scoring") & (rows["number"] >= 0) & (rows["number"] <= 10)
-    return np.asarray((fits | scored) & np.isin(rows["status"], _ANSWERED))
+    return np.asarray((fits | scored) & (rows["status"] == _OK))
 
 
 def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -241,6 +258,17 @@ def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArra
     exact = rows["value"] == (answers[columns.one["answer"][q]] if q.size else np.zeros(0))
     close = np.abs(rows["number"] - columns.truth[q]) <= CLOSE
     return np.asarray(good & np.where(np.isnan(columns.truth[q]), exact, close))
+
+
+def _shares(rows: Rows, dataset: DatasetIndex, right: NDArray[np.bool_]) -> tuple[Share, ...]:
+    columns, q = dataset.columns, rows["q"]
+    counts = (rows["check"] == 0) & (columns.changed[q] == 0)
+    names = columns.vocabulary.get("type", ())
+    asked, rights = (
+        np.bincount(columns.one["type"][q[chosen]], minlength=len(names)) for chosen in (counts, counts & right)
+    )
+    found = {name: Share(name, int(rights[code]), int(asked[code])) for code, name in enumerate(names) if asked[code]}
+    return tuple(found[name] for name in get_args(QuestionType) if name in found)
 
 
 def _mean(rows: Rows, values: NDArray[Any], n: int) -> NDArray[np.float32]:
@@ -281,7 +309,7 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
         value=value,
         number=number,
         verdicts=int(rows.size),
-        right=int(right.sum()),
+        shares=_shares(rows, dataset, right),
         failed=int((~good & ~unsure).sum()),
     )
 

@@ -20,16 +20,16 @@ class Live extends HTMLElement {
       field.textContent = text;
       if (field.localName === "dd") field.parentElement.hidden = !text; // a figure that is not known has no place
     };
-    const share = (n) => (run.done ? `${((100 * n) / run.done).toFixed(1)} %` : "–");
+    const share = (n, all) => (all ? `${((100 * n) / all).toFixed(1)} %` : "–");
     put("state", run.state);
     card.querySelector("[data-field=state]").dataset.state = run.state;
     put("done", run.asked ? `${count(run.done)} of ${count(run.asked)}` : count(run.done));
-    put("right", share(run.right));
-    put("failed", share(run.failed));
+    for (const { question_type: kind, right, verdicts } of run.shares) put(`share-${kind}`, `${share(right, verdicts)} of ${count(verdicts)}`);
+    put("failed", share(run.failed, run.done));
     put("rate", run.state === "running" && run.rate ? `${run.rate.toFixed(1)} /s` : "");
     put("left", run.seconds_left === null ? "" : duration(run.seconds_left));
     put("tokens", run.tokens ? count(run.tokens) : "");
-    put("cost", run.cost === null ? "" : run.cost.toFixed(2));
+    put("cost", run.cost ?? "");
     for (const [name, n] of run.outcomes) card.querySelector(`[data-outcome="${name}"]`)?.replaceChildren(count(n));
     const bar = card.querySelector("progress");
     bar.max = run.asked || run.done || 1;
