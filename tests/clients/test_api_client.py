@@ -294,7 +294,7 @@ def test_one_client_can_be_asked_from_several_loops() -> None:
 
     async def main() -> str:
         async with serving("A") as server:
-            client._endpoint = f"{server.url}/chat/completions"
+            client._url = server.url
             reply = await client.ask(Request((TextPart("x"),)))
             await client.aclose()
             return reply.text

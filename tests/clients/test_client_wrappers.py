@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from visualjudge.clients import Reply, Request, RetryPolicy, ScriptedClient, TextPart, image_part
-from visualjudge.clients.base import Alternative, Diagnostics, ImagePart, Token
+from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
 from visualjudge.clients.cache import Cached, cache_key
 from visualjudge.clients.limiter import AdaptiveLimit, Limited
-from visualjudge.clients.parameters import Identity
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying
 from visualjudge.errors import ApiError, TransportError

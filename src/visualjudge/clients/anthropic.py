@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from visualjudge.clients.base import FinishReason, Reply, Request
 from visualjudge.clients.fields import USAGE_UNUSABLE, counts_of, name_of, text_of
-from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.openai_protocol import schema_notes, text_or_image
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
-from visualjudge.clients.remote import RemoteClient, Server
-from visualjudge.clients.secrets import NAME_KEY, key_secret
+from visualjudge.clients.remote import RemoteClient
 from visualjudge.errors import TransportError, UsageError
 from visualjudge.prompts.adapters import anthropic_style
 
-ANTHROPIC_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096  # the protocol demands a number
 NO_LOGPROBS = "this backend gives no log-probabilities"
@@ -34,66 +30,22 @@ _FINISH: dict[str, FinishReason] = {
 
 
 class AnthropicClient(RemoteClient):
-    """One Claude model.
-
-    Parameters
-    ----------
-    model_name
-        As Anthropic names it.
-    base_url
-        Without a version (``https://host``); default Anthropic's.
-    api_key
-        Default ``ANTHROPIC_API_KEY``.
-    timeout
-        Seconds for one call.
-    temperature, max_tokens, top_p
-        Sent where a request leaves them open. There is no seed.
-    extra_body
-        Further fields of the body.
-    headers, largest_reply, follow_redirects
-        As :class:`~visualjudge.clients.api.ApiClient`.
-
-    Raises
-    ------
-    UsageError
-        If there is no key, or a URL, key or header cannot be sent.
-    """
+    """One Claude model. ``base_url`` without a version (``https://host``). There is no ``seed``."""
 
     backend: ClassVar[str] = "anthropic"
+    default_url: ClassVar[str] = "https://api.anthropic.com"
+    key_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY",)
     models_path: ClassVar[str] = "/v1/models"
 
-    def __init__(
-        self,
-        model_name: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 300.0,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        top_p: float | None = None,
-        extra_body: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        largest_reply: int = LARGEST_BODY,
-        follow_redirects: bool = False,
-    ) -> None:
-        key = api_key or os.environ.get("ANTHROPIC_API_KEY")
-        if not key:
-            raise UsageError(f"backend 'anthropic' needs a key: set ANTHROPIC_API_KEY, {NAME_KEY}")
-        url = base_url or ANTHROPIC_URL
-        server = Server(
-            url, "base_url, --base-url", key_secret(key), headers, float(timeout), largest_reply, follow_redirects
-        )
-        super().__init__(model_name, server, Sampling(temperature, max_tokens, None, top_p, extra_body or {}))
-        self._endpoint = f"{self._url}/v1/messages"
+    def __init__(self, model_name: str, **options: Any) -> None:
+        if options.get("seed") is not None:
+            raise UsageError(f"backend {self.backend!r} takes no seed")
+        super().__init__(model_name, **options)
 
-    async def _call(self, request: Request, full: Request) -> Reply:
+    def _notes(self, full: Request) -> tuple[str, ...]:
         unknown = ((full.top_logprobs, NO_LOGPROBS), (full.seed, NO_SEED))
-        notes = self.quirks.notes(self._parameters(full))
-        notes += self.quirks.left_out(tuple(note for wanted, note in unknown if wanted is not None))
-        schema = self._schema(full)
-        body = await self._post(self._endpoint, self.headers(), self._prepared(request, lambda: self._pieces(full)))
-        return reply_of(body, schema, notes)
+        left_out = tuple(note for wanted, note in unknown if wanted is not None)
+        return super()._notes(full) + self.quirks.left_out(left_out)
 
     def _pieces(self, full: Request) -> list[bytes]:
         content = [text_or_image(part) for part in full.parts]
@@ -101,14 +53,17 @@ class AnthropicClient(RemoteClient):
         fixed |= _parameters(full, self.sampling, self.quirks)
         return body_pieces(lambda mark: fixed | anthropic_style(full.system, content, mark))
 
-    def headers(self) -> dict[str, str]:
-        """The key, and the version of the protocol."""
-        key = self._server.key
-        fixed = {"anthropic-version": VERSION, "Content-Type": "application/json"}
-        return {**self._server.own_headers, **fixed, "x-api-key": key.reveal() if key else ""}
+    def _authorization(self, key: str) -> dict[str, str]:
+        return {"anthropic-version": VERSION, "x-api-key": key}
+
+    def _path(self) -> str:
+        return "/v1/messages"
+
+    def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
+        return reply_of(body, schema)
 
 
-def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: tuple[str, ...] = ()) -> Reply:
+def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
     """The text blocks of a message.
 
     Raises
@@ -122,7 +77,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
         finish = _FINISH.get(name_of(body.get("stop_reason")) or "end_turn", "other")
     except (KeyError, TypeError, AttributeError, ValueError):
         raise TransportError("the server's reply is not a message", cause="no reply in body", usage=usage) from None
-    return Reply(text, finish, usage, None, (*notes, *schema_notes(text, schema), *about_usage))
+    return Reply(text, finish, usage, None, (*schema_notes(text, schema), *about_usage))
 
 
 def _list(value: Any) -> list[Any]:

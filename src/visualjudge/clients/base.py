@@ -112,15 +112,6 @@ class Identity:
     model: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {
-            "backend": self.backend,
-            "base_url": self.base_url,
-            "model": self.model,
-            "parameters": dict(self.parameters),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:

@@ -40,7 +40,7 @@ def cache_key(identity: Identity, request: Request) -> str:
     """SHA-256 of everything that decides the reply, as hex."""
     asked = {
         "format": _FORMAT,
-        "client": identity.as_dict(),
+        "client": asdict(identity),
         "system": request.system,
         "parts": [_part(part) for part in request.parts],
         "temperature": request.temperature,

@@ -5,7 +5,6 @@ Source: https://ai.google.dev/api/generate-content.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -20,17 +19,14 @@ from visualjudge.clients.fields import (
     name_of,
     text_of,
 )
-from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.openai_protocol import schema_notes, text_or_image
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
-from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient, Server
-from visualjudge.clients.secrets import NAME_KEY, key_secret
-from visualjudge.errors import TransportError, UsageError
+from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient
+from visualjudge.errors import TransportError
 from visualjudge.prompts.adapters import google_style
 
-GEMINI_URL = "https://generativelanguage.googleapis.com"
 _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"})
 _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _OF_THE_BODY = frozenset({"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"})
@@ -49,79 +45,31 @@ class GoogleClient(RemoteClient):
         Such as ``gemini-2.5-flash``.
     base_url
         Without a version (``http://host``); default Google's.
-    api_key
-        Default ``GOOGLE_API_KEY``, then ``GEMINI_API_KEY``.
-    timeout
-        Seconds for one call.
-    temperature, max_tokens, seed, top_p
-        Sent where a request leaves them open; None = the server's own.
     extra_body
         Further fields of the generation configuration (``{"thinking_config": {"thinking_budget": 0}}``), or of the
         request (``safety_settings``, ``tools``); names as Google's documentation has them, in either spelling.
-    headers, largest_reply, follow_redirects
-        As :class:`~visualjudge.clients.api.ApiClient`.
-
-    Raises
-    ------
-    UsageError
-        If there is no key, or a URL, key, header or ``extra_body`` cannot be sent.
     """
 
     backend: ClassVar[str] = "google"
+    default_url: ClassVar[str] = "https://generativelanguage.googleapis.com"
+    key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
     models_path: ClassVar[str] = "/v1beta/models"
-
-    def __init__(
-        self,
-        model_name: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 300.0,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        seed: int | None = None,
-        top_p: float | None = None,
-        extra_body: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        largest_reply: int = LARGEST_BODY,
-        follow_redirects: bool = False,
-    ) -> None:
-        key = api_key or os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY")
-        if not key:
-            raise UsageError(f"backend 'google' needs a key: set GOOGLE_API_KEY, {NAME_KEY}")
-        server = Server(
-            base_url or GEMINI_URL,
-            "base_url, --base-url",
-            key_secret(key),
-            headers,
-            float(timeout),
-            largest_reply,
-            follow_redirects,
-        )
-        super().__init__(model_name, server, Sampling(temperature, max_tokens, seed, top_p, extra_body or {}))
-        self._endpoint = f"{self._url}/v1beta/{_resource(model_name)}:generateContent"
-
-    async def _call(self, request: Request, full: Request) -> Reply:
-        notes, schema = self.quirks.notes(self._parameters(full)), self._schema(full)
-        body = await self._post(self._endpoint, self.headers(), self._prepared(request, lambda: self._pieces(full)))
-        return reply_of(body, schema, notes)
 
     def _pieces(self, full: Request) -> list[bytes]:
         content = [text_or_image(part) for part in full.parts]
         fixed = _parameters(full, self.sampling, self.quirks)
         return body_pieces(lambda mark: google_style(full.system, content, mark) | fixed)
 
-    def headers(self) -> dict[str, str]:
-        """The key, and the type of the body."""
-        key = self._server.key
-        fixed = {"Content-Type": "application/json", "x-goog-api-key": key.reveal() if key else ""}
-        return {**self._server.own_headers, **fixed}
+    def _authorization(self, key: str) -> dict[str, str]:
+        return {"x-goog-api-key": key}
 
+    def _path(self) -> str:
+        """A model that is named with its collection (``tunedModels/…``) keeps it."""
+        named = self.model.startswith(("models/", "tunedModels/"))
+        return f"/v1beta/{quote(self.model if named else f'models/{self.model}', safe='/:')}:generateContent"
 
-def _resource(model: str) -> str:
-    """A model's path; one that is named with its collection (``tunedModels/…``) keeps it."""
-    named = model.startswith(("models/", "tunedModels/"))
-    return quote(model if named else f"models/{model}", safe="/:")
+    def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
+        return reply_of(body, schema)
 
 
 def _camel(name: str) -> str:
@@ -147,7 +95,7 @@ def _parameters(full: Request, sampling: Sampling, quirks: Quirks) -> dict[str, 
     return body | ({"generationConfig": how} if how else {})
 
 
-def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: tuple[str, ...] = ()) -> Reply:
+def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
     """The first candidate's text, thoughts left out.
 
     Raises
@@ -159,7 +107,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
     try:
         blocked = name_of(member(body.get("promptFeedback"), "blockReason"))
         if blocked:
-            return Reply("", "refusal", usage, notes=(*notes, f"prompt blocked: {blocked}"), cause=CONTENT_FILTER)
+            return Reply("", "refusal", usage, notes=(f"prompt blocked: {blocked}",), cause=CONTENT_FILTER)
         candidate = body["candidates"][0]
         text = _text(candidate.get("content"))
         reason = name_of(candidate.get("finishReason")) or "STOP"
@@ -167,7 +115,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
         raise TransportError("the server's reply has no candidate", cause="no reply in body", usage=usage) from None
     finish: FinishReason = "refusal" if reason in _REFUSALS else _FINISH.get(reason, "other")
     tokens, about_tokens = _tokens(candidate.get("logprobsResult"))
-    told = (*notes, *schema_notes(text, schema), *about_tokens, *about_usage)
+    told = (*schema_notes(text, schema), *about_tokens, *about_usage)
     return Reply(text, finish, usage, tokens, told, cause=CONTENT_FILTER if finish == "refusal" else None)
 
 

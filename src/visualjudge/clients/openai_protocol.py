@@ -33,9 +33,7 @@ def text_or_image(part: Part) -> str | ImagePart:
     return part if isinstance(part, ImagePart) else part.text
 
 
-def chat_pieces(
-    model: str, request: Request, sampling: Sampling, quirks: Quirks, *, structured: bool = False
-) -> list[bytes]:
+def chat_pieces(model: str, request: Request, sampling: Sampling, quirks: Quirks, *, structured: bool) -> list[bytes]:
     """The request body, in pieces; ``request`` is complete already."""
     content = [text_or_image(part) for part in request.parts]
     fixed = {"model": model} | _parameters(request, sampling, quirks, structured)
@@ -59,7 +57,7 @@ def _parameters(request: Request, sampling: Sampling, quirks: Quirks, structured
     return {name: value for name, value in wanted.items() if value is not None} | dict(sampling.extra)
 
 
-def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: tuple[str, ...] = ()) -> Reply:
+def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
     """The first choice of a chat completion.
 
     Parameters
@@ -68,8 +66,6 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
         The JSON object that the server sent.
     schema
         What the server was asked to keep to.
-    notes
-        Notes of the request, which come first.
 
     Raises
     ------
@@ -90,7 +86,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None, notes: t
     finish: FinishReason = "refusal" if refused else _FINISH.get(reason, "other")
     cause = "content filter" if reason == "content_filter" else None
     tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))
-    told = (*notes, *schema_notes(text, schema), *about_tokens, *about_usage)
+    told = (*schema_notes(text, schema), *about_tokens, *about_usage)
     return Reply(text_of(text), finish, usage, tokens, told, cause=cause)
 
 

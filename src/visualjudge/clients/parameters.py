@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from visualjudge.clients.base import Identity as Identity
 from visualjudge.clients.base import Request
 
 _IN_REQUESTS = ("temperature", "max_tokens", "seed")

@@ -7,6 +7,7 @@ seam to servers: whatever comes of a call is a :class:`Reply` or a ``ClientError
 from __future__ import annotations
 
 import logging
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,16 @@ from visualjudge.clients.fields import writable
 from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.quirks import Quirks
-from visualjudge.clients.secrets import NAME_KEY, Redactor, Secret, check_url, is_secret_name, public_url, url_secrets
+from visualjudge.clients.secrets import (
+    NAME_KEY,
+    Redactor,
+    Secret,
+    check_url,
+    is_secret_name,
+    key_secret,
+    public_url,
+    url_secrets,
+)
 from visualjudge.clients.wire import Answer, Sender, Wire
 from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
 
@@ -54,7 +64,6 @@ class Server:
     headers: Mapping[str, str] | None = None
     timeout_s: float = 300.0
     largest_reply: int = LARGEST_BODY
-    follow_redirects: bool = False
 
     def __post_init__(self) -> None:
         check_url(self.url, self.where)
@@ -84,23 +93,83 @@ def version_problem(base_url: str, versioned: bool) -> str | None:
 
 
 class RemoteClient(ABC):
-    """One model behind a server; subclasses define :meth:`_call` for their protocol."""
+    """One model behind a server; subclasses define its address, its keys and its protocol.
+
+    Parameters
+    ----------
+    model_name
+        As the server names it.
+    base_url
+        Default: the server of the model's maker.
+    api_key
+        Default: from the environment, see ``key_variables``.
+    timeout
+        Seconds for one call, all in all.
+    temperature, max_tokens, seed, top_p
+        Sent where a request leaves them open; None = the server's own.
+    extra_body
+        Further fields of the body.
+    headers
+        Further HTTP headers.
+    largest_reply
+        Bytes of a reply's body, decompressed, above which it is a failure.
+    follow_redirects
+        Follow 307 and 308 on the same scheme, host and port. Other redirects are failures: they would hand the key on.
+
+    Raises
+    ------
+    UsageError
+        If a key is needed and there is none, or a URL, key or header cannot be sent.
+    """
 
     backend: ClassVar[str]
+    default_url: ClassVar[str]
+    key_variables: ClassVar[tuple[str, ...]]
+    """Environment variables that may hold the key."""
     models_path: ClassVar[str] = "/models"
     """Where the server lists its models, below the base URL."""
     versioned: ClassVar[bool] = False
     """Whether the base URL ends in a version, such as ``/v1``."""
 
-    def __init__(self, model_name: str, server: Server, sampling: Sampling) -> None:
+    def __init__(
+        self,
+        model_name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 300.0,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+        top_p: float | None = None,
+        extra_body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        largest_reply: int = LARGEST_BODY,
+        follow_redirects: bool = False,
+    ) -> None:
+        url, where = self._located(base_url)
+        key = self._secret(api_key, url)
+        self._server = Server(url, where, key, headers, float(timeout), largest_reply)
         self.model = model_name
-        self.base_url = public_url(server.url)
-        self.sampling = sampling
+        self.base_url = public_url(url)
+        self.sampling = Sampling(temperature, max_tokens, seed, top_p, extra_body or {})
         self.quirks = Quirks()
-        self._server = server
-        self._url = server.url.rstrip("/")
-        self._redact = server.redactor
-        self._wire: Sender = self.wire(follow_redirects=server.follow_redirects)
+        self._url = url.rstrip("/")
+        self._redact = self._server.redactor
+        self._wire: Sender = self.wire(follow_redirects=follow_redirects)
+
+    def _located(self, base_url: str | None) -> tuple[str, str]:
+        """The server's URL, and what names it in messages."""
+        return base_url or self.default_url, "base_url, --base-url"
+
+    def _secret(self, api_key: str | None, url: str) -> Secret | None:
+        key = api_key or self._key_of_environment()
+        if not key:
+            raise UsageError(f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, {NAME_KEY}")
+        return key_secret(key)
+
+    def _key_of_environment(self) -> str | None:
+        return next(filter(None, map(os.environ.get, self.key_variables)), None)
 
     def wire(self, *, follow_redirects: bool = False, stalls: bool = False) -> Wire:
         """A wire to this client's server."""
@@ -121,9 +190,14 @@ class RemoteClient(ABC):
         """The URL of ``path`` below the base URL, secrets included."""
         return f"{self._url}{path}"
 
-    @abstractmethod
     def headers(self) -> dict[str, str]:
         """What goes with every request, the key included."""
+        key = self._server.key.reveal() if self._server.key else ""
+        return {**self._server.own_headers, **self._authorization(key), "Content-Type": "application/json"}
+
+    @abstractmethod
+    def _authorization(self, key: str) -> dict[str, str]:
+        """The headers of the protocol; ``key`` is empty where there is none."""
 
     @property
     def identity(self) -> Identity:
@@ -167,6 +241,10 @@ class RemoteClient(ABC):
         """What a request asks for, as quirks name it."""
         return self.sampling.parameters(full)
 
+    def _notes(self, full: Request) -> tuple[str, ...]:
+        """What of a request is asked for differently, or not at all."""
+        return self.quirks.notes(self._parameters(full))
+
     def _schema(self, full: Request) -> Mapping[str, Any] | None:
         """The schema that is sent."""
         return None if "no_schema" in self.quirks else full.schema
@@ -197,12 +275,27 @@ class RemoteClient(ABC):
             )
         raise failure
 
-    @abstractmethod
     async def _call(self, request: Request, full: Request) -> Reply:
         """One call. ``full`` is ``request`` with the client's own parameters. May raise anything."""
+        notes, schema = self._notes(full), self._schema(full)
+        body = await self._post(self._prepared(request, lambda: self._pieces(full)))
+        reply = self._reply(body, schema)
+        return replace(reply, notes=(*notes, *reply.notes))
 
-    async def _post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> dict[str, Any]:
-        """The JSON object that answers a POST.
+    @abstractmethod
+    def _path(self) -> str:
+        """Where requests are sent, below the base URL."""
+
+    @abstractmethod
+    def _pieces(self, full: Request) -> list[bytes]:
+        """The body of a request, in pieces."""
+
+    @abstractmethod
+    def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
+        """The reply in the JSON object that the server sent; ``schema`` is what it was asked to keep to."""
+
+    async def _post(self, body: Sequence[bytes]) -> dict[str, Any]:
+        """The JSON object that answers a request.
 
         Raises
         ------
@@ -212,7 +305,7 @@ class RemoteClient(ABC):
             There is no answer, or it is not a JSON object.
         """
         try:
-            return await self._posted(url, headers, body)
+            return await self._posted(body)
         except ApiError as refusal:
             if refusal.status == 401 and self._server.key is None:
                 refusal.args = (f"{refusal}; no API key was sent: set it, {NAME_KEY}",)
@@ -220,8 +313,8 @@ class RemoteClient(ABC):
                 refusal.args = (f"{refusal}; {wrong}",)
             raise
 
-    async def _posted(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> dict[str, Any]:
-        answer = await self._wire.post(url, headers, body)
+    async def _posted(self, body: Sequence[bytes]) -> dict[str, Any]:
+        answer = await self._wire.post(self.address(self._path()), self.headers(), body)
         parsed = self.object_of(answer)
         error = embedded_error(parsed, answer.body, self._redact)
         if error is not None:

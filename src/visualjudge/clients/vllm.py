@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from visualjudge.clients.api import ApiClient
-from visualjudge.clients.secrets import Secret, key_secret
 
 
 class VllmClient(ApiClient):
@@ -24,6 +23,7 @@ class VllmClient(ApiClient):
     """
 
     backend: ClassVar[str] = "vllm"
+    key_variables: ClassVar[tuple[str, ...]] = ()
     structured_outputs: ClassVar[bool] = True
 
     def __init__(
@@ -37,6 +37,3 @@ class VllmClient(ApiClient):
     ) -> None:
         at = f"http://{ip_address or '127.0.0.1'}:{port or 8000}/v1"
         super().__init__(model_name, base_url=base_url or at, **options)
-
-    def _secret(self, api_key: str | None, url: str) -> Secret | None:
-        return key_secret(api_key) if api_key else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from visualjudge.clients.base import Client, Diagnostics, Reply, Request, TextPart
@@ -98,7 +98,7 @@ class ExtractingJudge:
     def describe(self) -> Mapping[str, Any]:
         """As the judge, with the second reader among the parameters."""
         told = self.judge.describe()
-        return {**told, "parameters": {**told.get("parameters", {}), "extractor": self.client.identity.as_dict()}}
+        return {**told, "parameters": {**told.get("parameters", {}), "extractor": asdict(self.client.identity)}}
 
     async def aclose(self) -> None:
         """Close both clients."""

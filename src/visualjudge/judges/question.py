@@ -6,7 +6,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -230,7 +230,7 @@ class QuestionJudge:
         """Backend, model, base URL and parameters, without secrets."""
         how: dict[str, Any] = {"mode": self.mode, "retries": self.retries, "seed": self.seed}
         how |= {"ties": True} if self.ties else {}
-        identity = self.client.identity.as_dict()
+        identity = asdict(self.client.identity)
         return {**identity, "parameters": {**identity["parameters"], **how}}
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ import json
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +182,7 @@ def _manifest(table: Table, client: Client, template: PromptTemplate) -> dict[st
         "table": str(table.path),
         "rows": len(table.rows),
         "questions": _digest(table),
-        "client": client.identity.as_dict(),
+        "client": asdict(client.identity),
         "template": template.name,
         "version": __version__,
     }

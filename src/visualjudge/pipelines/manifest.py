@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def settings_of(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
         name: {
             "pipe": type(pipe).__name__,
             "prompt": pipe.prompt_template.name,
-            "client": pipe.client.identity.as_dict(),
+            "client": asdict(pipe.client.identity),
             "retries": pipe.retries,
         }
         | ({"rules": pipe.rules} if pipe.rules != "strict" else {})

@@ -6,22 +6,19 @@ That is what vLLM's ``run-batch -i PART.jsonl -o PART.output.jsonl --model M`` d
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from visualjudge.atomic import atomic_path
-from visualjudge.clients.batch.asking import Result
-from visualjudge.clients.batch.openai import file_line, file_result
-from visualjudge.clients.batch.provider import Look, Provider, Ticket
+from visualjudge.clients.batch.openai import OpenAiBatches
+from visualjudge.clients.batch.provider import Look, Ticket
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.errors import DataError
 
 
-class FileBatches(Provider):
+class FileBatches(OpenAiBatches):
     """Requests in OpenAI's format. A part has ended when its output has a line for each request."""
 
-    most_requests = 50_000
     most_bytes = 2**40
     discount = 1.0
 
@@ -29,9 +26,8 @@ class FileBatches(Provider):
         super().__init__(client)
         self.folder = folder
 
-    def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """A request of a batch file."""
-        return file_line(name, body)
+    async def upload(self, part: str, path: Path) -> str | None:
+        """Nothing: the file goes with :meth:`create`."""
 
     async def create(self, ticket: Ticket, path: Path) -> str:
         """Put the file into the folder."""
@@ -49,10 +45,6 @@ class FileBatches(Provider):
         if not output.is_file() or _lines(output) < _lines(self._requests(batch)):
             return Look("waiting for its output")
         return Look("completed", ended=True, files=(batch,))
-
-    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """A line of an output file."""
-        return file_result(row)
 
     async def download(self, file: str, into: BinaryIO) -> None:
         """Copy the output."""

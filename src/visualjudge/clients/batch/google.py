@@ -41,11 +41,11 @@ class GoogleBatches(Provider):
             about = orjson.dumps({"file": {"displayName": part, "mimeType": "application/jsonl"}})
             headers = {
                 **self.client.headers(),
-                "Content-Type": "application/json",
                 "X-Goog-Upload-Protocol": "resumable",
+                "X-Goog-Upload-Command": "start",
+                "X-Goog-Upload-Header-Content-Type": "application/jsonl",
+                "X-Goog-Upload-Header-Content-Length": str(path.stat().st_size),
             }
-            headers |= {"X-Goog-Upload-Command": "start", "X-Goog-Upload-Header-Content-Type": "application/jsonl"}
-            headers |= {"X-Goog-Upload-Header-Content-Length": str(path.stat().st_size)}
             begun = await self._wire.send("POST", self.client.address("/upload/v1beta/files"), headers, about)
             if begun.body or begun.status >= 300:
                 self.client.object_of(begun)
@@ -68,7 +68,7 @@ class GoogleBatches(Provider):
     async def create(self, ticket: Ticket, path: Path) -> str:
         """As in :class:`Provider`; the display name names the part."""
         model = quote(self.client.model.removeprefix("models/"), safe="")
-        batch = {"displayName": _name(ticket.part), "inputConfig": {"fileName": ticket.file}}
+        batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": ticket.file}}
         body = orjson.dumps({"batch": batch})
         return await self._make(f"/v1beta/models/{model}:batchGenerateContent", body, ticket, "name")
 
@@ -79,7 +79,7 @@ class GoogleBatches(Provider):
             page = await self._get(f"/v1beta/batches?pageSize=100{token}")
             for row in rows_of(page, "operations"):
                 name = member(row.get("metadata"), "displayName")
-                if name == _name(ticket.part) and row.get("name") not in ticket.known:
+                if name == f"{TAG}-{ticket.part}" and row.get("name") not in ticket.known:
                     return id_of(row, "name")
             following = word_of(page.get("nextPageToken"))
             if following is None:
@@ -122,7 +122,3 @@ class GoogleBatches(Provider):
     async def cancel(self, batch: str) -> None:
         """As in :class:`Provider`."""
         await self._patiently(lambda: self._call("POST", f"/v1beta/{batch}:cancel"))
-
-
-def _name(part: str) -> str:
-    return f"{TAG}-{part}"

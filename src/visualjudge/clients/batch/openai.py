@@ -19,30 +19,8 @@ from visualjudge.clients.fields import member
 
 ENDPOINT = "/v1/chat/completions"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_CAUSES = {"batch_expired": "batch expired", "batch_cancelled": "batch cancelled"}
 _LIMITS = frozenset({"token_limit_exceeded", "rate_limit_exceeded"})
-
-
-def file_line(name: str, body: Sequence[bytes]) -> list[bytes]:
-    """A request of a batch file."""
-    head = orjson.dumps({"custom_id": name, "method": "POST", "url": ENDPOINT})
-    return [head[:-1], b',"body":', *body, b"}"]
-
-
-def file_result(row: Mapping[str, Any]) -> tuple[str, Result]:
-    """A line of an output file or an error file."""
-    name, response, error = row["custom_id"], row.get("response"), row.get("error")
-    if not isinstance(name, str):
-        raise ValueError("custom_id must be a string")
-    if isinstance(response, dict) and type(response.get("status_code")) is int:
-        return name, Result(response["status_code"], orjson.dumps(response.get("body")))
-    code = member(error, "code")
-    return name, Result(
-        0,
-        b"",
-        {"batch_expired": "batch expired", "batch_cancelled": "batch cancelled"}.get(
-            str(code), one_line(str(code or member(error, "message") or "batch error"))[:60]
-        ),
-    )
 
 
 class OpenAiBatches(Provider):
@@ -53,7 +31,8 @@ class OpenAiBatches(Provider):
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
         """A request of a batch file."""
-        return file_line(name, body)
+        head = orjson.dumps({"custom_id": name, "method": "POST", "url": ENDPOINT})
+        return [head[:-1], b',"body":', *body, b"}"]
 
     async def upload(self, part: str, path: Path) -> str | None:
         """The file's id."""
@@ -109,7 +88,14 @@ class OpenAiBatches(Provider):
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
         """A line of an output file or an error file."""
-        return file_result(row)
+        name, response, error = row["custom_id"], row.get("response"), row.get("error")
+        if not isinstance(name, str):
+            raise ValueError("custom_id must be a string")
+        if isinstance(response, dict) and type(response.get("status_code")) is int:
+            return name, Result(response["status_code"], orjson.dumps(response.get("body")))
+        code = member(error, "code")
+        said = one_line(str(code or member(error, "message") or "batch error"))[:60]
+        return name, Result(0, b"", _CAUSES.get(str(code), said))
 
     async def download(self, file: str, into: BinaryIO) -> None:
         """As in :class:`Provider`."""

@@ -73,8 +73,6 @@ class Provider(ABC):
     ----------
     client
         Whose server, key and time-out are used.
-    policy
-        How patiently a failed call is repeated.
     """
 
     most_requests: ClassVar[int]
@@ -85,9 +83,8 @@ class Provider(ABC):
     anonymous: ClassVar[bool] = False
     """Whether :meth:`find` may return a batch of others, which only its results tell."""
 
-    def __init__(self, client: RemoteClient, policy: RetryPolicy | None = None) -> None:
+    def __init__(self, client: RemoteClient) -> None:
         self.client = client
-        self._policy = policy or PATIENCE
         self._wire = client.wire(stalls=True)
 
     @abstractmethod
@@ -178,12 +175,12 @@ class Provider(ABC):
 
     async def _patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
         """The outcome of a call that may be repeated."""
-        for failures in range(1, self._policy.attempts + 1):
+        for failures in range(1, PATIENCE.attempts + 1):
             try:
                 return await call()
             except ClientError as error:
                 draw = float(rng_for(os.getpid(), "batch back-off", failures).random())
-                wait_s = self._policy.wait_s(failures, error, draw)
+                wait_s = PATIENCE.wait_s(failures, error, draw)
                 if wait_s is None:
                     raise
             await asyncio.sleep(wait_s)
