@@ -14,7 +14,7 @@ from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, To
 from visualjudge.errors import DataError, TransportError
 from visualjudge.judges.asks import Ask, verdict_line, verdict_of
 from visualjudge.judges.question import QuestionJudge, answer_schema
-from visualjudge.judges.swap import exchanged, swapped
+from visualjudge.judges.swap import swapped
 from visualjudge.prompts.spans import interleaved
 from visualjudge.raster.images import write_png
 from visualjudge.records import Spans, Verdict
@@ -71,7 +71,7 @@ def test_swapping_exchanges_text_legend_and_image_and_nothing_else(root: Path) -
 
 
 def test_swapping_twice_gives_the_question_back() -> None:
-    back = exchanged(swapped(question()))
+    back = swapped(swapped(question()))
     assert (back.prompt, back.images) == (PROMPT, ("o", "a", "b"))
 
 
@@ -86,7 +86,7 @@ def test_stored_spans_are_swapped_whatever_the_options_look_like() -> None:
     assert turned.prompt == prompt.replace(first, "#").replace(second, first).replace("#", second)
     assert turned.images == ("o", "b", "a")
     assert turned.prompt[slice(*turned.spans.options[1])] == first
-    assert exchanged(turned).prompt == prompt
+    assert swapped(turned).prompt == prompt
 
 
 def test_options_without_images_keep_the_original_first() -> None:

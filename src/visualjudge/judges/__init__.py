@@ -27,15 +27,7 @@ _HOMES = {
     "build_client": "visualjudge.clients.registry",
 }
 
-__all__ = [
-    "PIPE_REGISTRY",
-    "ClientPipe",
-    "PairJudgeInput",
-    "PairwiseJudge",
-    "VIEScoreInput",
-    "VIEscorePipe",
-    "build_client",
-]
+__all__ = tuple(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from visualjudge.clients.base import Reply
-from visualjudge.judges.pipe import ClientPipe, Judgement, encode_images
+from visualjudge.judges.pipe import ClientPipe, Judgement
 from visualjudge.judges.schemas import PairJudgeInput
 from visualjudge.records import FAILED
 from visualjudge.replies.logprobs import winner_probabilities
@@ -39,9 +38,8 @@ class PairwiseJudge(ClientPipe):
         InvalidInput, DataError, ClientError
             As a plain call.
         """
-        fields = self.validate(input_dict)
-        source, edits = await asyncio.to_thread(encode_images, fields)
-        winner, replies = await self.ask_until(self.request(fields["instruction"], source, edits), self._winner)
+        instruction, source, edits = await self.read_input(input_dict)
+        winner, replies = await self.ask_until(self.request(instruction, source, edits), self._winner)
         result = {
             "type": "pairwise_comparison",
             "value": winner or FAILED,

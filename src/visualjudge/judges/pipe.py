@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel
 
@@ -88,9 +89,10 @@ class ClientPipe:
         self, prompt_template: PromptTemplate, client_cfg: Mapping[str, Any], *, client: Client | None = None
     ) -> None:
         self.prompt_template = prompt_template
-        self.retries = _whole(client_cfg, "retries", DEFAULT_RETRIES)
-        self._seed = _whole(client_cfg, "seed", None)
-        self._top_logprobs = _whole(client_cfg, "top_logprobs", None)
+        retries = _whole(client_cfg, "retries")
+        self.retries = DEFAULT_RETRIES if retries is None else retries
+        self._seed = _whole(client_cfg, "seed")
+        self._top_logprobs = _whole(client_cfg, "top_logprobs")
         self.rules = rules_of(client_cfg)
         self.client = client if client is not None else open_client(with_defaults(client_cfg))
         where = prompt_template.name
@@ -130,15 +132,20 @@ class ClientPipe:
         """Calls that an input with ``edits`` edited images takes if each reply can be used."""
         return 1
 
-    def validate(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
-        """The input's fields, checked; the input itself is left as it is.
+    async def read_input(self, input_dict: Mapping[str, Any]) -> tuple[str, ImagePart, list[ImagePart]]:
+        """The instruction, and the source and edits as the bytes that are sent; the input itself is left as it is.
 
         Raises
         ------
         InvalidInput
             If a field is missing or wrong.
+        DataError
+            If an image cannot be read.
         """
-        return checked(self.input_schema, input_dict)
+        fields = checked(self.input_schema, input_dict)
+        images = [fields["input_image"], *fields["edited_images"]]
+        source, *edits = await asyncio.to_thread(lambda: [image_part(image) for image in images])
+        return fields["instruction"], source, edits
 
     def request(self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]) -> Request:
         """The prompt filled, with its images in order.
@@ -215,17 +222,6 @@ class ClientPipe:
                 _log.warning("%s: %s", self.client.model, note)
 
 
-def encode_images(fields: Mapping[str, Any]) -> tuple[ImagePart, list[ImagePart]]:
-    """Source and edits as the bytes that are sent.
-
-    Raises
-    ------
-    DataError
-        If one cannot be read.
-    """
-    return image_part(fields["input_image"]), [image_part(image) for image in fields["edited_images"]]
-
-
 def rules_of(config: Mapping[str, Any]) -> str:
     """The rules that a configuration names.
 
@@ -250,15 +246,11 @@ def _moved_on(request: Request, attempt: int) -> Request:
     return request if request.seed is None or not attempt else replace(request, seed=request.seed + attempt)
 
 
-@overload
-def _whole(config: Mapping[str, Any], name: str, default: int) -> int: ...
-@overload
-def _whole(config: Mapping[str, Any], name: str, default: None) -> int | None: ...
-def _whole(config: Mapping[str, Any], name: str, default: int | None) -> int | None:
-    """A whole number from 0, which may stand as text; the default if missing."""
+def _whole(config: Mapping[str, Any], name: str) -> int | None:
+    """A whole number from 0, which may stand as text; None if missing."""
     stated = config.get(name)
     if stated is None:
-        return default
+        return None
     try:
         number = int(stated)
     except (TypeError, ValueError, OverflowError):

@@ -31,7 +31,6 @@ TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are 
 LONGEST_KEPT = 200
 """Characters of a reply whose reading is kept: a letter, or a line of JSON, comes a thousand times."""
 _reading = lru_cache(4096)(read_reply)
-_WORTH_REPEATING = frozenset({"unparseable"})
 
 
 def n_options(question: Question) -> int:
@@ -121,13 +120,10 @@ class QuestionJudge:
         DataError
             If an image cannot be read or the prompt does not fit its images.
         """
-        prompt, images = ask.question.prompt, ask.question.images
-        if ask.order == "BA":
-            shown = swapped(ask.question)
-            prompt, images = shown.prompt, shown.images
+        shown = swapped(ask.question) if ask.order == "BA" else ask.question
         parts: list[Part] = [
             self.images.get(text, root=self.root) if is_image else TextPart(text)
-            for text, is_image in interleaved(prompt, images)
+            for text, is_image in interleaved(shown.prompt, shown.images)
         ]
         return Request(
             tuple(parts),
@@ -176,7 +172,7 @@ class QuestionJudge:
                 paid.update(reply.usage)
             seconds = time.perf_counter() - begun
             verdict = self._verdict(ask, reply, await _read(ask.question, reply), seconds, attempt)
-            if verdict.status not in _WORTH_REPEATING:
+            if verdict.status != "unparseable":
                 break
         return Judged(verdict, calls, paid)
 

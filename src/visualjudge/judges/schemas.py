@@ -17,23 +17,22 @@ class InvalidInput(DataError, ValueError):
     """An input that does not fit a judge's schema; the message names the field."""
 
 
-class PairJudgeInput(BaseModel):
-    """An instruction, the source image, and exactly two edits of it."""
-
+class _Input(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True, hide_input_in_errors=True)
 
     instruction: StrictStr
     input_image: ImageSource
+
+
+class PairJudgeInput(_Input):
+    """An instruction, the source image, and exactly two edits of it."""
+
     edited_images: list[ImageSource] = Field(min_length=2, max_length=2)
 
 
-class VIEScoreInput(BaseModel):
+class VIEScoreInput(_Input):
     """An instruction, the source image, and one or two edits of it."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, hide_input_in_errors=True)
-
-    instruction: StrictStr
-    input_image: ImageSource
     edited_images: list[ImageSource] = Field(min_length=1, max_length=2)
 
 

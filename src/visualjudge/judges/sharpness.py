@@ -21,8 +21,8 @@ from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.media import image_at
 from visualjudge.raster.images import read_rgb
-from visualjudge.records import LETTERS, Pixels, Question, Verdict
-from visualjudge.replies import read_reply
+from visualjudge.records import FAILED, LETTERS, Pixels, Question, Verdict
+from visualjudge.replies import Reading, read_reply
 from visualjudge.tasks import task_named
 
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32)
@@ -69,17 +69,19 @@ class SharpnessJudge:
         begun = time.perf_counter()
         question = ask.question
         if not task_named(question.task).restored:
-            text, reading = "I cannot judge this: sharpness looks at restored images only.", ("Failed", "refusal")
+            text = "I cannot judge this: sharpness looks at restored images only."
+            reading = Reading(FAILED, "refusal")
         else:
             try:
                 text = await asyncio.to_thread(self._reply, question, ask.order == "BA")
             except DataError as error:
                 return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
-            read = read_reply(text, question.question_type, len(question.annotation_ids))
-            reading = (read.value, read.status)  # type: ignore[assignment]
+            reading = read_reply(text, question.question_type, len(question.annotation_ids))
         seconds = round(time.perf_counter() - begun, 4)
-        verdict = Verdict(question.id, ask.order, *reading, text, latency_s=seconds, repeat=ask.repeat)  # type: ignore[arg-type]
-        return Judged(in_stored_letters(ask, verdict), calls=0)
+        shown = Verdict(
+            question.id, ask.order, reading.value, reading.status, text, latency_s=seconds, repeat=ask.repeat
+        )
+        return Judged(in_stored_letters(ask, shown), calls=0)
 
     def _reply(self, question: Question, turned: bool) -> str:
         n = len(question.annotation_ids)

@@ -9,7 +9,7 @@ from typing import Any
 
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.sync import run_sync
-from visualjudge.judges.pipe import ClientPipe, Judgement, encode_images
+from visualjudge.judges.pipe import ClientPipe, Judgement
 from visualjudge.judges.schemas import HIGHEST, VIEScoreInput, VIEScoreListOutput
 from visualjudge.records import FAILED
 from visualjudge.replies.reading import Cause
@@ -28,9 +28,8 @@ class VIEscorePipe(ClientPipe):
         InvalidInput, DataError, ClientError
             As a plain call.
         """
-        fields = self.validate(input_dict)
-        source, edits = await asyncio.to_thread(encode_images, fields)
-        asked = [self._score(self.request(fields["instruction"], source, [edit])) for edit in edits]
+        instruction, source, edits = await self.read_input(input_dict)
+        asked = [self._score(self.request(instruction, source, [edit])) for edit in edits]
         outcomes = await _all_or_first_error(asked)
         scores = [score for score, _ in outcomes]
         meta = {

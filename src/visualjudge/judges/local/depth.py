@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from visualjudge.judges.local.view import Plane, View
+from visualjudge.judges.local.view import Plane, View, correlation
 
 WINDOW = (15, 15)
 
@@ -23,18 +23,13 @@ def depth_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     total = float(steps.sum())
     return {
         "on_edges": float((steps * around).sum()) / max(total, 1e-6),
-        "agreement": _correlation(steps, view.edges),
+        "agreement": correlation(steps, view.edges),
         "noise": _noise(fine, known),
         "activity": float(np.log(steps.mean() + 1e-4)),
         "sharp": float(np.log((np.percentile(steps, 99) + 1e-4) / (steps.mean() + 1e-4))),
         "ground": _trend(small, seen),
         "explained": _explained(small, seen, view),
     }
-
-
-def _correlation(one: Plane, two: Plane) -> float:
-    one, two = one - one.mean(), two - two.mean()
-    return float((one * two).mean() / max(float(one.std() * two.std()), 1e-6))
 
 
 def _noise(fine: Plane, known: np.ndarray) -> float:

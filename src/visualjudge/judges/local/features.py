@@ -21,7 +21,7 @@ from visualjudge.judges.local.images import (
 from visualjudge.judges.local.poses import pose_features
 from visualjudge.judges.local.regions import box_features, mask_features
 from visualjudge.judges.local.view import View, strided, view_of
-from visualjudge.predictions import DepthMap, Detections, Masks, People, WholeImage, type_of
+from visualjudge.predictions import DepthMap, Masks, WholeImage, type_of
 from visualjudge.records import BoolArray, FloatArray, Pixels
 from visualjudge.tasks import task_named
 
@@ -77,20 +77,8 @@ def nearness_of(depth: DepthMap) -> FloatArray:
     return np.where(valid, share if depth.inverse else 1 - share, np.nan)
 
 
-def _boxes(found: Detections, given: Given) -> Features:
-    return box_features(given.view, found.items)
-
-
 def _masks(found: Masks, given: Given) -> Features:
     return mask_features(given.view, found.items)
-
-
-def _poses(found: People, given: Given) -> Features:
-    return pose_features(given.view, found.items)
-
-
-def _depth(found: DepthMap, given: Given) -> Features:
-    return depth_features(given.view, nearness_of(found))
 
 
 def _restored(found: WholeImage, given: Given) -> Features:
@@ -113,12 +101,12 @@ def _generated(found: WholeImage, given: Given) -> Features:
 
 
 LOOKS: dict[str, Callable[[Any, Given], Features]] = {
-    "detection": _boxes,
+    "detection": lambda found, given: box_features(given.view, found.items),
     "instance": _masks,
     "semantic": _masks,
     "referring": _masks,
-    "keypoint": _poses,
-    "depth": _depth,
+    "keypoint": lambda found, given: pose_features(given.view, found.items),
+    "depth": lambda found, given: depth_features(given.view, nearness_of(found)),
     "restoration": _restored,
     "generation": _generated,
 }

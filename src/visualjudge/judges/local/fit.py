@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,11 +178,4 @@ def _calibrated(weights: Weights, samples: Sequence[Sample]) -> Weights:
     quality, score = (np.array(column, dtype=np.float64) for column in zip(*order, strict=True))
     fitted = np.clip(isotonic_regression(score).x, 0, 10)
     at = np.unique(np.linspace(0, len(quality) - 1, KNOTS).round().astype(int))
-    return Weights(
-        weights.names,
-        weights.scale,
-        weights.weights,
-        weights.temperature,
-        tuple(_rounded(quality[at])),
-        tuple(_rounded(fitted[at])),
-    )
+    return replace(weights, quality=tuple(_rounded(quality[at])), score=tuple(_rounded(fitted[at])))

@@ -12,7 +12,7 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from visualjudge.judges.local.view import Plane, lab_of, length, reduced
+from visualjudge.judges.local.view import Plane, correlation, lab_of, length, reduced
 from visualjudge.judges.sharpness import edge_strength, noise_sigma
 from visualjudge.records import BoolArray, Pixels
 
@@ -146,7 +146,7 @@ def _restored(output: Source, given: Source) -> Features:
 def controlled_features(output: Source, control: Source) -> Features:
     """How far an output's edges follow those of the control image (edges, a pose, a depth map or a sketch)."""
     return {
-        "follows": _correlate(output.near_edges, control.near_edges),
+        "follows": correlation(output.near_edges, control.near_edges),
         "recalled": float((control.edges * output.near_edges).sum() / max(float(control.edges.sum()), 1e-6)),
     }
 
@@ -182,11 +182,6 @@ def _edge_map(pixels: Pixels) -> Plane:
     gray = cv2.GaussianBlur(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1)
     edges = cv2.magnitude(cv2.Sobel(gray, cv2.CV_32F, 1, 0), cv2.Sobel(gray, cv2.CV_32F, 0, 1))
     return np.asarray(edges / max(float(np.percentile(edges, 98)), 1e-3))
-
-
-def _correlate(one: np.ndarray, two: np.ndarray) -> float:
-    one, two = one - one.mean(), two - two.mean()
-    return float((one * two).mean() / max(float(one.std() * two.std()), 1e-6))
 
 
 def _structure(one: np.ndarray, two: np.ndarray) -> float:

@@ -12,15 +12,9 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from visualjudge.judges.local.sets import (
-    alike,
-    covering,
-    iou_of,
-    overlaps,
-    partition,
-    set_features,
-)
+from visualjudge.judges.local.sets import alike, covering, overlaps, partition, set_features
 from visualjudge.judges.local.view import Plane, View
+from visualjudge.metrics.detection import iou
 from visualjudge.predictions import Detection, Instance
 from visualjudge.records import BoolArray, FloatArray, Mask
 
@@ -43,7 +37,10 @@ def box_features(view: View, items: Sequence[Detection]) -> Features:
     rows = _box_rows(view, boxes) if items else {}
     looks = _mean(view.sums, boxes)[:, :3] if items else np.zeros((0, 3))
     return (
-        set_features(rows, len(items)) | overlaps(labels, iou_of(boxes)) | alike(labels, looks) | covering(view, inside)
+        set_features(rows, len(items))
+        | overlaps(labels, iou(boxes, boxes))
+        | alike(labels, looks)
+        | covering(view, inside)
     )
 
 
@@ -60,7 +57,7 @@ def mask_features(view: View, items: Sequence[Instance]) -> Features:
     rows = {name: values for name, values in rows.items() if not name.startswith("look")}
     return (
         set_features(rows, len(items))
-        | overlaps(labels, iou_of(boxes))
+        | overlaps(labels, iou(boxes, boxes))
         | alike(labels, looks)
         | covering(view, number > 0)
         | partition(view, number)

@@ -25,16 +25,6 @@ def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
     return {"count": float(count), "log_count": float(np.log1p(count)), **sums}
 
 
-def iou_of(boxes: FloatArray) -> FloatArray:
-    """Intersection over union of each two of n boxes (n×4 corners), n×n."""
-    low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
-    both = np.clip(high - low, 0, None).prod(axis=2)
-    area = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
-    union = area[:, None] + area[None, :] - both
-    return np.asarray(np.divide(both, union, out=np.zeros_like(both), where=union > 0))
-
-
 def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
     """How far items repeat earlier ones, with and without regard to labels."""
     earlier = np.tril(iou, -1)

@@ -81,16 +81,16 @@ def view_of(pixels: Pixels) -> View:
     return View((height, width), lab, dx / unit, dy / unit, np.minimum(edges / unit, 2.0))
 
 
-def shrunk(pixels: Pixels, side: int = SIDE) -> Pixels:
-    """An H×W×3 uint8 image with its longer side at most ``side`` pixels."""
+def shrunk(pixels: Pixels) -> Pixels:
+    """An H×W×3 uint8 image with its longer side at most ``SIDE`` pixels."""
     height, width = pixels.shape[:2]
-    ratio = min(1.0, side / max(height, width))
+    ratio = min(1.0, SIDE / max(height, width))
     return reduced(pixels, (max(8, round(width * ratio)), max(8, round(height * ratio))))
 
 
-def strided(plane: np.ndarray, side: int = SIDE) -> np.ndarray:
-    """Every k-th row and column of an H×W×… array, its longer side at least ``side``: fine structure stays as it is."""
-    step = max(1, max(plane.shape[:2]) // side)
+def strided(plane: np.ndarray) -> np.ndarray:
+    """Every k-th row and column of an H×W×… array, its longer side at least ``SIDE``: fine structure stays as it is."""
+    step = max(1, max(plane.shape[:2]) // SIDE)
     return np.ascontiguousarray(plane[::step, ::step])
 
 
@@ -108,6 +108,12 @@ def lab_of(pixels: Pixels) -> Plane:
     """CIELAB of an h×w×3 uint8 RGB image, float32, L in 0..100, in OpenCV's steps of 8 bits."""
     lab = cv2.cvtColor(pixels, cv2.COLOR_RGB2LAB).astype(np.float32)
     return np.asarray((lab - _ZERO) * _STEP)
+
+
+def correlation(one: Plane, two: Plane) -> float:
+    """Pearson's correlation of two h×w arrays; near 0 where one is constant."""
+    one, two = one - one.mean(), two - two.mean()
+    return float((one * two).mean() / max(float(one.std() * two.std()), 1e-6))
 
 
 def length(vectors: np.ndarray) -> Plane:
