@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,15 +16,17 @@ import pytest
 
 from docs.test_pages import problem
 from frontdoor_example import Example, make_example
+from judged_records import pair, write_dataset
 from published.test_bench_import import genai
 from visualjudge.cli import main
 
+ROOT = Path(__file__).parents[2]
 COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;\dm]")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    found = make_example(tmp_path_factory.mktemp("endings"))
+    found = make_example(tmp_path_factory.mktemp("endings; $HOME") / "it's")
     found.out.mkdir()
     return found
 
@@ -60,6 +64,19 @@ def ratings(path: Path, raters: int, item: str = "photo{}", dimension: str = "ob
     return path
 
 
+def choices(made: Example) -> Path:
+    path = made.out / "choices.tsv"
+    path.write_text("index\tquestion\tA\tB\tanswer\tcategory\timage\n1\tWhat?\tcat\tdog\tA\tx\timage\n")
+    return path
+
+
+def replies(made: Example) -> Path:
+    path = made.out / "replies.jsonl"
+    path.write_text('{"index":1,"prediction":"A"}\n')
+    return path
+
+
+RANDOM = ("--backend", "baseline", "--model", "random")
 ENDINGS = {
     "describe": (lambda made: ("describe", made.data), "build"),
     "audit": (lambda made: ("audit", made.dataset), "judge"),
@@ -70,6 +87,16 @@ ENDINGS = {
     "agreement": (lambda made: ("agreement", ratings(made.out / "r.csv", 2), "--run", made.run), "card"),
     "probe": (lambda made: ("probe", made.data, "--only", "tool", "--n", 4, "--out", made.out / "probes"), "judge"),
     "drift build": (lambda made: ("drift", "build", made.dataset, "--n", 4, "--out", made.out / "canary"), "judge"),
+    "build": (lambda made: ("build", made.data, "--out", made.out / "built"), "judge"),
+    "judge": (lambda made: ("judge", made.dataset, *RANDOM, "--out", made.out / "judged"), "report"),
+    "report": (lambda made: ("report", made.run), "card"),
+    "card": (lambda made: ("card", made.run), "label"),
+    "convert run": (lambda made: ("convert", made.run, "--to", "json"), "report"),
+    "validate": (lambda made: ("validate", made.dataset), "judge"),
+    "init": (lambda made: ("init", made.out / "project"), "import"),
+    "mmbench circular": (lambda made: ("mmbench", "circular", choices(made), "--out", made.out / "r.tsv"), "mmbench"),
+    "mmbench eval": (lambda made: ("mmbench", "eval", replies(made), "--data", choices(made)), "mmbench"),
+    "mmbench report": (lambda made: ("mmbench", "report", replies(made), "--data", choices(made)), "mmbench"),
 }  # fmt: skip
 
 
@@ -82,6 +109,18 @@ def test_a_command_names_a_next_one_that_exists(
     (line,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
     assert line.startswith(f"visualjudge {following} ")
     assert problem(line) is None
+    assert all(word[0] in "-/" or " " not in word for word in shlex.split(line))
+
+
+def test_every_next_command_is_given_word_by_word() -> None:
+    """A word is quoted for a shell; a path within a longer text could not be."""
+    for file in (ROOT / "src/visualjudge/cli").glob("*.py"):
+        calls = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call))
+        named = [call for call in calls if getattr(call.func, "id", "") in ("following", "following_judge", "shell")]
+        for word in (word for call in named for word in call.args):
+            assert not isinstance(word, ast.JoinedStr), f"{file.name}: {ast.unparse(word)}"
+            assert not isinstance(word, ast.Constant) or " " not in str(word.value), f"{file.name}: {word.value}"
+        assert "next: visualjudge" not in file.read_text("utf-8")
 
 
 @pytest.fixture
@@ -118,7 +157,7 @@ def test_the_next_command_of_correct_and_card_can_be_given(
         filled(there / name)
     for command in (("correct", made.run, "--labels", "next.csv"), ("card", made.run)):
         (line,) = [x for x in said(capsys, monkeypatch, *command)[0].splitlines() if x.startswith("next: ")]
-        out, err = said(capsys, monkeypatch, *line.removeprefix("next: visualjudge ").split())
+        out, err = said(capsys, monkeypatch, *shlex.split(line.removeprefix("next: visualjudge ")))
         assert "next: visualjudge correct" in out and not err
 
 
@@ -136,9 +175,21 @@ def test_labels_alone_lead_to_no_judge_and_pairs_without_sources_to_no_labels(
     again = "bench import genai-bench --from FOLDER --out set --replies MODEL --force"
     assert following("validate", "set") == following("audit", "set") == again
     report = following(*again.replace("FOLDER", "copy").replace("MODEL", "m1").split())
-    card = following(*report.split())
+    card = following(*shlex.split(report))
     assert card.startswith("card ")
-    assert following(*card.split()).startswith("report ")
+    assert following(*shlex.split(card)).startswith("report ")
+
+
+def test_what_is_found_in_labels_alone_leads_to_no_studio(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_dataset(tmp_path / "set", [pair(i, (9.0, 1.0), image_id=f"i{i}") for i in range(60)])
+    meta = json.loads((root / "dataset.json").read_text("utf-8"))
+    for stated, following in ({}, "studio "), ({"benchmark": {"name": "bench", "labels_only": True}}, "bench import "):
+        (root / "dataset.json").write_text(json.dumps({**meta, **stated}))
+        out, _ = said(capsys, monkeypatch, "audit", root)
+        assert "A is right in 100.0 %" in out
+        assert out.splitlines()[-1].startswith(f"next: visualjudge {following}")
 
 
 def test_agreement_without_people_is_an_error_that_names_the_reason(

@@ -19,6 +19,8 @@ from visualjudge.records import Probe
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_before
 from visualjudge.studio.app import create_app
+from visualjudge.studio.people.opening import people_pages
+from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import RunState, Site
 
@@ -151,3 +153,23 @@ def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
     for words in ("pairs right", "rankings right throughout", "scores at most 1 off"):
         assert words in page
     assert "<dt>right</dt>" not in page
+
+
+def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_path: Path) -> None:
+    bare = [pair(0, (2.0, 1.0), prompt="Request:\nA red cube.", encoding="published"), pair(1, (2.0, 1.0))]
+    for name, stated in (("labels", {"labels_only": True}), ("whole", {})):
+        root = write_dataset(tmp_path / name, bare)
+        meta = json.loads((root / "dataset.json").read_text())
+        (root / "dataset.json").write_text(json.dumps({**meta, "benchmark": {"name": "bench", **stated}}))
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:8421")
+    pages = {}
+    for place in site.places.datasets:
+        base = f"/d/{place.slug}"
+        pages[place.name] = client.get(base).text, client.get(f"{base}/q/q0").text
+        assert client.get(f"{base}/cards").json()["cards"][0]["prompt"] == "Request:\nA red cube."
+    assert client.get("/").text.count("labels only") == 1
+    assert ["This dataset holds labels only" in pages[name][0] for name in ("labels", "whole")] == [True, False]
+    assert ["Copy as curl" in pages[name][1] for name in ("labels", "whole")] == [False, True]
+    with pytest.raises(UsageError, match="people cannot be asked: it holds labels only"):
+        people_pages(Site(find_places([tmp_path / "labels"]), tmp_path / "cache"), tmp_path / "p", Settings(), ["anna"])

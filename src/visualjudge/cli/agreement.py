@@ -85,7 +85,7 @@ def agreement(
     _show(result)
     if published is not None:
         typer.echo(published[0])
-    following(f"card {run[0]}" if run else "card RUN")
+    following("card", run[0] if run else "RUN")
     say(*lost, *problems)
     if problems:
         say(f"{len(problems)} ratings left out")

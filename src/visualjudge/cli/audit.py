@@ -40,7 +40,9 @@ def audit(
     if out is not None:
         write_text(out, found.html() if out.suffix.lower() == ".html" else found.markdown())
     typer.echo(str(found))
+    if found.findings and not read.labels_only:
+        following("studio", dataset)
+    else:
+        following_judge(read, dataset, "--swap", "--out", "RUN")
     if found.findings:
-        following(f"studio {dataset}")
         raise typer.Exit(1)
-    following_judge(read, dataset, "--swap --out RUN")

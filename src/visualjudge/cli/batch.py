@@ -85,7 +85,7 @@ def fetch(run: Run, server: ServerOptions) -> None:
     async def work(keeper: Keeper) -> None:
         fetched, waiting = await keeper.fetch()
         print(f"{run}: fetched {fetched} batches, {waiting} have not ended")
-        following(f"judge DATASET --batch --resume --out {run}")
+        following("judge", "DATASET", "--batch", "--resume", "--out", run)
 
     server.do(run, work)
 
@@ -97,6 +97,6 @@ def cancel(run: Run, server: ServerOptions) -> None:
 
     async def work(keeper: Keeper) -> None:
         print(f"{run}: asked the server to cancel {await keeper.cancel()} batches")
-        following(f"batch fetch {run}")
+        following("batch", "fetch", run)
 
     server.do(run, work)

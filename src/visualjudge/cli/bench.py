@@ -85,6 +85,8 @@ def import_(
     for path, count in done.runs:
         print(f"{path}: {count} verdicts")
     if done.runs:
-        following("report " + " ".join(str(path) for path, _ in done.runs))
+        following("report", *(path for path, _ in done.runs))
+    elif done.labels_only:
+        following("audit", out)
     else:
-        following(f"audit {out}" if done.labels_only else f"judge {out} --out RUN")
+        following("judge", out, "--out", "RUN")

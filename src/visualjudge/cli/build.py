@@ -88,7 +88,8 @@ def build(
         print(line)
     target = located(out)
     print(f"{built.questions} questions and {built.images} images in {target}")
-    following(f"judge {target} --swap --out RUN (--model MODEL, or --backend local --model default)")
+    following("judge", target, "--swap", "--model", "MODEL", "--out", "RUN")
+    following("judge", target, "--swap", "--backend", "local", "--model", "default", "--out", "RUN", title="or")
     if built.problems:
         count = len(built.problems)
         say(f"{count} invalid record{'s' * (count > 1)} left out")

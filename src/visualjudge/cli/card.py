@@ -46,16 +46,16 @@ def card(
     found = figures(runs, dataset=dataset, thresholds=thresholds, people=people or (), epsilon=epsilon, seed=seed)
     _write(found, json, out, badge)
     typer.echo(str(found))
-    following(_next(found, runs, dataset))
+    following(*_next(found, runs, dataset))
 
 
-def _next(card: Card, runs: list[Path], dataset: Path | None) -> str:
+def _next(card: Card, runs: list[Path], dataset: Path | None) -> tuple[object, ...]:
     """``label`` for the first judge whose run compares named sources, else the whole report."""
-    moved = "" if dataset is None else f" --dataset {dataset}"
+    moved = () if dataset is None else ("--dataset", dataset)
     for judge, run in zip(card.judges, runs, strict=True):
         if judge.system.main is not None:
-            return f"label {run}{moved} --out {unused('next.csv')}"
-    return f"report {' '.join(map(str, runs))}{moved} --out report.html"
+            return "label", run, *moved, "--out", unused("next.csv")
+    return "report", *runs, *moved, "--out", "report.html"
 
 
 def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:

@@ -42,4 +42,4 @@ def cascade(
         write_json(json, cascade_json(found))
     typer.echo(str(found))
     if json is not None:
-        following(f"judge DATASET --cascade {json} --cheap RUN --model MODEL --out RUN")
+        following("judge", "DATASET", "--cascade", json, "--cheap", "RUN", "--model", "MODEL", "--out", "RUN")

@@ -71,7 +71,7 @@ def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None
     forms += [f"with images as {media.value}"] if media else []
     target = located(out)
     print(f"{target}: {count} questions {', '.join(forms)}")
-    following(f"validate {target}")
+    following("validate", target)
 
 
 def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: Path | None) -> None:
@@ -87,4 +87,4 @@ def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: P
     else:
         folder.expand()
     print(folder.existing_verdicts_path())
-    following(f"report {run}")
+    following("report", run)

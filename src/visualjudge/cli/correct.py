@@ -43,8 +43,10 @@ def correct(
     if json is not None:
         write_json(json, leaderboard_json(board))
     typer.echo(str(board))
-    named = " ".join(map(str, runs))
-    following(f"label {named} --labels {labels} --out {unused('more.csv')}" if board.unlabelled else f"report {named}")
+    if board.unlabelled:
+        following("label", *runs, "--labels", labels, "--out", unused("more.csv"))
+    else:
+        following("report", *runs)
     say(*board.problems)
     if board.problems:
         say(f"{len(board.problems)} labels left out")

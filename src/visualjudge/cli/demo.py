@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.listing import shell
 from visualjudge.errors import RunError, UsageError
 from visualjudge.tasks import TASKS
 
@@ -51,7 +52,7 @@ def demo(
     _probe(out, seed)
     print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
     print(f"What must not matter to a judge: {(out / 'probes.html').resolve()}")
-    print(f"To browse the questions: visualjudge studio {out / 'dataset'}")
+    print(f"To browse the questions: {shell('visualjudge', 'studio', out / 'dataset')}")
 
 
 def _probe(out: Path, seed: int) -> None:
@@ -100,7 +101,7 @@ def _visualjudge(*arguments: object) -> None:
     from visualjudge.cli.main import app as visualjudge
 
     words = [str(argument) for argument in arguments]
-    print(f"$ visualjudge {' '.join(words)}", flush=True)
+    print(f"$ {shell('visualjudge', *words)}", flush=True)
     status = visualjudge(words, standalone_mode=False)
     if status:
         raise RunError(f"the demo stopped: visualjudge {words[0]} ended with status {status}")

@@ -50,7 +50,7 @@ def describe(
     _show(found)
     for problem in problems:
         print(" ".join(str(problem).split()), file=sys.stderr)
-    following(f"build {data} --out DATASET")
+    following("build", data, "--out", "DATASET")
     if problems:
         raise typer.Exit(1)
 

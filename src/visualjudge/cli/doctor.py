@@ -71,4 +71,5 @@ def _show(found: list[Check]) -> None:
     if failed:
         print(f"failed: {', '.join(failed)}")
     else:
-        following("demo, or visualjudge init FOLDER")
+        following("demo")
+        following("init", "FOLDER", title="or")

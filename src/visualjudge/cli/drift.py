@@ -9,6 +9,7 @@ import typer
 
 from visualjudge.cli.listing import following
 
+_ASKED = ("--swap", "--no-cache", "--out", "RUN")
 EPILOG = (
     "Examples:\n\n"
     "visualjudge drift build dataset --n 60 --out canary\n\n"
@@ -32,7 +33,7 @@ def build(
     made = build_canary(dataset, out, number=n, seed=seed, force=force)
     target = located(out)
     print(f"{made} questions in {target}")
-    following(f"judge {target} --swap --no-cache --out RUN")
+    following("judge", target, *_ASKED)
     print(f"Asked in both orders of a judge that repeats its replies, twice before: {canary_power(made)}")
 
 
@@ -59,7 +60,7 @@ def check(
     said = "drift" if found.state == "drift" else "no drift shown"
     share = f"{words.points(found.change.value)} points ({words.percents(found.change.interval)})"
     print(f"{said}: evidence {found.e_value:.3g}, alarm from {1 / LEVEL:.0f}; last run: {share} right")
-    following(f"judge {'DATASET' if found.state == 'drift' else 'CANARY'} --swap --no-cache --out RUN")
+    following("judge", "DATASET" if found.state == "drift" else "CANARY", *_ASKED)
     if found.state == "drift":
         raise typer.Exit(1)
     print(f"With these questions and replies, {found.power}")

@@ -87,7 +87,7 @@ def export(
         files = export_dataset(read, form, out, tick, embed=embed, force=force)
     for file in files:
         print(file)
-    following_judge(read, dataset, "--model MODEL --out RUN")
+    following_judge(read, dataset, "--model", "MODEL", "--out", "RUN")
 
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:

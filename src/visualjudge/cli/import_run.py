@@ -48,7 +48,7 @@ def run_import(
             wrong += len(done.problems)
             written += done.annotations
     if written:
-        following(f"build {out} --out DATASET")
+        following("build", out, "--out", "DATASET")
     if wrong and not how.skip_invalid:
         say(f"invalid records left out: {wrong}")
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, shell
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -21,4 +21,5 @@ def init(
 
     for path in write_project(folder):
         print(path)
-    following(f"import FORMAT --out {folder / 'data'} …, then python {folder / 'study.py'}")
+    following("import", "FORMAT", "--out", folder / "data")
+    print(f"then: {shell('python', folder / 'study.py')}")

@@ -255,7 +255,7 @@ def _finish(report: RunReport, out: Path) -> None:
         say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; continue with --resume")
     if errors or report.missing:
         raise typer.Exit(1)
-    following(f"report {out} --out report.html")
+    following("report", out, "--out", "report.html")
 
 
 def _last_error(report: RunReport) -> str:

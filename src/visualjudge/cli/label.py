@@ -54,5 +54,5 @@ def label(
     drawn = sum(item.said is None for item in queue.items)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     typer.echo(f"{out}: {drawn} of {queue.pool} items; fill in the column {column}")
-    typer.echo(f"or ask people: visualjudge studio {dataset or 'DATASET'} --people PEOPLE --items {out}")
-    following(f"correct {' '.join(map(str, runs))} --labels {out}")
+    following("studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people")
+    following("correct", *runs, "--labels", out)

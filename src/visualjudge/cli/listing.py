@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable
 from itertools import count
@@ -43,15 +44,20 @@ def unused(name: str) -> str:
     return str(first if not first.exists() else next(path for path in others if not path.exists()))
 
 
-def following(command: str) -> None:
-    """Name the next command, on stdout: stderr is for problems."""
-    typer.echo(f"next: visualjudge {command}")
+def following(*words: object, title: str = "next") -> None:
+    """Name the next command as a shell reads it, on stdout: stderr is for problems."""
+    typer.echo(f"{title}: {shell('visualjudge', *words)}")
 
 
-def following_judge(dataset: Dataset, place: object, options: str) -> None:
+def shell(*words: object) -> str:
+    """The words of a command as a line that can be pasted into a shell, spaces and quotes in paths included."""
+    return shlex.join(map(str, words))
+
+
+def following_judge(dataset: Dataset, place: object, *options: str) -> None:
     """Name ``judge PLACE OPTIONS`` next; of labels alone no judge can be asked, so there the import of replies."""
     if dataset.labels_only:
         name = dataset.benchmark.get("name", "NAME")
-        following(f"bench import {name} --from FOLDER --out {place} --replies MODEL --force")
+        following("bench", "import", name, "--from", "FOLDER", "--out", place, "--replies", "MODEL", "--force")
     else:
-        following(f"judge {place} {options}")
+        following("judge", place, *options)

@@ -50,4 +50,4 @@ def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "
     )
     for task, why in done.declined.items():
         say(f"{task}: not trained: {why}")
-    following(f"judge DATASET --backend local --model {out} --out RUN")
+    following("judge", "DATASET", "--backend", "local", "--model", out, "--out", "RUN")

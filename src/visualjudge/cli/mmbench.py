@@ -114,7 +114,7 @@ def infer(
     asked = open_asked(config, cache, run.concurrency)
     places = Places(out)
     _finish(_ask(table, rows, asked, asset, places, run, budget.budget), places)
-    following(f"mmbench eval {out} --data {data}")
+    following("mmbench", "eval", out, "--data", data)
 
 
 @app.command("eval", epilog=EXAMPLES.split("\n\n")[2])
@@ -151,7 +151,7 @@ def evaluate(
     if json is not None:
         write_json(json, numbers)
     _summary(numbers)
-    following(f"mmbench report {predictions} --data {data} --out report.html")
+    following("mmbench", "report", predictions, "--data", data, "--out", "report.html")
 
 
 @app.command(epilog=EXAMPLES.split("\n\n")[3])
@@ -176,7 +176,7 @@ def circular(
 
         count = write_rotations(table, out, progress=tick)
     print(f"{out}: {count} rows of {len(table.rows)} questions")
-    following(f"mmbench infer {out} --model MODEL --out pred.xlsx")
+    following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
 @app.command(epilog=EXAMPLES.split("\n\n")[4])
@@ -212,7 +212,7 @@ def report(
     if out is not None:
         write_text(out, page(table, models, compared, most=wrong))
     print(as_text(models, compared))
-    following(f"mmbench infer {data} --model ANOTHER --out another.xlsx")
+    following("mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx")
 
 
 # ---------------------------------------------------------------- steps

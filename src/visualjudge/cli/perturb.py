@@ -150,7 +150,7 @@ def _reader(
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
     tell(done.problems)
     print(f"{out}: {task}: {done.annotations} annotations in {done.groups} groups on {done.images} images")
-    following(f"build {out} --out DATASET")
+    following("build", out, "--out", "DATASET")
     if done.problems:
         say(f"invalid records left out: {len(done.problems)}")
         if not skip_invalid:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Awaitable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -84,8 +83,8 @@ def pipeline(
     options = [*_given("--rules", rules), *_given("--limit", run.limit)]
     options += [word for folder in prompts or () for word in _given("--prompts", folder)]
     options += ["--allow-private-urls"] if allow_private_urls else []
-    again = ["pipeline", str(config), "--input", str(rows), "--out", str(out), *options, "--resume"]
-    _finish(report, problems, out, shlex.join(again))
+    again = ("pipeline", config, "--input", rows, "--out", out, *options, "--resume")
+    _finish(report, problems, out, again)
 
 
 def _judge(
@@ -118,7 +117,7 @@ def _given(option: str, value: object) -> list[str]:
     return [] if value is None else [option, str(value)]
 
 
-def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: str) -> None:
+def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: tuple[object, ...]) -> None:
     """Say how it ended; exit status 1 where a row has no result."""
     from visualjudge.runs.progress import counted, spent
 
@@ -136,7 +135,7 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: s
     if report.missing:
         say(f"{report.progress.stopped or 'stopped'}; {report.missing} rows are missing; continue with --resume")
     if report.missing or report.errors:
-        following(again)
+        following(*again)
     if lines or report.missing:
         raise typer.Exit(1)
 

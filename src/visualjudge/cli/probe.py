@@ -57,4 +57,4 @@ def probe(
         return
     target = located(out)
     print(f"{made.questions} questions in {target}")
-    following(f"judge {target} --out RUN")
+    following("judge", target, "--out", "RUN")

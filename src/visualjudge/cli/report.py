@@ -75,7 +75,7 @@ def report(
         status.update("writing the report")
         _write(analysis, out, json, shape, csv, questions)
     typer.echo(text(analysis.results, opening(analysis).sentences))
-    following("card " + " ".join(map(str, runs)))
+    following("card", *runs)
     _tell(analysis)
 
 

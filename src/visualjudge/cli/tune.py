@@ -86,6 +86,7 @@ def tune(
 
 def _next(dataset: Path, task: str, best: Arm) -> None:
     if best.prompts is not None:
-        following(f"build DATA --task {task} --prompts {best.prompts} --out OTHER")
+        following("build", "DATA", "--task", task, "--prompts", best.prompts, "--out", "OTHER")
     place = dataset if best.prompts is None else "OTHER"
-    following(f"judge {place} --task {task} --encoding {best.encoding} --mode {best.mode} --out RUN")
+    chosen = ("--task", task, "--encoding", best.encoding, "--mode", best.mode)
+    following("judge", place, *chosen, "--out", "RUN")

@@ -35,4 +35,4 @@ def validate(
         raise typer.Exit(1)
     checked = len(read.questions) if sample is None else f"{min(sample, len(read.questions))} of {len(read.questions)}"
     print(f"{dataset}: {checked} questions, all checksums and rules hold")
-    following_judge(read, dataset, "--swap --out RUN")
+    following_judge(read, dataset, "--swap", "--out", "RUN")

@@ -17,6 +17,7 @@ from visualjudge.studio.shown import option_images, option_texts, original_image
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunIndex
 
 EXCERPT = 220
+LONGEST_PROMPT = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Card:
     original: str | None
     answer: str
     margin: float | None
+    prompt: str | None
+    """The beginning of the prompt where no option has an image or a text to show."""
     options: tuple[CardOption, ...]
     verdicts: tuple[CardVerdict, ...]
     """Of the runs that asked it."""
@@ -63,7 +66,8 @@ def card(shelf: Shelf, row: int) -> Card:
     """The card of one question."""
     question = shelf.index.question(row)
     margin = float(shelf.index.columns.margin[row])
-    originals = original_images(question)
+    originals, options = original_images(question), tuple(_options(question))
+    bare = not originals and not any(option.image or option.text for option in options)
     return Card(
         id=question.id,
         type=question.question_type,
@@ -74,7 +78,8 @@ def card(shelf: Shelf, row: int) -> Card:
         original=originals[0] if originals else None,
         answer=said(question.answer),
         margin=None if np.isnan(margin) else round(margin, 2),
-        options=tuple(_options(question)),
+        prompt=question.prompt[:LONGEST_PROMPT].strip() if bare else None,
+        options=options,
         verdicts=tuple(_verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row]),
     )
 

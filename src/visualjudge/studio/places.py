@@ -39,6 +39,11 @@ class DatasetPlace:
         stated: str | None = self.meta.get("files", {}).get(QUESTIONS)
         return stated
 
+    @property
+    def labels_only(self) -> bool:
+        """Whether it holds answers without the images or texts that they are about."""
+        return self.meta.get("benchmark", {}).get("labels_only") is True
+
 
 @dataclass(frozen=True, slots=True)
 class RunPlace:

@@ -36,8 +36,8 @@ def people_pages(
     Raises
     ------
     UsageError
-        If there is not exactly one dataset, no question fits, a rater's name cannot be used, or the folder holds
-        another run.
+        If there is not exactly one dataset, it holds labels only, no question fits, a rater's name cannot be used, or
+        the folder holds another run.
     RunError
         If another process writes to the folder.
     """
@@ -47,6 +47,8 @@ def people_pages(
         if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or "/" in name:
             raise UsageError(f"--rater must be 1 to {LONGEST_NAME} printable characters without '/', got {name!r}")
     place = site.places.datasets[0]
+    if place.labels_only:
+        raise UsageError(f"{place.root}: people cannot be asked: it holds labels only")
     shelf = site.shelf(place.slug)
     drawn = None
     if queue is not None:

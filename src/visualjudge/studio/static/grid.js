@@ -163,6 +163,10 @@ class Grid extends HTMLElement {
     const width = this.cardWidth / Math.max(options.length, 1);
     const digits = card.margin !== null && card.margin < 0.1 ? 2 : 1;
     const best = card.type === "pairwise" ? card.answer : card.type === "ranking" ? card.answer[0] : null;
+    if (card.prompt !== null) {
+      const scores = options.map((option) => h(option.letter === best ? "b" : "span", {}, `${option.letter} ${option.score.toFixed(digits)}`.trim()));
+      return h("span", { class: "strip" }, h("span", { class: "option bare" }, h("pre", {}, card.prompt), h("span", { class: "score" }, scores)));
+    }
     const cells = options.map((option) => {
       const shown = option.image
         ? h("img", { src: thumb(this.dataset_, option.image, width), alt: "", loading: "lazy", decoding: "async" })
