@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,26 +120,14 @@ def _grade(
             )
 
 
-def _detection(task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
-    labels = tuple(sorted({item.label for photo in photos for item in photo.objects}))
-    for photo in photos:
+def _labelled(
+    task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int, *, truth_of: Callable[[Photograph], Prediction]
+) -> None:
+    truths = [truth_of(photo) for photo in photos]
+    labels = tuple(sorted({label for truth in truths for label in truth.labels}))
+    for photo, truth in zip(photos, truths, strict=True):
         pages.add_image(photo.name, photo.pixels)
-        truth = Detections(tuple(boxed(item) for item in photo.objects))
         _grade(pages, photo, truth, seed=seed, labels=labels, classed=task.classed)
-
-
-def _instance(task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
-    labels = tuple(sorted({item.label for photo in photos for item in photo.objects}))
-    for photo in photos:
-        pages.add_image(photo.name, photo.pixels)
-        _grade(pages, photo, Masks(photo.size, photo.objects), seed=seed, labels=labels, classed=task.classed)
-
-
-def _semantic(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
-    labels = tuple(sorted({item.label for photo in photos for item in photo.segments}))
-    for photo in photos:
-        pages.add_image(photo.name, photo.pixels)
-        _grade(pages, photo, Masks(photo.size, photo.segments), seed=seed, labels=labels)
 
 
 def _referring(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
@@ -206,15 +195,15 @@ def _context_files(root: Path, image_id: str, made: Generated) -> dict[str, str]
     return files
 
 
-def boxed(item: Instance) -> Detection:
-    """The box around an object's mask."""
-    return Detection(item.label, item.mask.box)
+def boxes_of(photo: Photograph) -> Detections:
+    """The boxes around the masks of a photograph's objects."""
+    return Detections(tuple(Detection(item.label, item.mask.box) for item in photo.objects))
 
 
 _FILL: dict[str, Callable[[Task, Pages, tuple[Photograph, ...], int], None]] = {
-    "detection": _detection,
-    "instance": _instance,
-    "semantic": _semantic,
+    "detection": partial(_labelled, truth_of=boxes_of),
+    "instance": partial(_labelled, truth_of=lambda photo: Masks(photo.size, photo.objects)),
+    "semantic": partial(_labelled, truth_of=lambda photo: Masks(photo.size, photo.segments)),
     "referring": _referring,
     "keypoint": _keypoint,
     "depth": _depth,

@@ -10,10 +10,10 @@ import numpy as np
 from PIL import Image
 
 from visualjudge.atomic import atomic_path
-from visualjudge.demo.data import boxed
+from visualjudge.demo.data import boxes_of
 from visualjudge.demo.photographs import Photograph, photographs, stereo_disparity
 from visualjudge.encoding import encode
-from visualjudge.predictions import DepthMap, Detections, Instance, Masks, People, Prediction
+from visualjudge.predictions import DepthMap, Instance, Masks, People, Prediction
 from visualjudge.records import Pixels
 
 TILE = (300, 400)
@@ -32,7 +32,7 @@ def write_poster(path: Path) -> None:
 def _scenes() -> Iterator[tuple[Photograph, str, str, Prediction]]:
     photos = {photo.name: photo for photo in photographs()}
     coffee, rocket, hopper, cat = (photos[name] for name in ("coffee", "rocket", "grace_hopper", "chelsea"))
-    yield rocket, "object_detection", "pixel_s1_m0", Detections(tuple(boxed(item) for item in rocket.objects))
+    yield rocket, "object_detection", "pixel_s1_m0", boxes_of(rocket)
     yield coffee, "instance_segmentation", "pixel_ss1_m0_o0_l1_c0_b1", Masks(coffee.size, coffee.objects)
     yield cat, "semantic_segmentation", "pixel_ss0_m0", Masks(cat.size, cat.segments)
     yield photos["astronaut"], "keypoint", "pixel_s1_c2_m0", People(photos["astronaut"].people)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import orjson
 
-from visualjudge.atomic import write_bytes
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions, asked_tasks, open_crew, own_prompts
 from visualjudge.dataset.engines import EngineName
@@ -20,8 +20,8 @@ from visualjudge.dataset.writing import write_dataset
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.probes.catalogue import PROBES, Base, Pool, ProbeKind
 from visualjudge.probes.sampling import pools
-from visualjudge.probes.shown import Paint
-from visualjudge.raster.images import png_bytes, read_rgb
+from visualjudge.probes.shown import Edit, Paint
+from visualjudge.raster.images import read_rgb, write_png
 from visualjudge.records import Probe, Question
 from visualjudge.remote import located
 
@@ -89,9 +89,8 @@ def build_probes(
         tasks = asked_tasks(folder, chosen)
         with staged(target) as stage, open_crew(folder, tasks, engine, workers) as crew:
             (stage / MEDIA).mkdir()
-            media = _Media(stage)
             found = pools(folder, stage, tasks, number, chosen, crew)
-            made = {name: _questions(kind, found, number, media) for name, kind in kinds.items()}
+            made = {name: _questions(kind, found, number, partial(_edit, stage)) for name, kind in kinds.items()}
             compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
             made = {CONTROL: _controls(compared, found["image"]), **made}
             if not any(made.values()):
@@ -107,28 +106,22 @@ def _meta(options: BuildOptions, kinds: Mapping[str, ProbeKind], number: int) ->
     return {"seed": options.seed, "options": asked, **prompts}
 
 
-class _Media:
-    """Changes images of a dataset; each change is written once."""
-
-    def __init__(self, stage: Path) -> None:
-        self._stage = stage
-
-    def __call__(self, path: str, name: str, paint: Paint) -> str:
-        """The path of the image at ``path`` changed by ``paint``."""
-        relative = f"{MEDIA}/{file_name(CHANGED + name, Path(path).stem)}.png"
-        if not (self._stage / relative).exists():
-            write_bytes(self._stage / relative, png_bytes(paint(read_rgb(self._stage / path))))
-        return relative
+def _edit(stage: Path, path: str, name: str, paint: Paint) -> str:
+    """The path of the image at ``path`` changed by ``paint``; each change is written once."""
+    relative = f"{MEDIA}/{file_name(CHANGED + name, Path(path).stem)}.png"
+    if not (stage / relative).exists():
+        write_png(stage / relative, paint(read_rgb(stage / path)))
+    return relative
 
 
-def _questions(kind: ProbeKind, found: Mapping[Pool, Sequence[Base]], number: int, media: _Media) -> list[Question]:
+def _questions(kind: ProbeKind, found: Mapping[Pool, Sequence[Base]], number: int, edit: Edit) -> list[Question]:
     """The probe's questions, a base's all or none, up to ``number``."""
     out: list[Question] = []
     used = 0
     for base in found[kind.pool]:
         if len(out) >= number:
             break
-        made = [_named(question) for question in kind.make(replace(base, number=used), media)]
+        made = [_named(question) for question in kind.make(replace(base, number=used), edit)]
         if made and len(out) + len(made) <= number:
             out += made
             used += 1

@@ -26,6 +26,7 @@ from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.writing import write_dataset
 from visualjudge.errors import DataError, UsageError
+from visualjudge.probes.sampling import in_turn
 from visualjudge.records import Question
 from visualjudge.remote import located
 from visualjudge.seeding import seed_for
@@ -111,22 +112,15 @@ def _canary(questions: Sequence[Question], number: int, seed: int) -> list[Quest
     tasks: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         tasks[question.task].append(question)
-    turns = [_noticing(found, seed) for _, found in sorted(tasks.items())]
-    longest = max(map(len, turns), default=0)
-    dealt = [turn[k] for k in range(longest) for turn in turns if k < len(turn)]
-    return dealt[:number]
+    ordered = [question for _, found in sorted(tasks.items()) for question in _noticing(found, seed)]
+    return in_turn(ordered, lambda question: question.task)[:number]
 
 
 def _noticing(questions: Sequence[Question], seed: int) -> list[Question]:
     margins = {q.id: margin(q) or 0.0 for q in questions}
     goal = float(np.quantile(list(margins.values()), QUANTILE))
     near = sorted(questions, key=lambda q: (abs(margins[q.id] - goal), seed_for(seed, "canary", q.id)))
-    used: dict[str, int] = defaultdict(int)
-    ranked = []
-    for question in near:
-        ranked.append((used[question.image_id], question))
-        used[question.image_id] += 1
-    return [question for _, question in sorted(ranked, key=lambda found: found[0])]
+    return in_turn(near, lambda question: question.image_id)
 
 
 def canary_power(questions: int) -> Power:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
 
@@ -24,6 +26,7 @@ from visualjudge.probes.catalogue import Base, Pool
 from visualjudge.records import Question
 from visualjudge.seeding import seed_for
 
+T = TypeVar("T")
 SPARE = 2
 """Pairs that are drawn for each that is needed: an encoding may show the options of some alike."""
 FEWEST_STEPS = 3
@@ -99,7 +102,8 @@ def _rendered(
         shown.update(dict.fromkeys(piece.predictions))
     (stage / PREDICTIONS).write_bytes(b"".join(shown))
     places = sorted(forms)
-    turns = _alike([items[place] for place in places], deal([items[place] for place in places], seed))
+    asked = [items[place] for place in places]
+    turns = _alike(asked, deal(asked, seed))
     return [
         question_from_wire(orjson.loads((forms[place][1] if turn else None) or forms[place][0]), place)
         for place, turn in zip(places, turns, strict=True)
@@ -122,7 +126,7 @@ def _pair_key(question: Question) -> str:
 
 def _pairs(pairs: Iterable[Question], stems: Mapping[str, str | None], given: str, seed: int) -> list[Base]:
     found = [Base((q,), _pair_key(q), given) for q in pairs if stems.get(q.task) == q.encoding]
-    return list(_in_turn(found, seed))
+    return _in_turn(found, seed)
 
 
 def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Base]:
@@ -137,21 +141,21 @@ def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Ba
             ordered = tuple(steps[score] for score in sorted(steps, reverse=True))
             key = "|".join((ordered[0].task, *(q.annotation_ids[0] for q in ordered)))
             found.append(Base(ordered, key, given))
-    return list(_in_turn(found, seed))
+    return _in_turn(found, seed)
 
 
-def _in_turn(bases: Sequence[Base], seed: int) -> Iterator[Base]:
+def _in_turn(bases: Sequence[Base], seed: int) -> list[Base]:
     """Task by task in turn, and within a task image by image, in an order that the seed draws."""
-    used: dict[tuple[str, str], int] = defaultdict(int)
-    ranked = []
-    for base in sorted(bases, key=lambda base: seed_for(seed, "probe", base.group)):
-        question = base.pair
-        key = question.task, question.image_id
-        ranked.append((used[key], base))
-        used[key] += 1
-    turns: dict[str, int] = defaultdict(int)
-    order = []
-    for _, base in sorted(ranked, key=lambda found: found[0]):
-        order.append((turns[base.pair.task], base))
-        turns[base.pair.task] += 1
-    yield from (base for _, base in sorted(order, key=lambda found: found[0]))
+    drawn = sorted(bases, key=lambda base: seed_for(seed, "probe", base.group))
+    by_image = in_turn(drawn, lambda base: (base.pair.task, base.pair.image_id))
+    return in_turn(by_image, lambda base: base.pair.task)
+
+
+def in_turn(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
+    """The first item of each key, then the second of each, …; within such a round in their order."""
+    seen: Counter[Hashable] = Counter()
+    rounds = []
+    for item in items:
+        rounds.append((seen[key(item)], item))
+        seen[key(item)] += 1
+    return [item for _, item in sorted(rounds, key=itemgetter(0))]

@@ -5,18 +5,13 @@ Where a file does not fit, the message names the file, the record and the field.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from visualjudge import jsons
 from visualjudge.arrow import table_parts
 from visualjudge.confine import confined_path
+from visualjudge.data.importers.sample import read_json, read_table
 from visualjudge.errors import DataError
 from visualjudge.published.items import ImageSource
 
@@ -99,7 +94,10 @@ def records(path: Path) -> list[Row]:
     DataError
         If the file cannot be read, or a record is not an object.
     """
-    found = _READERS.get(path.suffix, document)(path)
+    _check_size(path)
+    if path.suffix in (".parquet", ".arrow"):
+        return rows(path, (row for part in table_parts(path, ROWS) for row in part.iter_rows(named=True)))
+    found = document(path) if path.suffix == ".json" else read_table(path)
     if not isinstance(found, list):
         raise DataError(f"{path}: must hold an array of objects")
     return rows(path, found)
@@ -118,7 +116,8 @@ def document(path: Path) -> Any:
     DataError
         If the file cannot be read or is not JSON.
     """
-    return _parsed(path, _bytes(path), "")
+    _check_size(path)
+    return read_json(path)
 
 
 def tables(folder: Path, patterns: Sequence[str] = TABLES) -> list[Path]:
@@ -136,63 +135,13 @@ def table_of(homes: Iterable[Path], *stems: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _lines(path: Path) -> list[Any]:
-    lines = enumerate(_bytes(path).splitlines(), 1)
-    return [_parsed(path, line, f"line {number}: ") for number, line in lines if line.strip()]
-
-
-def _separated(path: Path) -> list[Any]:
-    try:
-        text = _bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: must be UTF-8") from None
-    reader = csv.DictReader(io.StringIO(text), delimiter="\t" if path.suffix == ".tsv" else ",")
-    try:
-        return list(reader)
-    except csv.Error as error:
-        raise DataError(f"{path}: line {reader.line_num}: {error}") from None
-
-
-def _columns(path: Path) -> list[Any]:
-    _check_size(path)
-    return [row for part in table_parts(path, ROWS) for row in part.iter_rows(named=True)]
-
-
-def _bytes(path: Path) -> bytes:
-    _check_size(path)
-    with _readable(path):
-        return path.read_bytes()
-
-
 def _check_size(path: Path) -> None:
-    with _readable(path):
-        size = path.stat().st_size
-    if size > LARGEST:
-        raise DataError(f"{path}: must have at most {LARGEST} bytes, got {size}")
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
     try:
-        yield
+        size = path.stat().st_size
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _parsed(path: Path, content: bytes, where: str) -> Any:
-    try:
-        return jsons.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: {where}must be JSON: {error}") from None
-
-
-_READERS: Mapping[str, Callable[[Path], Any]] = {
-    ".jsonl": _lines,
-    ".csv": _separated,
-    ".tsv": _separated,
-    ".parquet": _columns,
-    ".arrow": _columns,
-}
+    if size > LARGEST:
+        raise DataError(f"{path}: must have at most {LARGEST} bytes, got {size}")
 
 
 def name_of(image: Any, key: str) -> str:

@@ -21,6 +21,7 @@ from visualjudge.data.importers.sample import (
     Found,
     Sample,
     check_type,
+    exif_hint,
     folder_at,
     invalid,
     other_size,
@@ -28,7 +29,7 @@ from visualjudge.data.importers.sample import (
 )
 from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
-from visualjudge.raster.images import image_size, opened, orientation
+from visualjudge.raster.images import image_size, opened
 from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask
 from visualjudge.records import Size, Xyxy
 
@@ -161,15 +162,8 @@ def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
     stated = raw.get("height", size[0]), raw.get("width", size[1])
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
-        hint = ""
-        if stated == size[::-1] and orientation(path) in (5, 6, 7, 8):
-            hint = (
-                "; the image has an EXIF orientation: give --exif ignore if annotations were made on the stored frame"
-            )
-        raise invalid(
-            gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {stated[0]}×{stated[1]} "
-            f"(height×width){hint}"
-        )  # fmt: skip
+        got = f"{stated[0]}×{stated[1]} (height×width){exif_hint(stated, size, path)}"
+        raise invalid(gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {got}")
     return ImageEntry(path.stem, path, size, raw)
 
 

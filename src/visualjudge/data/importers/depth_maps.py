@@ -7,9 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import cv2
-
-from visualjudge.data.importers.sample import RESIZE, Found, Sample, aligned, check_type, other_size
+from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, fitted
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import DepthMap
 from visualjudge.raster.images import image_size, read_depth
@@ -69,12 +67,7 @@ def depth_maps(
 
 
 def _read(path: Path, form: DepthForm, size: tuple[int, int], image: Path, *, resize: bool) -> DepthMap:
-    values = read_depth(path)
-    if values.shape != size and not resize:
-        height, width = values.shape
-        raise other_size(f"{path.name}:", (height, width), size, image, remedy=RESIZE)
-    if values.shape != size:
-        values = cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST)
+    values = fitted(read_depth(path), size, path, image, resize=resize)
     depth = DepthMap(values * form.scale, form.inverse)
     if not depth.valid.any():
         raise DataError(f"{path.name}: has no valid value")

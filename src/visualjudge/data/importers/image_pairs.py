@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import cv2
 
 from visualjudge.data.importers.outputs import given_score
 from visualjudge.data.importers.sample import Found, Sample, aligned, check_type, other_size, read_table
 from visualjudge.errors import DataError, Problem, UsageError
 from visualjudge.predictions import WholeImage
-from visualjudge.raster.images import image_size, read_rgb
+from visualjudge.raster.images import read_rgb, resized_rgb
 
 RESIZE_CLEAN = "--resize-pred resizes restored images to the clean image's size"
 
@@ -45,8 +42,7 @@ def image_pairs(
             row = table.pop(key, None)
             if key in repeated:
                 continue
-            sample = _sample(key, image, found, real, row, clean is not None, score_range, resize)
-            yield _resized(sample) if resize else sample
+            yield _sample(key, image, found, real, row, clean is not None, score_range, resize)
         except DataError as error:
             yield Problem.of(error, image.name, key)
     if table:
@@ -77,26 +73,18 @@ def _sample(
 ) -> Sample:
     if found is None or (scored and real is None):
         raise DataError(f"{'restored' if found is None else 'clean'}: there is no image named {key!r}")
-    read_rgb(image)
-    prediction = WholeImage(read_rgb(found))
-    if scored and real is not None and not resize:
-        size, asked = image_size(found), image_size(real)
-        if size != asked and size == image_size(image):
-            raise other_size(f"clean: {real.name}", asked, size, real)
-        if size != asked:
-            raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)
-    if scored and real is not None:
-        return Sample(image.stem, image, prediction, WholeImage(read_rgb(real)), file=found)
-    if row is None:
-        raise DataError(f"score: the table has no key {key!r}")
-    score = given_score(row.get("score"), limits)
-    return Sample(image.stem, image, prediction, file=found, final_score=score, metadata={"metric": "given"})
-
-
-def _resized(sample: Sample) -> Sample:
-    """The sample with its restored image at the size of the clean one."""
-    clean, restored = None if sample.truth is None else sample.truth.image, sample.prediction.image
-    if clean is None or restored is None or clean.shape == restored.shape:
-        return sample
-    pixels = cv2.resize(restored, (clean.shape[1], clean.shape[0]), interpolation=cv2.INTER_AREA)
-    return replace(sample, prediction=WholeImage(pixels), file=None)
+    degraded, restored = read_rgb(image), read_rgb(found)
+    if real is None:
+        if row is None:
+            raise DataError(f"score: the table has no key {key!r}")
+        score, how = given_score(row.get("score"), limits), {"metric": "given"}
+        return Sample(image.stem, image, WholeImage(restored), file=found, final_score=score, metadata=how)
+    clean = read_rgb(real)
+    size, asked = (pixels.shape[:2] for pixels in (restored, clean))
+    if size == asked:
+        return Sample(image.stem, image, WholeImage(restored), WholeImage(clean), file=found)
+    if resize:
+        return Sample(image.stem, image, WholeImage(resized_rgb(restored, asked)), WholeImage(clean))
+    if size == degraded.shape[:2]:
+        raise other_size(f"clean: {real.name}", asked, size, real)
+    raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)

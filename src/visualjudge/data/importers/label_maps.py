@@ -7,18 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.data.importers.sample import (
-    RESIZE,
     Found,
     Sample,
     aligned,
     check_type,
+    fitted,
     names_by_line,
-    other_size,
     read_json,
     read_table,
 )
@@ -130,12 +128,8 @@ def _from_rows(rows: list[Any], path: Path) -> dict[int, str]:
 def _read(
     path: Path, table: Mapping[int, str], skipped: set[int], channel: int | None, image: Path, *, resize: bool
 ) -> Masks:
-    values = _values(path, channel)
     size = image_size(image)
-    if values.shape != size and not resize:
-        raise other_size(f"{path.name}:", (values.shape[0], values.shape[1]), size, image, remedy=RESIZE)
-    if values.shape != size:
-        values = cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST)
+    values = fitted(_values(path, channel), size, path, image, resize=resize)
     classes: dict[str, Any] = {}
     for value in np.unique(values).tolist():
         if value in skipped:

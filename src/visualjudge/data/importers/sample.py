@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
 from visualjudge.confine import confined_path
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.jsons import DEEPEST_JSON, is_deep
@@ -106,13 +110,34 @@ def stated_file(root: Path, name: object, field: str) -> Path:
 
 def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str = "") -> DataError:
     """The error that ``what`` has another (height, width) than its image, and what the reason may be."""
-    hint = f"; {remedy}" if remedy else ""
-    if found == size[::-1] and orientation(image) in (5, 6, 7, 8):
-        hint = "; the image has an EXIF orientation: give --exif ignore if annotations were made on the stored frame"
+    hint = exif_hint(found, size, image) or (f"; {remedy}" if remedy else "")
     return DataError(f"{what} must be {size[0]}×{size[1]}, got {found[0]}×{found[1]} (height×width){hint}")
 
 
+def exif_hint(found: Size, size: Size, image: Path) -> str:
+    """What to try where an image of (height, width) ``size`` was turned by its EXIF orientation; else empty."""
+    if found != size[::-1] or orientation(image) not in (5, 6, 7, 8):
+        return ""
+    return "; the image has an EXIF orientation: give --exif ignore if annotations were made on the stored frame"
+
+
+def fitted(values: NDArray[Any], size: Size, file: Path, image: Path, *, resize: bool) -> NDArray[Any]:
+    """An H×W map at the (height, width) of its image: resized to the nearest pixel where ``resize`` allows it.
+
+    Raises
+    ------
+    DataError
+        If it has another size and must not be resized.
+    """
+    if values.shape == size:
+        return values
+    if not resize:
+        raise other_size(f"{file.name}:", (values.shape[0], values.shape[1]), size, image, remedy=RESIZE)
+    return np.asarray(cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST))
+
+
 RESIZE = "--resize-pred resizes predictions to the image's size"
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def read_json(path: Path) -> Any:

@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 from PIL import UnidentifiedImageError
 
-from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, folder_at, read_json, read_text
+from visualjudge.data.importers.sample import (
+    IMAGE_SUFFIXES,
+    Found,
+    Sample,
+    check_type,
+    files_by_key,
+    folder_at,
+    read_json,
+    read_text,
+)
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.raster.images import image_size, opened
@@ -225,7 +234,7 @@ def _json_files(folder: Path) -> Iterator[tuple[str, Any]]:
         record = read_json(path)
         if not isinstance(record, Mapping):
             raise DataError(f"{path}: must be a JSON object")
-        yield inner.stem if inner.suffix.lower() in _IMAGE_SUFFIXES else path.stem, record
+        yield inner.stem if inner.suffix.lower() in IMAGE_SUFFIXES else path.stem, record
 
 
 def _text_files(folder: Path) -> Iterator[tuple[str, Any]]:
@@ -262,7 +271,6 @@ FORMS: dict[str, tuple[Callable[[Path], Iterator[tuple[str, Any]]], Read]] = {
     "cvat": (_items, _cvat),
 }
 """Of each format: where the records of the images are, and how one is read."""
-_IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def _box(label: str, corners: Sequence[float], score: float | None) -> LabelledShape:

@@ -90,9 +90,7 @@ def _objects(path: Path, size: Size | None) -> Detections:
 
 def _results(pred: Path) -> Mapping[str, Detections | Path]:
     """Predictions by image: XML files, or lines ``image confidence xmin ymin xmax ymax`` of ``*_CLASS.txt`` files."""
-    if not pred.is_dir():
-        raise UsageError(f"{pred}: no such folder")
-    if any(pred.glob("*.xml")):
+    if any(folder_at(pred).glob("*.xml")):
         return dict(_xml_files(pred))
     items: dict[str, list[Detection]] = defaultdict(list)
     files = sorted(pred.glob("*.txt"))

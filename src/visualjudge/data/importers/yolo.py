@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.data.importers.sample import Found, Sample, check_type, files_by_key, names_by_line, read_text
-from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.data.importers.sample import (
+    IMAGE_SUFFIXES,
+    Found,
+    Sample,
+    check_type,
+    files_by_key,
+    folder_at,
+    names_by_line,
+    read_text,
+)
+from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.raster.images import image_size
 from visualjudge.raster.masks import mask_from_polygons
@@ -27,7 +36,6 @@ Item = Callable[..., Any]
 Gather = Callable[[Size, tuple[Any, ...]], Prediction]
 OUTSIDE = 0.05
 """How far a coordinate may lie outside 0 to 1: predicted boxes reach a little beyond the image."""
-IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
@@ -40,10 +48,8 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     """
     item, gather = _READERS[check_type(task, _READERS, "YOLO")]
     names = class_names(classes)
-    for folder in (gt, pred):
-        if folder is not None and not folder.is_dir():
-            raise UsageError(f"{folder}: no such folder")
-    by_name = {key: path for key, path in files_by_key(images).items() if path.suffix.lower() in IMAGES}
+    folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
+    by_name = {key: path for key, path in files_by_key(images).items() if path.suffix.lower() in IMAGE_SUFFIXES}
     for key, image in by_name.items():
         try:
             size = image_size(image)
@@ -54,8 +60,8 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
             yield error.problem
             continue
         yield Sample(image.stem, image, found, real, real.labels)
-    for folder in (gt, pred):
-        for path in sorted(folder.glob("*.txt")) if folder is not None else ():
+    for folder in folders:
+        for path in sorted(folder.glob("*.txt")):
             if path.stem not in by_name and path != classes:
                 yield Problem(path.name, path.stem, "image", f"image {path.stem} not found in {images}")
 
