@@ -67,12 +67,12 @@ def test_an_interrupt_lets_calls_in_flight_finish() -> None:
     seen: list[str | None] = []
 
     async def work(stop: Stop) -> str:
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         while stop.reason is None:
             await asyncio.sleep(0.01)
         seen.append(stop.reason)
         return "what there is"
 
-    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     assert wait(work) == "what there is"
     assert seen == ["stopped by an interrupt"]
 
