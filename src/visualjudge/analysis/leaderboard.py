@@ -63,7 +63,7 @@ class Fitted:
     added: FloatArray
 
 
-def _points(answer: str) -> pl.Expr:
+def points(answer: str) -> pl.Expr:
     """What an answer gives option A: 1, 0, or ½ for a tie."""
     return pl.col(answer).replace_strict({"A": 1.0, "B": 0.0}, default=0.5, return_dtype=pl.Float64)
 
@@ -78,7 +78,7 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     named = known.filter(pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b")))
     return named.group_by("question", "repeat", maintain_order=True).agg(
         pl.col("task", "a", "b", "cluster", "answer").first(),
-        outcome=_points("text").mean(),
+        outcome=points("text").mean(),
     )
 
 
@@ -138,7 +138,7 @@ def leaderboard(table: pl.DataFrame) -> Leaderboard:
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
         return replace(EMPTY, n=games.height)
-    truth = games.with_columns(outcome=_points("answer"))
+    truth = games.with_columns(outcome=points("answer"))
     judged, true = (games_of(rows, places, len(known)) for rows in (games, truth))
     fit = fitted(judged.wins.sum(0), judged.ties.sum(0))
     strengths, by_truth = _strengths(fit, judged), _true_strengths(true)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decided import World, choices_of, scores_of
+from decided import World, choices_of, of_task, scores_of
+from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import Card, better_than_chance, card_of
@@ -16,6 +17,7 @@ from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.analysis.decisions.opening import opening_of
 from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.analysis.decisions.system import system
+from visualjudge.analysis.join import Study
 from visualjudge.analysis.statistics.systems import image_sums, system_agreement
 from visualjudge.analysis.words import verdict
 from visualjudge.errors import DataError
@@ -121,6 +123,52 @@ def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
         assert main is not None
         flagged += any(favour.p is not None and favour.p < 0.05 for favour in main.found.favours)
     assert flagged <= 2
+
+
+def _favoured(study: Study) -> list[str]:
+    """The sources that the judge is said to treat otherwise than a fair one."""
+    main = system(study, 0).main
+    assert main is not None
+    return [n for n, f in zip(main.names, main.found.favours, strict=True) if f.p is not None and f.p < 0.05]
+
+
+def test_a_judge_that_errs_more_in_one_task_than_in_another_favours_nobody() -> None:
+    flagged = 0
+    for seed in range(10):
+        easy, hard = World.of(30, 4, seed).pair_questions(), World.of(30, 4, seed + 100).pair_questions()
+        hard = [replace(q, sources=tuple(f"depth {s}" for s in q.sources)) for q in of_task(hard, "depth_estimation")]
+        said = [*choices_of(easy, 0.97, seed), *choices_of(hard, 0.6, seed + 1)]
+        flagged += bool(_favoured(study_of([*easy, *hard], {"judge": said})))
+    assert flagged <= 2
+
+
+@pytest.mark.parametrize("images", [12, 18])
+def test_a_fair_judge_of_few_items_does_not_favour_the_best_source(images: int) -> None:
+    flagged = 0
+    for seed in range(10):
+        questions = World.of(images, 2, seed, gap=2.0).scoring_questions()
+        flagged += bool(_favoured(study_of(questions, {"judge": scores_of(questions, 0.5, seed)})))
+    assert flagged <= 1
+
+
+def test_a_tie_is_half_a_win_for_both() -> None:
+    answers = ["A"] * 10 + ["tie"] * 20 + ["both_bad"] * 10
+    scores = {"A": (7.0, 5.0)}
+    questions = [
+        pair(i, scores.get(answer, (6.0, 6.0)), answer=answer, ties=("tie", "both_bad"))
+        for i, answer in enumerate(answers)
+    ]
+    main = system(study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0).main
+    assert main is not None
+    assert main.found.judged.tolist() == main.found.true.tolist() == pytest.approx([0.625, 0.375])
+
+
+def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> None:
+    unnamed = [pair(i + 12, (5.0, 7.0), sources=("one", None)) for i in range(12)]
+    questions = [*(pair(i, (7.0, 5.0)) for i in range(12)), *unnamed]
+    main = system(study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0).main
+    assert main is not None
+    assert dict(zip(main.names, main.found.judged.tolist(), strict=True)) == {"one": 1.0, "two": 0.0}
 
 
 def test_self_preference_is_of_the_declared_family(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from decided import World, choices_of
+from judged_records import pair, said
 from making import make_folder
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.cascade import cascade_study
@@ -134,6 +135,12 @@ def test_a_rule_that_cannot_be_read_is_refused(tmp_path: Path, rule: object, sai
     (tmp_path / "rule.json").write_bytes(orjson.dumps(rule))
     with pytest.raises(DataError, match=said):
         read_rule(tmp_path / "rule.json")
+
+
+def test_a_tie_that_is_right_counts_for_both_judges() -> None:
+    questions = [pair(i, (6.0, 6.0), answer="tie", ties=("tie",)) for i in range(24)]
+    found = cascade_study(study_of(questions, {name: [said(q, "tie") for q in questions] for name in ("a", "b")}))
+    assert (found.cheap_accuracy.value, found.expensive_accuracy.value, found.accuracy.value) == (1.0, 1.0, 1.0)
 
 
 def test_no_majority_is_no_answer() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,28 @@ def test_win_rates_come_with_lee_and_strengths(world: World, tmp_path: Path) -> 
         max(values) - min(values) for values in zip(*((r.naive_strength, r.strength) for r in board.rows), strict=True)
     ]
     assert spread[1] > spread[0]  # errors of the judge shrink strengths; the correction widens them again
+
+
+def test_strengths_have_an_interval_of_sensible_width_for_any_labels(tmp_path: Path) -> None:
+    """What no comparison tells, the shift of all strengths, is no part of them, however it is rounded."""
+    for seed in range(40):
+        questions = World.of(60, 4, seed).pair_questions()
+        study = study_of(questions, {"judge": choices_of(questions, 0.7, seed)})
+        rows = [(q.id, str(q.answer)) for q in np.random.default_rng(seed).permutation(questions)[:80]]
+        board = correct_study(study, _labels(tmp_path / f"{seed}.csv", rows, "question_id,answer"))
+        for row in board.rows:
+            assert row.naive_strength is not None
+            if row.strength is not None:
+                assert row.strength_interval is not None
+                assert 0 < row.strength_interval[1] - row.strength_interval[0] < 1000
+
+
+def test_a_question_with_an_unnamed_source_is_left_out(tmp_path: Path) -> None:
+    questions = World.of(12, 2).pair_questions()
+    unnamed = [replace(q, id=f"u{q.id}", sources=(q.sources[0], None)) for q in questions]
+    study = study_of([*questions, *unnamed], {"judge": choices_of([*questions, *unnamed], 0.8)})
+    labels = _labels(tmp_path / "l.csv", [(q.id, str(q.answer)) for q in questions], "question_id,answer")
+    assert {row.labels for row in correct_study(study, labels).rows} == {12}
 
 
 def test_json_has_the_promised_shape(world: World, tmp_path: Path) -> None:

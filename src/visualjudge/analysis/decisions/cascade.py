@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,10 +108,12 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
         raise DataError("the two runs have no pairwise question in common")
     by: By = "probability" if both["stated"].any() and not both["silent"].any() else "agreement"
     first = [decide(v, p, by) for v, p in zip(both["texts"].to_list(), both["probabilities"].to_list(), strict=True)]
-    second = [decide(v, [], "agreement")[0] for v in both["later"].to_list()]
-    truth = both["answer"].to_list()
-    right = np.array([answer == true for (answer, _), true in zip(first, truth, strict=True)])
-    later = np.array([answer == true for answer, true in zip(second, truth, strict=True)])
+    alone = [answer if answer and by == "probability" else _majority(v)
+             for (answer, _), v in zip(first, both["texts"].to_list(), strict=True)]  # fmt: skip
+    right, cheap_right, later = (
+        np.array([answer == true for answer, true in zip(said, both["answer"].to_list(), strict=True)])
+        for said in ([answer for answer, _ in first], alone, map(_majority, both["later"].to_list()))
+    )
     image = np.asarray(both["cluster"].to_numpy(), dtype=np.int64)
     sure = np.array([confidence if answer else 0.0 for answer, confidence in first])
     found = risk_threshold(sure, (~right).astype(float), risk, delta=delta, clusters=image)
@@ -120,7 +124,7 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
         study.runs[1].name,
         CascadeRule(min(found.value, 2.0), by, asks),
         found,
-        _accuracy(right, image),
+        _accuracy(cheap_right, image),
         _accuracy(later, image),
         _accuracy(np.where(kept, right, later), image),
         float(kept.mean()),
@@ -140,6 +144,12 @@ def _questions(pairs: pl.DataFrame) -> pl.DataFrame:
         stated=pl.col("probability_a").is_not_null().any(),
         tokens=(pl.col("tokens_in") + pl.col("tokens_out")).sum(),
     )
+
+
+def _majority(texts: Sequence[str | None]) -> str | None:
+    """The answer, a tie too, that most usable replies give; None where two have as many."""
+    (first, most), (_, second) = (*Counter(t for t in texts if t).most_common(2), (None, 0), (None, 0))[:2]
+    return first if most > second else None
 
 
 def _asks(study: Study) -> pl.DataFrame:

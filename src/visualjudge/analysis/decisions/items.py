@@ -14,8 +14,10 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.codes import ordered
 from visualjudge.analysis.groups import placed, places_of
 from visualjudge.analysis.join import Study
+from visualjudge.analysis.leaderboard import points
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.errors import DataError
 from visualjudge.records import LETTERS, FloatArray, IntArray
@@ -40,6 +42,8 @@ class Items:
     """``place`` among ``names`` of each ``task`` and ``source``."""
     item: pl.Series
     annotation: pl.Series
+    task: IntArray
+    """The number of each row's task."""
     option: IntArray
     source: IntArray
     image: IntArray
@@ -112,6 +116,7 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
         places,
         merged["item"],
         merged["annotation"],
+        ordered(merged["task"])[1],
         merged["option"].to_numpy(),
         places_of(merged, places).to_numpy(),
         renumbered(merged["cluster"].to_numpy())[1],
@@ -161,14 +166,17 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_two_sources(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Only questions that compare different sources say anything of sources."""
-    return verdicts.filter(pl.col("sources").list.n_unique() > 1)
+    """Only questions that compare different named sources say anything of sources."""
+    named = pl.col("sources").list.drop_nulls()
+    return verdicts.filter(named.list.n_unique() > 1)
 
 
 def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
     verdicts, parts = _of_two_sources(verdicts), []
-    for side, letter in enumerate("AB"):
-        probability = pl.col("probability_a") if side == 0 else 1 - pl.col("probability_a")
+    for side in (0, 1):
+        probability, said, truth = (
+            found if side == 0 else 1 - found for found in (pl.col("probability_a"), points("text"), points("answer"))
+        )
         parts.append(
             verdicts.select(
                 "cluster",
@@ -178,8 +186,8 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
                 annotation=pl.col("annotations").list.get(side),
                 option=pl.lit(side, dtype=pl.Int64),
                 source=pl.col("sources").list.get(side, null_on_oob=True),
-                said=pl.when(pl.col("parsed")).then((pl.col("text") == letter).cast(pl.Float64)),
-                truth=(pl.col("answer") == letter).cast(pl.Float64),
+                said=pl.when(pl.col("parsed")).then(said),
+                truth=truth,
                 level=_above_others(side),
                 doubt=(probability * (1 - probability)).sqrt(),
             )

@@ -104,9 +104,8 @@ def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[s
 
 
 def _measured(study: Study, found: Items, own: tuple[str, ...]) -> KindOfSystem | None:
-    rows = (found.source, found.image, len(found.names))
-    fair = fair_reference(found.said, found.truth, found.level, *rows)
-    sums = image_sums(found.said, found.truth, *rows, fair=fair)
+    fair = fair_reference(found.said, found.truth, found.level, found.source, found.image, found.group, found.task)
+    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names), fair=fair)
     agreement = system_agreement(sums, found.group, seed=study.seed)
     if agreement is None:
         return None
@@ -150,7 +149,7 @@ def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
     mine = np.array([name in own for name in found.names])
     if not mine.any() or mine.all():
         return None
-    fair = fair_judge(found.said, found.level, ~mine[found.source])
+    fair = fair_judge(found.said, found.level, found.task, ~mine[found.source])
     group = mine[found.source].astype(np.int64)
     sums = image_sums(found.said, found.truth, group, found.image, 2, fair=fair)
     return contrast(sums)

@@ -18,6 +18,8 @@ from visualjudge.analysis.statistics.arguments import cluster_codes
 from visualjudge.records import FloatArray, IntArray
 
 STEPS = 100
+ROUNDING = 1e-10
+"""Eigenvalues below this part of the largest are 0."""
 FARTHEST = 12.0
 """A log strength beyond this has left every sensible odds ratio: no finite maximum."""
 
@@ -44,7 +46,7 @@ def powered_strengths(
     if theta is None:
         return None
     chance = expit(theta[one] - theta[other])
-    inverse = np.linalg.pinv(_information(chance, one, other, systems))
+    inverse = _inverse(_information(chance, one, other, systems))
     sums = np.zeros((int(images.max()) + 1, systems))
     np.add.at(sums, (images, one), won - chance)
     np.add.at(sums, (images, other), chance - won)
@@ -61,12 +63,17 @@ def _information(chance: FloatArray, one: IntArray, other: IntArray, systems: in
     return out
 
 
+def _inverse(information: FloatArray) -> FloatArray:
+    """Across the shift of all strengths, which no comparison tells: its eigenvalue is 0 but for rounding."""
+    return np.asarray(np.linalg.pinv(information, rcond=ROUNDING, hermitian=True))
+
+
 def _newton(won: FloatArray, one: IntArray, other: IntArray, systems: int) -> FloatArray | None:
     theta = np.zeros(systems)
     for _ in range(STEPS):
         chance = expit(theta[one] - theta[other])
         gradient = np.bincount(one, won - chance, systems) - np.bincount(other, won - chance, systems)
-        step = np.linalg.pinv(_information(chance, one, other, systems)) @ gradient
+        step = _inverse(_information(chance, one, other, systems)) @ gradient
         theta = theta + np.clip(step, -1, 1)
         if not np.isfinite(theta).all() or np.abs(theta).max() > FARTHEST:
             return None

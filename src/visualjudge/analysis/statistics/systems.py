@@ -80,46 +80,72 @@ class Sums:
     count: FloatArray
 
 
-def fair_judge(judged: FloatArray, level: FloatArray, reference: BoolArray | None = None) -> FloatArray:
+def fair_judge(judged: FloatArray, level: FloatArray, part: IntArray, reference: BoolArray | None = None) -> FloatArray:
     """What a judge of the same skill that knows no systems would say of (R,) items of true ``level``.
 
-    The judge's own mean at each level, over the rows of ``reference`` (None: all): between the means of at most 12
-    groups of equal size, lines. A judge that errs says less of the best and more of the worst than is true; that is
-    not favour.
+    The judge's own mean at each level in each ``part`` (its task), over the rows of ``reference`` (None: all). A judge
+    that errs says less of the best and more of the worst than is true; that is not favour, and nor is it that it errs
+    more in one task than in another. A part without a row of ``reference`` has the mean of all its rows.
     """
     kept = np.isfinite(judged) & np.isfinite(level)
-    used = kept if reference is None else kept & reference
-    if not used.any():
-        return np.full(judged.shape, np.nan)
-    values, known = judged[used], level[used]
+    out = np.full(judged.shape, np.nan)
+    for own in np.unique(part):
+        rows = kept & (part == own)
+        used = rows if reference is None or not (rows & reference).any() else rows & reference
+        if used.any():
+            out[rows] = _mean_at(level[rows], judged[used], level[used])
+    return out
+
+
+def _mean_at(level: FloatArray, values: FloatArray, known: FloatArray) -> FloatArray:
+    """The mean of ``values`` near each ``level``: a straight line, and lines between what at most 12 groups of equal
+    size leave of it. The groups' means alone would be flat beyond the outermost, and call the best system favoured.
+    """
+    from_mean = known - known.mean()
+    squares = float(from_mean @ from_mean)
+    slope = float(from_mean @ values) / squares if squares > 0 else 0.0
+    rest = values - slope * known
     groups = int(np.clip(known.size // LEAST_GROUP, 1, MOST_GROUPS))
     edges = np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1])) if groups > 1 else np.array([])
     which = renumbered(np.searchsorted(edges, known, side="left"))[1]
     count = np.bincount(which)
-    knots, means = np.bincount(which, known) / count, np.bincount(which, values) / count
-    centre = float((values - np.interp(known, knots, means)).mean())
-    return np.where(kept, np.interp(np.where(kept, level, 0.0), knots, means) + centre, np.nan)
+    knots, means = np.bincount(which, known) / count, np.bincount(which, rest) / count
+    centre = float((rest - np.interp(known, knots, means)).mean())
+    return np.asarray(slope * level + np.interp(level, knots, means) + centre)
 
 
 def fair_reference(
-    judged: FloatArray, true: FloatArray, level: FloatArray, system: IntArray, image: IntArray, systems: int
+    judged: FloatArray,
+    true: FloatArray,
+    level: FloatArray,
+    system: IntArray,
+    image: IntArray,
+    groups: IntArray,
+    part: IntArray,
 ) -> FloatArray:
-    """:func:`fair_judge` from the systems that are treated alike.
+    """:func:`fair_judge` from the systems that are treated alike; ``groups`` (S,) says which are comparable.
 
     One favoured system raises the judge's mean at its level, and the others there would look disfavoured: the system
-    that stands out most is left out of the reference, as long as one does and at least half of them remain.
+    that stands out most is left out of the reference, as long as one does and at least half of its group remain.
     """
-    reference = np.ones(systems, dtype=bool)
+    reference = np.ones(groups.size, dtype=bool)
     while True:
-        fair = fair_judge(judged, level, reference[system])
-        sums = image_sums(judged, true, system, image, systems, fair=fair)
-        if sums.count.shape[0] < LEAST_IMAGES or reference.sum() - 1 < max(2, systems / 2):
+        fair = fair_judge(judged, level, part, reference[system])
+        sums = image_sums(judged, true, system, image, groups.size, fair=fair)
+        if sums.count.shape[0] < LEAST_IMAGES or (sums.count.sum(0) == 0).any():
             return fair
-        favours = _favours(sums) if (sums.count.sum(0) > 0).all() else ()
-        sure = [s for s, found in enumerate(favours) if reference[s] and found.p is not None and found.p < 0.05]
+        favours = _favours(sums)
+        sure = [s for s in _left_out_next(reference, groups) if (p := favours[s].p) is not None and p < 0.05]
         if not sure:
             return fair
         reference[max(sure, key=lambda s: abs(favours[s].value))] = False
+
+
+def _left_out_next(reference: BoolArray, groups: IntArray) -> list[int]:
+    """The systems of ``reference`` without which two, and half, of their group remain in it."""
+    size, left = np.bincount(groups), np.bincount(groups, reference)
+    spare = left - 1 >= np.maximum(2, size / 2)
+    return [int(s) for s in np.flatnonzero(reference & spare[groups])]
 
 
 def image_sums(
