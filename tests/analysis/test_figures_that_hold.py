@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import krippendorff
 import numpy as np
 import polars as pl
 import pytest
@@ -15,6 +16,7 @@ from visualjudge.analysis.comparisons import comparisons, judge_agreement
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.join import Run, Study, join, question_table, verdict_table
 from visualjudge.analysis.leaks import permutation_p
+from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.correlation import fisher_mean
 from visualjudge.analysis.statistics.paired import images_needed
@@ -265,3 +267,25 @@ def test_rule_of_counting_is_in_every_output(monkeypatch: pytest.MonkeyPatch) ->
     assert analysis.tables["headline"]["pairwise.published.second_half.value"][0] == 1.0
     assert added.title in html(analysis)
     assert added.title in markdown(analysis)
+
+
+def test_agreement_of_judges_tells_ties_from_the_second_option() -> None:
+    answers = ["A", "B", "tie", "both_bad"]
+    questions = [pair(i, (6.0, 5.0), ties=("tie", "both_bad")) for i in range(48)]
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 4, (2, 48))
+    judged = {
+        name: [said(q, answers[k]) for q, k in zip(questions, row, strict=True)]
+        for name, row in zip("ab", table, strict=True)
+    }
+    found = next(row for row in judge_agreement(study_of(questions, judged)) if row.kind == "pairwise")
+    expected = krippendorff.alpha(reliability_data=table.astype(float), level_of_measurement="nominal")
+    assert found.alpha.value == pytest.approx(expected)
+
+
+def test_no_slope_is_claimed_where_one_image_alone_has_other_distances() -> None:
+    distance, right, clusters = np.full(90, 2.0), np.tile([1.0, 0.0], 45), np.repeat(np.arange(9), 10)
+    assert slope_p(distance, right, clusters) is None
+    distance[:10] = np.arange(1, 11)
+    with np.errstate(all="raise"):
+        assert slope_p(distance, right, clusters) is None

@@ -21,7 +21,7 @@ from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import cases_needed, gap_ends, images_needed
 from visualjudge.analysis.statistics.shares import ratio_influence
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.records import TIES, FloatArray, IntArray
 
 LEAST_UNITS = 5
 ALIKE = 0.95
@@ -156,14 +156,15 @@ def _ratings(study: Study, runs: Sequence[int], kind: str, value: pl.Expr) -> tu
     return table, units["cluster"].to_numpy()
 
 
+_CHOICES = {answer: k for k, answer in enumerate(("A", "B", *TIES))}
 _LEVELS: tuple[tuple[str, Level, pl.Expr], ...] = (
-    ("pairwise", "nominal", pl.col("text") == "A"),
+    ("pairwise", "nominal", pl.col("text").replace_strict(_CHOICES, default=None, return_dtype=pl.Float64)),
     ("scoring", "interval", pl.col("number")),
 )
 
 
 def judge_agreement(study: Study) -> tuple[Agreement, ...]:
-    """Krippendorff's α among judges that were asked the same: nominal on pairwise letters, interval on scores.
+    """Krippendorff's α among judges that were asked the same: nominal on pairwise answers, interval on scores.
 
     Simulated judges take no part, and failed replies are gaps.
     """

@@ -35,6 +35,8 @@ FIT_GROUPS = 7
 LEAST_FIT_IMAGES = 12
 LEAST_FIT_GROUPS = 5
 STEPS = 60
+FLAT = 1e-9
+"""A variance of ranks, as shares of their number, below this is rounding."""
 SHAPE = (0.1, 1.0)
 LAPSE = (-3.5, 1.5)
 """Means and deviations of the normal priors on log β (β about 1.1) and logit 2λ (λ about 1.5 %): wide, since a prior on
@@ -224,7 +226,10 @@ def _jnd_ends(data: _Asked, jnd: float, resampling: Resampling) -> tuple[float |
 
 
 def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> float | None:
-    """One-sided p that right answers grow with the rank of the distance; least squares, each image left out in turn."""
+    """One-sided p that right answers grow with the rank of the distance; least squares, each image left out in turn.
+
+    None where the distances are all the same, or would be without one of the images.
+    """
     x = stats.rankdata(distance) / distance.size - 0.5
     image, place = jackknife.renumbered(clusters)
     parts = np.stack([jackknife.sums(place, w, image.size) for w in (np.ones_like(x), x, x * x, right, x * right)], 1)
@@ -232,13 +237,14 @@ def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> floa
 
     def slope(sums: FloatArray) -> FloatArray:
         n, sx, sxx, sy, sxy = sums.T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray((sxy - sx * sy / n) / (sxx - sx * sx / n))
+        n = np.maximum(n, 1)
+        wide = sxx - sx * sx / n
+        return np.asarray(np.divide(sxy - sx * sy / n, wide, out=np.full(n.shape, np.nan), where=wide > FLAT * n))
 
     value, without = slope(total), slope(total - parts)
-    if not np.isfinite(value[0]):
+    if not np.isfinite([*value, *without]).all():
         return None
-    influence = np.nan_to_num(value - without)
+    influence = value - without
     found = jackknife.spread(influence, parts[:, 2], np.zeros(image.size, dtype=np.int64), 1)
     two_sided = float(jackknife.test(value, found)[0])
     if not np.isfinite(two_sided):

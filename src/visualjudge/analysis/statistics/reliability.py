@@ -1,8 +1,9 @@
 """Do stated probabilities come true? Reliability diagram, Brier score, expected calibration error.
 
 Sources: Brier 1950; Murphy & Winkler 1977; Naeini et al. 2015 and Guo et al. 2017 (ECE); Roelofs et al. 2022 (bins of
-equal mass). Intervals by resampling clusters; that of the ECE is reflected, since few items bias it upwards (Kumar et
-al. 2019).
+equal mass). The Brier score has the interval of a share. Few items bias the ECE upwards (Kumar et al. 2019), the more
+the nearer it is to 0, so its interval is from resampled clusters, each side by what bounds its error: the gaps of the
+bins err together by at most the sum of their errors, which is the reach downwards; upwards, their signs stay.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, vector
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, NORMAL, TAIL, sums
+from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.errors import UsageError
 from visualjudge.records import FloatArray, IntArray
 from visualjudge.seeding import rng_for
 
 Interval = tuple[float, float]
 DRAWS = 1000
-LEAST_IMAGES = 5
 
 
 @dataclass(frozen=True)
@@ -68,15 +71,13 @@ def calibration(
         raise UsageError("happened must be 0 or 1")
     codes = np.arange(stated.size) if clusters is None else cluster_codes("clusters", clusters, stated.size)
     which = _equal_mass(stated, bins)
-    ones = np.ones((1, stated.size))
     squares = (stated - truth) ** 2
-    weights = _resamples(codes, seed)
     images = int(codes.max()) + 1
-    brier = (weights @ squares) / weights.sum(1)
-    ece, draws = float(_ece(ones, stated, truth, which)[0]), _ece(weights, stated, truth, which)
+    brier = one_share(sums(codes, squares, images), sums(codes, np.ones(truth.size), images), whole=False)
+    gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
     return Calibration(
-        Measure(float(squares.mean()), _percentiles(brier, images)),
-        Measure(ece, _percentiles(np.maximum(0, 2 * ece - draws), images)),  # basic bootstrap: the bias points up
+        Measure(float(squares.mean()), brier.interval(0)),
+        _expected_error(gaps, codes, seed),
         _diagram(stated, truth, which),
         stated.size,
         images,
@@ -89,11 +90,19 @@ def _equal_mass(stated: FloatArray, bins: int) -> IntArray:
     return np.asarray(np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1])
 
 
-def _ece(weights: FloatArray, stated: FloatArray, truth: FloatArray, which: ArrayLike) -> FloatArray:
-    """Expected calibration error for each row of ``weights`` (draws × n)."""
-    member = np.asarray(which)[:, None] == np.unique(np.asarray(which))
-    gaps = np.abs(weights @ (member * (stated - truth)[:, None]))
-    return np.asarray(gaps.sum(1) / weights.sum(1))
+def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
+    """The ECE of items' ``gaps``, stated less true in their bin's column (n, bins)."""
+    images = int(codes.max()) + 1
+    mean = gaps.mean(0)
+    value = float(np.abs(mean).sum())
+    if images < LEAST_IMAGES:
+        return Measure(value, None)
+    weights = _resamples(codes, seed)
+    errors = (weights @ gaps) / weights.sum(1, keepdims=True) - mean
+    wider = float(stats.t.isf(TAIL, images - 1)) / NORMAL * np.sqrt(images / (images - 1))
+    reaches = np.abs(errors).sum(1), errors @ np.where(mean < 0, 1.0, -1.0)
+    down, up = (wider * float(np.quantile(reach, 1 - TAIL)) for reach in reaches)
+    return Measure(value, (max(0.0, value - down), min(1.0, value + max(0.0, up))))
 
 
 def _diagram(stated: FloatArray, truth: FloatArray, which: ArrayLike) -> tuple[Bin, ...]:
@@ -107,10 +116,3 @@ def _resamples(codes: ArrayLike, seed: int) -> FloatArray:
     images = int(names.max()) + 1
     drawn = rng_for(seed, "calibration", images).multinomial(images, np.full(images, 1 / images), size=DRAWS)
     return np.asarray(drawn[:, names], dtype=float)
-
-
-def _percentiles(draws: FloatArray, images: int) -> Interval | None:
-    if images < LEAST_IMAGES:
-        return None
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return float(low), float(high)

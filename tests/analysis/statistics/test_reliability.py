@@ -1,0 +1,41 @@
+"""Stated probabilities: what their Brier score and calibration error promise holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visualjudge.analysis.statistics import calibration
+
+
+def _held(images: int, steeper: float, brier: float, ece: float) -> tuple[float, float]:
+    """How often the two intervals hold the truth, for a judge of six answers an image; ``steeper``: overconfident."""
+    held = np.zeros(2)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        image = np.repeat(np.arange(images), 6)
+        logit = 0.5 * rng.normal(size=images)[image] + rng.normal(size=image.size)
+        happened = rng.random(image.size) < 1 / (1 + np.exp(-logit))
+        found = calibration(1 / (1 + np.exp(-steeper * logit)), happened.astype(float), image, seed=seed)
+        for k, (measure, truth) in enumerate(((found.brier, brier), (found.ece, ece))):
+            assert measure.interval is not None
+            held[k] += measure.interval[0] <= truth <= measure.interval[1]
+    return held[0] / 60, held[1] / 60
+
+
+@pytest.mark.parametrize("images", [8, 20])
+def test_a_calibrated_judge_is_not_said_to_be_off(images: int) -> None:
+    brier, ece = _held(images, 1.0, 0.1993, 0.0)
+    assert brier >= 0.9 and ece >= 0.95
+
+
+def test_an_overconfident_judge_is_within_its_interval() -> None:
+    brier, ece = _held(20, 3.0, 0.2288, 0.1598)
+    assert brier >= 0.9 and ece >= 0.9
+
+
+def test_the_error_is_the_mean_gap_of_the_bins() -> None:
+    stated, happened = np.array([0.25] * 8 + [0.75] * 8), np.array([1.0] * 4 + [0.0] * 4 + [1.0] * 8)
+    found = calibration(stated, happened, np.tile(np.arange(8), 2))
+    assert found.ece.value == pytest.approx(0.25)
+    assert found.brier.value == pytest.approx(np.mean((stated - happened) ** 2))
