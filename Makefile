@@ -69,7 +69,7 @@ docs: demo
 	@$(BIN)/visualjudge gallery --out docs/gallery
 	@rm -rf docs/prompts && $(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts
 	@$(BIN)/python tools/docs_pages.py
-	@$(BIN)/python -c "from pathlib import Path; from visualjudge.demo.poster import write_poster; write_poster(Path('docs/encodings.jpg'))"
+	@$(BIN)/python tools/poster.py docs/encodings.jpg
 
 # The documentation as a site, in site/; a dead link or a missing page fails
 $(VENV)/.docs: $(VENV)/.runtime

@@ -18,25 +18,23 @@ class FileLock:
     ----------
     path
         What is protected; it need not exist.
-    wait
-        Whether to wait for another holder; else it is an error at once.
 
     Raises
     ------
     Locked
-        If another process, or another lock of this one, holds it and ``wait`` is false.
+        If another process, or another lock of this one, holds it.
     RunError
         If the lock file cannot be created.
     """
 
-    def __init__(self, path: str | Path, *, wait: bool = False) -> None:
+    def __init__(self, path: str | Path) -> None:
         import filelock
 
         place = Path(path)
         self._lock = filelock.FileLock(place.with_name(f".{place.name}.lock"), thread_local=False)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=-1 if wait else 0)
+            self._lock.acquire(timeout=0)
         except filelock.Timeout:
             raise Locked(f"{place} is being written by another process; wait for it or choose another --out") from None
         except OSError as error:

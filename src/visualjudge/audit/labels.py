@@ -6,7 +6,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-import polars as pl
 from scipy import stats
 
 from visualjudge.analysis import scopes
@@ -60,9 +59,9 @@ def _contradiction(question: Question) -> str | None:
     return None if answer == expected and len(set(scores)) == len(scores) else where
 
 
-def leaks(dataset: Dataset, table: pl.DataFrame | None = None) -> Finding:
+def leaks(dataset: Dataset) -> Finding:
     """Rules that look at no content and are right more often than chance (or less often: turned round, they leak)."""
-    rows = leak_audit(question_table(dataset.questions) if table is None else table)
+    rows = leak_audit(question_table(dataset.questions))
     told = [row for row in scopes.leaks(rows) if row.rule != "position" and row.share.value is not None]
     faults = [_leak(row) for row in told if _leaks(row)]
     return finding("leak", faults, len(told))

@@ -21,6 +21,7 @@ from yarl import URL
 from visualjudge.clients.failures import one_line
 from visualjudge.clients.limits import LARGEST_IMAGE_FILE
 from visualjudge.clients.secrets import public_url
+from visualjudge.clients.wire import chunks_within
 from visualjudge.errors import DataError
 
 TIMEOUT_S = 60.0
@@ -83,18 +84,8 @@ async def _hop(session: aiohttp.ClientSession, url: str, allow_private: bool) ->
             return b"", response.headers.get("Location") or ""
         if response.status != 200:
             raise DataError(f"the server answered HTTP {response.status}")
-        return await _body(response), None
-
-
-async def _body(response: aiohttp.ClientResponse) -> bytes:
-    chunks: list[bytes] = []
-    length = 0
-    async for chunk in response.content.iter_any():
-        length += len(chunk)
-        if length > LARGEST_IMAGE_FILE:
-            raise DataError(f"larger than {LARGEST_IMAGE_FILE >> 20} MiB")
-        chunks.append(chunk)
-    return b"".join(chunks)
+        chunks = chunks_within(LARGEST_IMAGE_FILE, response, lambda limit: DataError(f"larger than {limit >> 20} MiB"))
+        return b"".join([chunk async for chunk in chunks]), None
 
 
 def _proxy(parts: Any) -> str | None:

@@ -6,7 +6,6 @@ seam to servers: whatever comes of a call is a :class:`Reply` or a ``ClientError
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from abc import ABC, abstractmethod
@@ -39,7 +38,6 @@ from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
 CONTENT_FILTER = "content filter"
 RESERVED_HEADERS = frozenset({"authorization", "content-type", "content-length", "host", "transfer-encoding"})
 _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
-_log = logging.getLogger("visualjudge.clients")
 
 
 @dataclass(frozen=True, slots=True)

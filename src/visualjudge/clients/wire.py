@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 from urllib.parse import urljoin, urlsplit
@@ -141,23 +141,12 @@ class Wire:
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The body as sent; cut off by an error where it passes the limit."""
-        chunks: list[bytes] = []
-        length = 0
-        async for chunk in response.content.iter_any():
-            length += len(chunk)
-            if length > self._largest:
-                raise self._too_large()
-            chunks.append(chunk)
-        return b"".join(chunks)
+        return b"".join([chunk async for chunk in chunks_within(self._largest, response, self._too_large)])
 
     async def _save(self, response: aiohttp.ClientResponse, into: BinaryIO) -> None:
         if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
             raise TransportError(f"{self._name}: a file must come without Content-Encoding", cause="content encoding")
-        length = 0
-        async for chunk in response.content.iter_any():
-            length += len(chunk)
-            if length > LARGEST_DOWNLOAD:
-                raise self._too_large(LARGEST_DOWNLOAD)
+        async for chunk in chunks_within(LARGEST_DOWNLOAD, response, self._too_large):
             into.write(chunk)
 
     def _decoded(self, raw: bytes, headers: Mapping[str, str]) -> bytes:
@@ -178,14 +167,26 @@ class Wire:
         stream = zlib.decompressobj(window)
         content = stream.decompress(raw, self._largest + 1)
         if len(content) > self._largest:
-            raise self._too_large()
+            raise self._too_large(self._largest)
         if not stream.eof:
             raise zlib.error("cut short")
         return content
 
-    def _too_large(self, limit: int = 0) -> TransportError:
-        size = f"{(limit or self._largest) / 2**20:g} MiB"
-        return TransportError(f"{self._name}: the reply is larger than {size}", cause="too large", retryable=False)
+    def _too_large(self, limit: int) -> TransportError:
+        said = f"{self._name}: the reply is larger than {limit / 2**20:g} MiB"
+        return TransportError(said, cause="too large", retryable=False)
+
+
+async def chunks_within(
+    limit: int, response: aiohttp.ClientResponse, too_large: Callable[[int], Exception]
+) -> AsyncIterator[bytes]:
+    """A body as it arrives; ``too_large(limit)`` is raised where it has more than ``limit`` bytes."""
+    length = 0
+    async for chunk in response.content.iter_any():
+        length += len(chunk)
+        if length > limit:
+            raise too_large(limit)
+        yield chunk
 
 
 def _same_origin(url: str, answer: Answer) -> str | None:

@@ -13,22 +13,18 @@ class Wrapping:
 
     @property
     def model(self) -> str:
-        """Of the client that is asked."""
         return self.inner.model
 
     @property
     def identity(self) -> Identity:
-        """Of the client that is asked."""
         return self.inner.identity
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Of the client that is asked."""
         return self.inner.diagnostics
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"
 
     async def aclose(self) -> None:
-        """Close the client that is asked."""
         await self.inner.aclose()

@@ -193,7 +193,8 @@ def _add(
         for interest in _interests(writer.task, sample, classes)
     ]
     if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
-        done.unasked += sum(label not in sample.labels for label in _labels(sample.prediction))
+        by_label = sample.prediction.items_by_label()
+        done.unasked += sum(len(items) for label, items in by_label.items() if label not in sample.labels)
     if sample.image is not None:
         writer.add_image(
             sample.image_id,
@@ -255,11 +256,8 @@ def _payload(writer: FolderWriter, sample: Sample, name: str, interest: tuple[st
         field_name = type_of(writer.task).file_field
         assert field_name is not None, "an importer hands on a file for a type whose payload is no file"
         return {field_name: writer.copied(sample.file, f"{writer.task}_{name}"), **sample.extra}
-    return writer.payload(_shown(sample.prediction, interest), f"{writer.task}_{name}")
-
-
-def _shown(prediction: Prediction, interest: tuple[str, ...] | None) -> Prediction:
-    return prediction if interest is None else prediction.only(interest)
+    shown = sample.prediction if interest is None else sample.prediction.only(interest)
+    return writer.payload(shown, f"{writer.task}_{name}")
 
 
 def _size(side: Prediction) -> int:
@@ -267,12 +265,7 @@ def _size(side: Prediction) -> int:
 
 
 def _items(side: Prediction) -> list[Any]:
-    return [item for items in side.items_by_label().values() for item in items] if side.count is not None else []
-
-
-def _labels(side: Prediction) -> list[str]:
-    """The label of each item."""
-    return [label for label, items in side.items_by_label().items() for _ in items] if side.count is not None else []
+    return [item for items in side.items_by_label().values() for item in items]
 
 
 def notices(task: str, done: Imported) -> Iterator[str]:

@@ -87,24 +87,25 @@ def prompt_set(prompts: str | Path | PromptSet | None = None, version: str | Non
     """
     if isinstance(prompts, PromptSet):
         return prompts
-    given = None if prompts is None else str(prompts)
-    if given is not None and _VERSION.fullmatch(given):
-        if version not in (None, given):
-            raise UsageError(f"--prompts {given} and --prompt-version {version} name two versions; give one")
-        return _checked(PromptSet(given))
-    if given is None:
-        return _checked(PromptSet(version or DEFAULT_VERSION))
+    if prompts is None:
+        chosen = PromptSet(version or DEFAULT_VERSION)
+    elif _VERSION.fullmatch(str(prompts)):
+        if version not in (None, str(prompts)):
+            raise UsageError(f"--prompts {prompts} and --prompt-version {version} name two versions; give one")
+        chosen = PromptSet(str(prompts))
+    else:
+        chosen = PromptSet(version or DEFAULT_VERSION, (_folder(str(prompts)),))
+    chosen.check()
+    return chosen
+
+
+def _folder(given: str) -> str:
     folder = Path(given)
     if not folder.is_dir():
         raise UsageError(f"--prompts must be a version such as v2 or a folder, got {given!r}")
     if not any((folder / _HOME).rglob("v*.yaml")):
         raise UsageError(f"--prompts {given}: no asset found; expected files such as questions/layout/v1.yaml")
-    return _checked(PromptSet(version or DEFAULT_VERSION, (str(folder.resolve()),)))
-
-
-def _checked(chosen: PromptSet) -> PromptSet:
-    chosen.check()
-    return chosen
+    return str(folder.resolve())
 
 
 @cache

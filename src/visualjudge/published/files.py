@@ -5,6 +5,7 @@ Where a file does not fit, the message names the file, the record and the field.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,15 @@ def _check_size(path: Path) -> None:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     if size > LARGEST:
         raise DataError(f"{path}: must have at most {LARGEST} bytes, got {size}")
+
+
+def files_by_model(folder: Path, glob: str, form: re.Pattern[str]) -> dict[str, list[tuple[str, Path]]]:
+    """Files below ``folder`` whose name has the ``form``, by its group ``model``, each with its group ``part``."""
+    found: dict[str, list[tuple[str, Path]]] = {}
+    for path in sorted(folder.rglob(glob)):
+        if (match := form.fullmatch(path.name)) is not None:
+            found.setdefault(match["model"], []).append((match["part"], path))
+    return found
 
 
 def name_of(image: Any, key: str) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.published.files import Images, Row, document, records, rows, tables
+from visualjudge.published.files import Images, Row, document, files_by_model, records, rows, tables
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, Replies, dealt
 from visualjudge.published.own import file_of, of_copy, own_prompt
 from visualjudge.published.replies import kept_replies
@@ -93,10 +93,7 @@ def _asked(item: Item, asset: PromptTemplate | None) -> Item:
 
 
 def _judges(folder: Path, stored: list[Item], placed: list[Item]) -> Replies:
-    files: dict[str, list[tuple[str, Path]]] = {}
-    for path in sorted(folder.rglob("*.json")):
-        if (match := _REPLIES.fullmatch(path.name)) is not None:
-            files.setdefault(match["model"], []).append((match["part"], path))
+    files = files_by_model(folder, "*.json", _REPLIES)
     return {model: partial(_replies, paths, stored, placed) for model, paths in files.items()}
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.errors import DataError
-from visualjudge.published.files import Images, Keys, Row, name_of, records, table_of
+from visualjudge.published.files import Images, Keys, Row, files_by_model, name_of, records, table_of
 from visualjudge.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
 from visualjudge.published.own import file_of, own_prompt, python_literal, shipped
 from visualjudge.records import LETTERS
@@ -121,15 +121,11 @@ def _asked(item: Item, texts: Texts) -> Item:
 
 
 _MAKERS = {"score": _score, "pair": _pair, "batch": _batch}
-_REPLIES = re.compile(r"(?P<mode>score|pair|batch)_(?P<model>.+)\.jsonl")
+_REPLIES = re.compile(r"(?P<part>score|pair|batch)_(?!lite\.)(?P<model>.+)\.jsonl")
 
 
 def _judges(folder: Path, known: set[str]) -> dict[str, Any]:
-    files: dict[str, list[tuple[str, Path]]] = {}
-    for path in sorted(folder.rglob("*.jsonl")):
-        match = _REPLIES.fullmatch(path.name)
-        if match is not None and match["model"] != "lite":
-            files.setdefault(match["model"], []).append((match["mode"], path))
+    files = files_by_model(folder, "*.jsonl", _REPLIES)
     return {model: partial(_replies, paths, known) for model, paths in files.items()}
 
 

@@ -6,7 +6,6 @@ Images are named by their absolute path, which every trainer opens as it is; ver
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -107,20 +106,15 @@ def _llama_factory(dataset: Dataset, question: Question) -> Row | None:
     }
 
 
-@dataclass(frozen=True)
-class Lines:
+def write_lines(dataset: Dataset, out: Path, tick: Tick, *, row: MakeRow) -> list[Path]:
     """``out/train.jsonl`` and ``out/test.jsonl``, a row a question."""
-
-    row: MakeRow
-
-    def __call__(self, dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
-        files = []
-        for name, rows in _split_rows(dataset, self.row, tick):
-            path = out / f"{name}.jsonl"
-            with atomic_path(path) as scratch, scratch.open("wb") as file:
-                file.writelines(orjson.dumps(row) + b"\n" for row in rows)
-            files.append(path)
-        return files
+    files = []
+    for name, rows in _split_rows(dataset, row, tick):
+        path = out / f"{name}.jsonl"
+        with atomic_path(path) as scratch, scratch.open("wb") as file:
+            file.writelines(orjson.dumps(made) + b"\n" for made in rows)
+        files.append(path)
+    return files
 
 
 def _split_rows(dataset: Dataset, make: MakeRow, tick: Tick) -> Iterator[tuple[str, Iterator[Row]]]:
@@ -190,10 +184,10 @@ def _next(rows: Iterator[Row]) -> list[Row]:
     return list(islice(rows, ROWS))
 
 
-TRL_GRPO = Format(Lines(_trl_grpo), is_folder=True, training=True)
-TRL_DPO = Format(Lines(_trl_dpo), is_folder=True, training=True)
+TRL_GRPO = Format(partial(write_lines, row=_trl_grpo), is_folder=True, training=True)
+TRL_DPO = Format(partial(write_lines, row=_trl_dpo), is_folder=True, training=True)
 VERL = Format(write_verl, is_folder=True, blow_up=1, training=True)
-EASYR1 = Format(Lines(_easyr1), is_folder=True, training=True)
-SWIFT = Format(Lines(_swift), is_folder=True, training=True)
+EASYR1 = Format(partial(write_lines, row=_easyr1), is_folder=True, training=True)
+SWIFT = Format(partial(write_lines, row=_swift), is_folder=True, training=True)
 LLAMA_FACTORY = Format(write_llama_factory, is_folder=True, training=True)
-VERIFIERS = Format(Lines(_verifiers), is_folder=True, training=True)
+VERIFIERS = Format(partial(write_lines, row=_verifiers), is_folder=True, training=True)

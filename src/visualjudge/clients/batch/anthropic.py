@@ -47,7 +47,6 @@ class AnthropicBatches(Provider):
         return [b'{"custom_id":"', name.encode(), b'","params":', *body, b"}"]
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """As in :class:`Provider`."""
         with path.open("rb") as file:
             return await self._make(_BATCHES, file, ticket)
 
@@ -66,7 +65,6 @@ class AnthropicBatches(Provider):
             after = f"&after_id={id_of(rows[-1])}"
 
     async def look(self, batch: str) -> Look:
-        """As in :class:`Provider`."""
         body = await self._get(f"{_BATCHES}/{batch}")
         status = word_of(body.get("processing_status")) or "unknown"
         succeeded = count_of(member(body.get("request_counts"), "succeeded"))
@@ -87,11 +85,9 @@ class AnthropicBatches(Provider):
         return name, Result(0, b"", {"canceled": "batch cancelled", "expired": "batch expired"}[kind])
 
     async def download(self, file: str, into: BinaryIO) -> None:
-        """As in :class:`Provider`."""
         await self._save(f"{_BATCHES}/{file}/results", into)
 
     async def cancel(self, batch: str) -> None:
-        """As in :class:`Provider`."""
         await self._patiently(lambda: self._call("POST", f"{_BATCHES}/{batch}/cancel"))
 
 

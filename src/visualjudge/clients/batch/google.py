@@ -66,7 +66,7 @@ class GoogleBatches(Provider):
         return url
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """As in :class:`Provider`; the display name names the part."""
+        """The display name names the part."""
         model = quote(self.client.model.removeprefix("models/"), safe="")
         batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": ticket.file}}
         body = orjson.dumps({"batch": batch})
@@ -87,7 +87,6 @@ class GoogleBatches(Provider):
             token = f"&pageToken={quote(following, safe='')}"
 
     async def look(self, batch: str) -> Look:
-        """As in :class:`Provider`."""
         body = await self._get(f"/v1beta/{batch}")
         about, error = body.get("metadata"), body.get("error")
         state = (word_of(member(about, "state")) or "UNKNOWN").removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
@@ -116,9 +115,7 @@ class GoogleBatches(Provider):
         return name, Result(200, orjson.dumps(row["response"]))
 
     async def download(self, file: str, into: BinaryIO) -> None:
-        """As in :class:`Provider`."""
         await self._save(f"/v1beta/{id_of({'name': file}, 'name')}:download?alt=media", into)
 
     async def cancel(self, batch: str) -> None:
-        """As in :class:`Provider`."""
         await self._patiently(lambda: self._call("POST", f"/v1beta/{batch}:cancel"))

@@ -46,7 +46,7 @@ class OpenAiBatches(Provider):
         return await self._patiently(send)
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """As in :class:`Provider`; the metadata name the part."""
+        """The metadata name the part."""
         body = {
             "input_file_id": ticket.file,
             "endpoint": ENDPOINT,
@@ -70,7 +70,6 @@ class OpenAiBatches(Provider):
             after = f"&after={id_of(rows[-1])}"
 
     async def look(self, batch: str) -> Look:
-        """As in :class:`Provider`."""
         body = await self._get(f"/batches/{batch}")
         errors = member(body.get("errors"), "data")
         listed = errors if isinstance(errors, list) else []
@@ -98,9 +97,7 @@ class OpenAiBatches(Provider):
         return name, Result(0, b"", _CAUSES.get(str(code), said))
 
     async def download(self, file: str, into: BinaryIO) -> None:
-        """As in :class:`Provider`."""
         await self._save(f"/files/{id_of({'id': file})}/content", into)
 
     async def cancel(self, batch: str) -> None:
-        """As in :class:`Provider`."""
         await self._patiently(lambda: self._call("POST", f"/batches/{batch}/cancel"))
