@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visualjudge.dataset.groups import group, spread
+from visualjudge.dataset import groups as groups_module
+from visualjudge.dataset.groups import Group, group, spread
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, Stems, deal, sample
 from visualjudge.errors import UsageError
 from visualjudge.records import Annotation
@@ -164,3 +165,49 @@ def test_caps_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
 
 def _fields(note: Annotation) -> dict[str, object]:
     return {name: getattr(note, name) for name in Annotation.__slots__}
+
+
+TRAITS = st.tuples(
+    st.sampled_from(["i", "j", "k", "l"]),
+    st.sampled_from([None, ("c",), ("d",)]),
+    st.sampled_from([None, "e", "f"]),
+    st.sampled_from(["p", "q", "r"]),
+)
+
+
+@given(st.lists(TRAITS, unique=True, max_size=30), st.integers(0, 31), st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_each_next_group_is_the_one_least_like_those_chosen(
+    keys: list[tuple[str, tuple[str, ...] | None, str | None, str]], count: int, seed: int
+) -> None:
+    groups = [Group("depth_estimation", key, ()) for key in keys]
+    left, chosen = list(groups), list[Group]()
+    while left and len(chosen) < count:
+        costs = [sum(g.key[k] == c.key[k] for c in chosen for k in range(3)) for g in left]
+        chosen.append(left.pop(min(range(len(left)), key=lambda k: (costs[k], left[k].rank(seed, "group")))))
+    assert spread(groups, count, seed) == chosen
+
+
+@pytest.mark.parametrize("shared", ["class", "error", "both", "neither"])
+def test_the_work_of_a_choice_does_not_grow_with_the_groups(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    class Counted(Counter[object]):
+        def __getitem__(self, key: object) -> int:
+            nonlocal looks
+            looks += 1
+            return super().__getitem__(key)
+
+    monkeypatch.setattr(groups_module, "Counter", Counted)
+    number = 400
+    groups = [
+        Group(
+            "depth_estimation",
+            (f"i{k}", ("c",) if shared in ("class", "both") else (f"c{k}",),
+             "e" if shared in ("error", "both") else f"e{k}", None),
+            (),
+        )
+        for k in range(number)
+    ]  # fmt: skip
+    assert len(spread(groups, number, 1)) == number
+    assert looks < 30 * number

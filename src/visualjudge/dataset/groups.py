@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.records import Annotation
@@ -51,22 +51,84 @@ def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
 
     A group costs one for each earlier choice of its image, of its class of interest and of its error type; the cheapest
     is next, ties fall by the seed. The first k of a longer choice are the choice of k, so that small subsets lie
-    within large ones. Costs only grow, so a heap of possibly outdated costs finds the cheapest without looking at all.
+    within large ones.
     """
     used: Counter[Hashable] = Counter()
-    heap = [(0, group.rank(seed, "group"), place) for place, group in enumerate(groups)]
-    heapq.heapify(heap)
+    values = [len({found.key[trait] for found in groups}) for trait in range(_TRAITS)]
+    order = sorted(range(_TRAITS), key=values.__getitem__)
+    ranked = sorted((found.rank(seed, "group"), place) for place, found in enumerate(groups))
+    tree = _Branch(groups, ranked, order, used)
     chosen: list[Group] = []
-    while heap and len(chosen) < count:
-        cost, rank, place = heapq.heappop(heap)
-        traits = list(enumerate(groups[place].key[:3]))
-        now = sum(used[trait] for trait in traits)
-        if now > cost:
-            heapq.heappush(heap, (now, rank, place))
-            continue
-        used.update(traits)
-        chosen.append(groups[place])
+    while len(chosen) < count and (cheapest := tree.least()) is not None:
+        found = groups[cheapest[-1]]
+        tree.take()
+        used.update(enumerate(found.key[:_TRAITS]))
+        chosen.append(found)
     return chosen
+
+
+_TRAITS = 3
+"""Of a group's key: image, class of interest and error type."""
+_Cost = tuple[int, int, int]
+"""The cost of a group, its rank among those of the same cost, and its place."""
+
+
+class _Branch:
+    """Groups by their value of the first trait of ``order``, those of one value by the next; a heap on each level.
+
+    A choice makes all groups dearer that share a value with it. Put on the outermost level, the trait of fewest values
+    (often all groups have the same) makes few branches dearer instead. Costs only grow: those in a heap may be
+    outdated, and the cheapest is found without looking at all.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[Group],
+        ranked: Iterable[tuple[int, int]],
+        order: Sequence[int],
+        used: Mapping[Hashable, int],
+    ) -> None:
+        self._used = used
+        trait, *rest = order
+        by_value: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+        for rank, place in ranked:
+            by_value[trait, groups[place].key[trait]].append((rank, place))
+        below = {value: _Branch(groups, same, rest, used) if rest else _Row(same) for value, same in by_value.items()}
+        self._heap = [(least, value, child) for value, child in below.items() if (least := child.least()) is not None]
+        heapq.heapify(self._heap)
+
+    def least(self) -> _Cost | None:
+        """The cost of the cheapest group; None where all are taken."""
+        while self._heap:
+            known, value, child = self._heap[0]
+            below = child.least()
+            if below is None:
+                heapq.heappop(self._heap)
+                continue
+            now = below[0] + self._used[value], *below[1:]
+            if now == known:
+                return known
+            heapq.heapreplace(self._heap, (now, value, child))
+        return None
+
+    def take(self) -> None:
+        """Take out the group that ``least`` has found."""
+        self._heap[0][-1].take()
+
+
+class _Row:
+    """Groups that share all traits, by rank."""
+
+    def __init__(self, ranked: Sequence[tuple[int, int]]) -> None:
+        self._left = list(reversed(ranked))
+
+    def least(self) -> _Cost | None:
+        """As :meth:`_Branch.least`."""
+        return (0, *self._left[-1]) if self._left else None
+
+    def take(self) -> None:
+        """As :meth:`_Branch.take`."""
+        self._left.pop()
 
 
 def in_turn(

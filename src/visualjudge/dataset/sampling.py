@@ -182,8 +182,9 @@ def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
     def drawn(item: Item) -> int:
         return seed_for(seed, "paraphrase", item.task, item.stem, tuple(sorted(item.annotation_ids)))
 
-    for k, item in enumerate(sorted(items, key=drawn)):
-        yield replace(item, paraphrase=seed_for(seed, "first paraphrase", item.task) % 60 + k)
+    first = seed_for(seed, "first paraphrase", items[0].task) % 60 if items else 0
+    for k, item in enumerate(sorted(items, key=drawn), first):
+        yield replace(item, paraphrase=k)
 
 
 def _rankings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int) -> Iterable[Item]:
