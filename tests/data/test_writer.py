@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from visualjudge.data.folder import DataFolder
-from visualjudge.data.writer import FolderWriter, slug
+from visualjudge.data.waiting import slug
+from visualjudge.data.writer import FolderWriter
 from visualjudge.errors import DataError, UsageError
+from visualjudge.predictions import DepthMap
 from visualjudge.records import Annotation
 
 TASK = "object_detection"
@@ -138,3 +141,44 @@ def test_records_are_not_put_into_a_folder_of_another_kind(tmp_path: Path, name:
     with pytest.raises(UsageError, match=f"must be a data folder or a new folder, got {kind}"):
         FolderWriter(tmp_path, TASK)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """All files, and folders as empty bytes; the lock apart."""
+    paths = [path for path in root.rglob("*") if path.name != ".lock"]
+    return {path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else b"" for path in paths}
+
+
+@pytest.mark.parametrize("new", [note("y"), note("x", image_id="b", metric="psnr")])
+def test_a_refused_import_leaves_nothing(tmp_path: Path, new: Annotation) -> None:
+    grow(tmp_path / "data", photo(tmp_path / "p.png"), note("x"))
+    before = tree(tmp_path / "data")
+    with pytest.raises(DataError), FolderWriter(tmp_path / "data", TASK) as writer:
+        writer.add_image(new.image_id, photo(tmp_path / "q.png", 200))
+        writer.add(new)
+        writer.commit()
+    assert tree(tmp_path / "data") == before
+
+
+def test_a_refused_import_does_not_change_a_prediction_that_is_there(tmp_path: Path) -> None:
+    def add(value: float, score: float) -> None:
+        with FolderWriter(tmp_path / "data", "depth_estimation") as writer:
+            writer.add_image("a", photo(tmp_path / "p.png"))
+            payload = writer.payload(DepthMap(np.full((6, 8), value)), "a")
+            writer.add(Annotation("x:a", "a", "depth_estimation", payload, score, source="x"))
+            writer.commit()
+
+    add(1.0, 5.0)
+    before = tree(tmp_path / "data")
+    with pytest.raises(DataError, match="--replace"):
+        add(2.0, 6.0)
+    assert tree(tmp_path / "data") == before
+
+
+def test_a_folder_that_a_refused_import_made_is_gone_and_one_that_was_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    for name in ("old", "new/deep"):
+        with FolderWriter(tmp_path / name, TASK) as writer:
+            writer.add_image("a", photo(tmp_path / "p.png"))
+    assert not list((tmp_path / "old").iterdir())
+    assert not (tmp_path / "new/deep").exists()

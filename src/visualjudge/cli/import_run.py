@@ -42,8 +42,8 @@ def run_import(
     frames = nullcontext() if how.exif == "apply" else stored_frames()
     with importing(outside=how.allow_outside), frames, _warnings_told():
         for source, one in _named(sources, pred):
-            writer = FolderWriter(out, task, replace=how.replace)
-            done = _one(writer, read(one), source, one, tuple(classes or ("each",)), file, intake, options)
+            with FolderWriter(out, task, replace=how.replace) as writer:
+                done = _one(writer, read(one), source, one, tuple(classes or ("each",)), file, intake, options)
             _tell(done, task, source, out, predicted=one is not None)
             wrong += len(done.problems)
             written += done.annotations

@@ -69,8 +69,8 @@ def perturb(
     def read() -> Found:
         return renamed(from_files(), ids)
 
-    writer, done = FolderWriter(out, task, replace=replace), Made()
-    with stages() as progress:
+    done = Made()
+    with FolderWriter(out, task, replace=replace) as writer, stages() as progress:
         around = surroundings(read())
         made = perturb_samples(
             writer,
@@ -85,8 +85,8 @@ def perturb(
         for number, state in enumerate(made, 1):
             done = state
             progress("putting errors in", number, number + 1)
-    if len(writer):
-        writer.commit()
+        if len(writer):
+            writer.commit()
     _tell(done, task, out, skip_invalid)
 
 

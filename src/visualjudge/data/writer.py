@@ -1,23 +1,22 @@
 """Growing a data folder: one task and its sources at a time, nothing of the others lost.
 
-Files come first, then ``images/<task>.json``, then ``annotations/<task>_annotations.json``, each whole or not at all:
-a run that is killed leaves a folder that reads. A lock on the folder lets two imports run at once.
+Files wait in a hidden folder until all records fit what is there: a refused import changes nothing. They come first,
+then ``images/<task>.json``, then ``annotations/<task>_annotations.json``, each whole or not at all: a run that is
+killed leaves a folder that reads. A lock on the folder lets two imports run at once.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import filelock
 import numpy as np
 
-from visualjudge.atomic import atomic_path, write_bytes, write_json
+from visualjudge.atomic import write_bytes, write_json
+from visualjudge.data.waiting import WaitingFiles, stem_of
 from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError, UsageError
 from visualjudge.predictions import Prediction, payload_of
@@ -26,15 +25,15 @@ from visualjudge.raster.masks import mask_from_png, resized_mask
 from visualjudge.records import Annotation, Size
 from visualjudge.tasks import TASKS, task_named
 
-FILES = "files"
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
 """What a folder with such a file is; nothing is written into it."""
 ID_REMEDY = "give --id-prefix, or --id-from folder"
-LONGEST_STEM = 100
 
 
 class FolderWriter:
     """Gathers records of one task, and puts them into the data folder ``root`` when :meth:`commit` is called.
+
+    A context manager: what was not committed when the block ends leaves no file.
 
     Parameters
     ----------
@@ -62,6 +61,14 @@ class FolderWriter:
         self._images: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, dict[str, Any]] = {}
+        self._files = WaitingFiles(self.root)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the files that were not committed."""
+        self._files.discard()
 
     def __len__(self) -> int:
         return len(self._annotations)
@@ -111,7 +118,7 @@ class FolderWriter:
                 raise DataError(f"image_id: {image_id!r} would name two {what}s, {known} and {path}; {remedy}")
 
     def add(self, annotation: Annotation) -> None:
-        """Note an annotation; its prediction's files lie in the folder already (:meth:`copied`, :meth:`payload`).
+        """Note an annotation; its prediction's files were handed over already (:meth:`copied`, :meth:`payload`).
 
         Raises
         ------
@@ -125,28 +132,20 @@ class FolderWriter:
 
     def payload(self, prediction: Prediction, stem: str) -> dict[str, Any]:
         """The payload of a typed prediction, exact; depth maps and images are written to ``files``."""
-        return payload_of(self.task, prediction, root=self.root, stem=f"{FILES}/{slug(stem)}", digits=None)
+        return payload_of(self.task, prediction, root=self._files.folder(), stem=stem_of(stem), digits=None)
 
     def copied(self, path: Path, stem: str) -> str:
         """Copy a file into the folder under about the name ``stem``; its path relative to the folder.
 
         Another file of that name stays: the copy's name then ends in a part of its content's hash.
         """
-        name = f"{FILES}/{slug(stem)}"
-        suffix = path.suffix.lower()
-        target = self.root / f"{name}{suffix}"
-        if target.exists() and not _same(target, path):
-            target = self.root / f"{name}-{file_sha256(path)[:12]}{suffix}"
-        if not target.exists():
-            with atomic_path(target) as scratch:
-                shutil.copyfile(path, scratch)
-        return target.relative_to(self.root).as_posix()
+        return self._files.copy(path, stem)
 
     def _image(self, path: Path, stem: str) -> str:
         """A copy, or the stored frame as PNG where its EXIF orientation is to be ignored."""
         if oriented() or orientation(path) == 1:
             return self.copied(path, stem)
-        return self._written(png_bytes(read_rgb(path)), stem)
+        return self._files.write(png_bytes(read_rgb(path)), stem, ".png")
 
     def _mask(self, path: Path, stem: str, size: Size, white: Literal["fill", "keep"], resize: bool) -> str:
         mask = resized_mask(mask_from_png(path), size) if resize else mask_from_png(path)
@@ -158,16 +157,8 @@ class FolderWriter:
         dense = mask.dense() if white == "fill" else ~mask.dense()
         if not dense.any():
             raise DataError(f"mask: {path} leaves no region to fill")
-        return self._written(png_bytes(np.repeat(dense[:, :, None].astype(np.uint8) * 255, 3, axis=2)), stem)
-
-    def _written(self, content: bytes, stem: str) -> str:
-        name = f"{FILES}/{slug(stem)}"
-        target = self.root / f"{name}.png"
-        if target.exists() and target.read_bytes() != content:
-            target = self.root / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}.png"
-        if not target.exists():
-            write_bytes(target, content)
-        return target.relative_to(self.root).as_posix()
+        pixels = np.repeat(dense[:, :, None].astype(np.uint8) * 255, 3, axis=2)
+        return self._files.write(png_bytes(pixels), stem, ".png")
 
     def commit(self) -> None:
         """Merge what was gathered into the folder's two files of the task.
@@ -182,6 +173,7 @@ class FolderWriter:
             images = self._merged_images()
             self._check_other_tasks()
             annotations = self._merged_annotations()
+            self._files.move()
             write_json(self._image_file, images)
             self._write_annotations(annotations)
 
@@ -212,7 +204,7 @@ class FolderWriter:
                     f"{self._given[image_id]['image']}; {ID_REMEDY}"
                 )
             for name in ("mask", "control"):
-                if name in record and name in old and self._content(old, name) != self._content(record, name):
+                if name in record and name in old and self._content(old, name) != self._content(record, name, new=True):
                     raise DataError(
                         f"{path}: {image_id}: {name}: already is {self._source(old, name)}, and would become "
                         f"{self._given[image_id][name]}; give each an image_id of its own"
@@ -230,7 +222,8 @@ class FolderWriter:
             there = _parsed(path, dict)
             for image_id in self._images.keys() & there.keys():
                 old, new = there[image_id], self._images[image_id]
-                same_mask = isinstance(old, Mapping) and self._content(old, "mask") == self._content(new, "mask")
+                mask = self._content(new, "mask", new=True)
+                same_mask = isinstance(old, Mapping) and self._content(old, "mask") == mask
                 if not same_mask or not self._images_agree(old, new):
                     what = "image" if same_mask else "mask"
                     raise DataError(
@@ -238,8 +231,8 @@ class FolderWriter:
                         f"{self._given[image_id]['image']}; {ID_REMEDY}"
                     )
 
-    def _content(self, record: Mapping[str, Any], name: str) -> str | None:
-        path = self.root / str(record.get(name))
+    def _content(self, record: Mapping[str, Any], name: str, *, new: bool = False) -> str | None:
+        path = self._files.at(str(record.get(name))) if new else self.root / str(record.get(name))
         return file_sha256(path) if record.get(name) is not None and path.is_file() else None
 
     def _source(self, record: Any, name: str = "file") -> Path:
@@ -248,7 +241,7 @@ class FolderWriter:
     def _images_agree(self, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
         stated = old.get("file")
         path = self.root / str(stated)
-        return stated == record["file"] or (path.is_file() and _same(path, self.root / record["file"]))
+        return stated == record["file"] or (path.is_file() and _same(path, self._files.at(record["file"])))
 
     def _merged_annotations(self) -> list[Any]:
         path = self._annotation_file
@@ -289,17 +282,6 @@ class FolderWriter:
             write_json(path, annotations, indent=False)
             return
         write_bytes(path, b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in annotations))
-
-
-def slug(text: str) -> str:
-    """A file name's stem out of any text: letters, digits, ``. _ -``; shortened with a hash where it is long.
-
-    Texts that differ only in other characters give different stems.
-    """
-    plain = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")
-    if plain == text and 0 < len(plain) <= LONGEST_STEM:
-        return plain
-    return f"{plain[: LONGEST_STEM - 11]}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
 def _metric_of(record: Mapping[str, Any]) -> str:

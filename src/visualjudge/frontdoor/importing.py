@@ -69,12 +69,12 @@ def import_samples(
     from visualjudge.metrics.importing import Imported, Intake
     from visualjudge.metrics.importing import import_samples as scored
 
-    writer, done = FolderWriter(out, task, replace=replace), Imported()
-    intake = Intake(min_score=min_score, top_k=top_k)
-    for state in scored(writer, samples, source=source, classes=tuple(classes), intake=intake, **options):
-        done = state
-    if len(writer):
-        writer.commit()
+    done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
+    with FolderWriter(out, task, replace=replace) as writer:
+        for state in scored(writer, samples, source=source, classes=tuple(classes), intake=intake, **options):
+            done = state
+        if len(writer):
+            writer.commit()
     if done.problems:
         told = "; ".join(summarized(done.problems))
         warnings.warn(f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2)

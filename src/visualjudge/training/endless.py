@@ -138,11 +138,11 @@ def _round(
     for task, held in truths.items():
         notes = rng_for(seed, task).choice(len(held.notes), min(images, len(held.notes)), replace=False)
         samples = (held.sample(held.notes[place]) for place in sorted(notes))
-        writer = FolderWriter(home / "data", task)
-        for _ in perturb_samples(writer, samples, around[task], levels=LEVELS, seed=seed):
-            pass
-        if len(writer):
-            writer.commit()
+        with FolderWriter(home / "data", task) as writer:
+            for _ in perturb_samples(writer, samples, around[task], levels=LEVELS, seed=seed):
+                pass
+            if len(writer):
+                writer.commit()
     if not (home / "data").is_dir():
         raise DataError("no error can be put into the truths that were drawn")
     build(home / "data", home / "dataset", BuildOptions(seed, (JUDGE_ANALYSIS,), caps=caps))
