@@ -55,6 +55,22 @@ def test_a_canary_set_is_a_valid_dataset_of_pairs_on_many_images(canary: Path) -
     assert len({q.image_id for q in dataset.questions[:16]}) == 16
 
 
+def test_images_in_folders_below_media_come_along(tmp_path: Path) -> None:
+    build(make_folder(tmp_path / "data", tasks=("lowlevel-deblur",), annotations=2), tmp_path / "dataset")
+    (tmp_path / "dataset/media/deep").mkdir()
+    for path in (tmp_path / "dataset/media").glob("*.png"):
+        path.rename(path.parent / "deep" / path.name)
+    for name in ("questions.json", "dataset.json"):
+        text = (tmp_path / "dataset" / name).read_text()
+        (tmp_path / "dataset" / name).write_text(text.replace("media/", "media/deep/"))
+    assert build_canary(tmp_path / "dataset", tmp_path / "canary")
+    canary = load_dataset(tmp_path / "canary")
+    assert all(path.startswith("media/deep/") for question in canary for path in question.images)
+    name = canary[0].images[0]
+    assert canary.image(name).read_bytes() == (tmp_path / "dataset" / name).read_bytes()
+    assert {name for name in canary.meta["files"] if "/" in name} == {p for q in canary for p in q.images}
+
+
 def test_a_run_that_answers_the_same_is_no_drift(canary: Path, tmp_path: Path) -> None:
     questions = load_dataset(canary).questions
     runs = [run(tmp_path / f"day{k}", canary, questions, {questions[0].id}) for k in range(3)]

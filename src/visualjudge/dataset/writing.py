@@ -22,8 +22,8 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
     lines = b",\n".join(orjson.dumps(question_to_wire(question)) for question in questions)
     (stage / QUESTIONS).write_bytes(b"[\n" + lines + b"\n]\n")
     used = {path for question in questions for path in question.images}
-    for path in list((stage / MEDIA).iterdir()):
-        if f"{MEDIA}/{path.name}" not in used:
+    for path in list((stage / MEDIA).rglob("*")):
+        if path.is_file() and path.relative_to(stage).as_posix() not in used:
             path.unlink()
     head = {"version": VERSION, "tool": {"name": "visualjudge", "version": __version__}}
     data = {QUESTIONS, PREDICTIONS} if (stage / PREDICTIONS).exists() else {QUESTIONS}

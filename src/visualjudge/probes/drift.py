@@ -101,6 +101,7 @@ def build_canary(dataset: str | Path, out: str | Path, *, number: int = 60, seed
         (stage / MEDIA).mkdir()
         shown = [PREDICTIONS] if (whole.root / PREDICTIONS).exists() else []
         for path in {*shown, *(path for question in chosen for path in question.images)}:
+            (stage / path).parent.mkdir(parents=True, exist_ok=True)
             (stage / path).write_bytes(whole.image(path).read_bytes())
         kept = {name: whole.meta[name] for name in ("prompts", "own_prompts") if name in whole.meta}
         write_dataset(stage, chosen, {"seed": seed, "options": {"canary": number}, **kept})
