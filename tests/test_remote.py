@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.validate import validate
 from visualjudge.errors import DataError, RunError, UsageError
+from visualjudge.raster.images import image_size, read_rgb
 from visualjudge.remote import RemotePath, located
 
 
@@ -36,6 +38,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     remote._listed.cache_clear()
     yield store
     store.store.clear()
+    store.pseudo_dirs[:] = [""]
     remote._listed.cache_clear()
 
 
@@ -44,6 +47,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("remote")
     build(detection_folder(home / "data", [1.0, 2.0, 3.0]), home / "dataset")
     convert(home / "dataset", home / "packed", "parquet", media="shards")
+    build(home / "data", home / "shards", media="shards")
     return home
 
 
@@ -73,6 +77,68 @@ def test_a_dataset_of_files_is_read_where_it_is(memory: Any, built: Path) -> Non
         dataset.image("../other.png")
     with pytest.raises(DataError, match="there is no file"):
         confined_path(dataset.root, "media/none.png")
+
+
+@pytest.mark.parametrize("form", ["dataset", "shards"])
+def test_validate_fetches_each_image_once_several_at_a_time(
+    memory: Any, built: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.put(str(built / form), f"/bucket/{form}", recursive=True)
+    fetched: list[list[tuple[str, int]]] = []
+    real = memory.cat_ranges
+
+    def cat_ranges(keys: list[str], starts: list[int], ends: list[int], **options: Any) -> Any:
+        fetched.append(list(zip(keys, starts, strict=True)))
+        return real(keys, starts, ends, **options)
+
+    monkeypatch.setattr(memory, "cat_ranges", cat_ranges, raising=False)
+    opened: list[str] = []
+    monkeypatch.setattr(RemotePath, "open", _counted(RemotePath.open, opened))
+    assert validate(f"s3://bucket/{form}")[1] == []
+    images = [stretch for batch in fetched for stretch in batch]
+    assert len(images) == len(set(images)) == len(load_dataset(built / "dataset").meta["files"]) - 2
+    assert len(fetched) == -(-len(images) // 64)
+    assert not any(name.endswith(".png") for name in opened)
+
+
+def _counted(real: Any, names: list[str]) -> Any:
+    def counted(path: RemotePath, *words: Any) -> Any:
+        names.append(str(path))
+        return real(path, *words)
+
+    return counted
+
+
+def test_what_is_wrong_with_an_image_in_a_store_is_said(memory: Any, built: Path) -> None:
+    memory.put(str(built / "dataset"), "/bucket/dataset", recursive=True)
+    first, second = sorted(path for path in memory.find("/bucket/dataset") if path.endswith(".png"))[:2]
+    memory.pipe_file(first, b"no image")
+    memory.rm(second)
+    remote._listed.cache_clear()
+    told = [str(problem) for problem in validate("s3://bucket/dataset")[1]]
+    assert any("it was changed after the build" in line for line in told)
+    assert any("not an image" in line and Path(first).name in line for line in told)
+    assert any("the file is not there" in line and Path(second).name in line for line in told)
+
+
+@pytest.mark.parametrize("form", ["dataset", "shards"])
+def test_an_image_that_was_looked_at_is_closed(
+    memory: Any, built: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.put(str(built / form), f"/bucket/{form}", recursive=True)
+    files: list[io.BytesIO] = []
+    for kind in (RemotePath, media.Part):
+        real = kind.open
+
+        def kept(self: Any, mode: Any = "rb", real: Any = real) -> Any:
+            files.append(io.BytesIO(real(self, mode).read()))
+            return files[-1]
+
+        monkeypatch.setattr(kind, "open", kept)
+    dataset = load_dataset(f"s3://bucket/{form}")
+    place = dataset.image(dataset[0].images[0])
+    assert image_size(place) == read_rgb(place).shape[:2]
+    assert len(files) == 2 and all(file.closed for file in files)
 
 
 def test_credentials_in_an_address_are_refused_and_not_repeated() -> None:

@@ -11,7 +11,7 @@ import hashlib
 import io
 import tarfile
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 from visualjudge.confine import confined_path, stated_path
 from visualjudge.errors import DataError
-from visualjudge.remote import far, located
+from visualjudge.remote import RemotePath, far, located
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +29,8 @@ FOLDER = "media"
 INDEX = f"{FOLDER}/index.npy"
 SHARD_BYTES = 256 << 20
 """Bytes of a shard, at most, unless one image has more."""
+_TOGETHER, _BYTES_TOGETHER = 64, 32 << 20
+"""Images that are fetched from an object store at once, at most."""
 _BLOCK = 512
 _SIZE_BITS = 32
 Form = Literal["files", "shards"]
@@ -111,6 +113,43 @@ def image_at(root: Path, name: object) -> Place:
     shards = _shards(root)
     part = None if shards is None else shards.find(stated_path(name))
     return confined_path(root, name) if part is None else part
+
+
+def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes | DataError]]:
+    """Each image of ``names`` with its bytes, or why it cannot be read; some are fetched at once from an object store.
+
+    The order is that of ``names``, but that those that are not there come earlier.
+    """
+    batch: dict[str, Place] = {}
+    size = 0
+    for name in names:
+        try:
+            batch[name] = image_at(root, name)
+            size += batch[name].stat().st_size
+        except DataError as error:
+            yield name, error
+        if len(batch) == _TOGETHER or size >= _BYTES_TOGETHER:
+            yield from zip(batch, _read_all(batch.values()), strict=True)
+            batch, size = {}, 0
+    yield from zip(batch, _read_all(batch.values()), strict=True)
+
+
+def _read_all(places: Collection[Place]) -> Iterable[bytes | DataError]:
+    remote = [(file, start, size) for place in places for path, start, size in [_extent(place)] if (file := far(path))]
+    return RemotePath.read_parts(remote) if remote else map(_read_one, places)
+
+
+def _extent(place: Place) -> tuple[Path, int, int | None]:
+    return (place.shard, place.start, place.size) if isinstance(place, Part) else (place, 0, None)
+
+
+def _read_one(place: Place) -> bytes | DataError:
+    try:
+        return place.read_bytes()
+    except DataError as error:
+        return error
+    except OSError as error:
+        return DataError(f"{place}: cannot be read: {error.strerror}")
 
 
 def media_form(root: Path) -> Form:

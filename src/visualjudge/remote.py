@@ -106,7 +106,7 @@ class RemotePath(PurePosixPath):
         except FileNotFoundError:
             raise FileNotFoundError(2, "No such file", self.url) from None
         except Exception as error:  # each store has errors of its own
-            raise DataError(f"{self.url}: cannot be read: {_reason(error)}") from None
+            raise _unread(self, error) from None
 
     def stat(self) -> RemoteStat:
         """Size and time, as the folder's list states them.
@@ -143,12 +143,32 @@ class RemotePath(PurePosixPath):
             self._asked(lambda store, key: bytes(store.cat_file(key, start=start, end=start + size))) if size else b""
         )
 
+    @staticmethod
+    def read_parts(parts: Sequence[tuple[RemotePath, int, int | None]]) -> list[bytes | DataError]:
+        """The bytes of each (file, start, size) of one store, several requests at a time.
+
+        A size of None reads to the end. What cannot be read is the error in its place.
+        """
+        if not parts:
+            return []
+        keys, starts = [path._at()[1] for path, _, _ in parts], [start for _, start, _ in parts]
+        ends = [None if size is None else start + size for _, start, size in parts]
+        found = parts[0][0]._asked(lambda store, _: store.cat_ranges(keys, starts, ends, on_error="return"))
+        return [
+            _unread(path, some) if isinstance(some, Exception) else bytes(some)
+            for (path, _, _), some in zip(parts, found, strict=True)
+        ]
+
     def rglob(self, pattern: Literal["*"]) -> Iterator[RemotePath]:
         """All files below; none where there is no such folder."""
         scheme, _ = self._at()
         with suppress(FileNotFoundError):
             for key in self._asked(lambda store, key: store.find(key)):
                 yield RemotePath(f"{scheme}:/{key}")
+
+
+def _unread(path: RemotePath, error: Exception) -> DataError:
+    return DataError(f"{path.url}: cannot be read: {_reason(error)}")
 
 
 def put(files: Sequence[tuple[Path, RemotePath]]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -22,7 +25,7 @@ from visualjudge.digests import file_sha256
 from visualjudge.encoding import encodings
 from visualjudge.encoding.catalogue import Kind
 from visualjudge.errors import DataError, Problem
-from visualjudge.media import packed_images, shard_files
+from visualjudge.media import Place, contents, packed_images, shard_files
 from visualjudge.raster.images import image_size
 from visualjudge.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.seeding import rng_for
@@ -55,12 +58,13 @@ def validate(
     dataset = load_dataset(path)
     questions = dataset.questions if sample is None else _drawn(dataset.questions, sample)
     images = None if sample is None else {name for (names,) in columns(questions, "images") for name in names}
-    problems = [*_files(dataset, tick, images), *_repeated(dataset.questions)]
+    looked = _Looked()
+    problems = [*_files(dataset, tick, images, looked), *_repeated(dataset.questions)]
     problems += _meta(dataset) if sample is None else ()
-    media, alike_found, seen = list[Problem](), list[Problem](), set[int]()
+    media, alike_found = list[Problem](), list[Problem]()
     for question in questions:
         problems += _question(question, published=bool(dataset.benchmark))
-        media += _media(dataset, question, seen)
+        media += _media(dataset, question, looked)
         alike_found += _alike(dataset, question)
     return dataset, [*problems, *media, *alike_found, *(_undecidable(dataset) if sample is None else ())]
 
@@ -71,7 +75,25 @@ def _drawn(questions: Sequence[Question], count: int) -> Sequence[Question]:
     return tuple(at(questions, np.sort(places).tolist()))
 
 
-def _files(dataset: Dataset, tick: Tick, images: set[str] | None) -> Iterator[Problem]:
+@dataclass
+class _Looked:
+    """The images that were looked into."""
+
+    seen: set[int] = field(default_factory=set)
+    """Of each path its hash alone: there may be millions."""
+    unreadable: dict[str, str] = field(default_factory=dict)
+    """Why an image cannot be read, until a question that shows it is named."""
+
+    def into(self, path: str, open_image: Callable[[], BinaryIO | Place]) -> None:
+        """Note whether an image can be read."""
+        self.seen.add(hash(path))
+        try:
+            image_size(open_image(), path)
+        except DataError as error:
+            self.unreadable[path] = str(error)
+
+
+def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _Looked) -> Iterator[Problem]:
     """Of the files that are stated, or of ``images`` alone; the questions' own checksum is always looked at."""
     stated = dataset.meta.get("files")
     if stated is None:
@@ -88,24 +110,38 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None) -> Iterator[Pr
         if stated.get(QUESTIONS) != digest:
             yield Problem(META, QUESTIONS, "files", "the questions' SHA-256 is another; they were changed")
         stated = {name: value for name, value in stated.items() if name != QUESTIONS}
-    for k, name in enumerate(sorted(stated)):
-        if images is not None and name != QUESTIONS and name not in images:
-            continue
-        if name not in found:
-            yield Problem(META, name, "files", "the file is not there")
-        elif (reason := _changed(dataset, name, stated[name])) is not None:
-            yield Problem(META, name, "files", reason)
-        tick(k + 1, len(stated))
+    asked = sorted(name for name in stated if images is None or name == QUESTIONS or name in images)
+    there = [name for name in asked if name in found]
+    for name in sorted(set(asked) - found):
+        yield Problem(META, name, "files", "the file is not there")
+    for k, (name, found_digest) in enumerate(_digests(dataset, there, looked), 1):
+        if isinstance(found_digest, DataError):
+            yield Problem(META, name, "files", str(found_digest))
+        elif found_digest != stated[name]:
+            yield Problem(META, name, "files", "the file's SHA-256 is another; it was changed after the build")
+        tick(k, len(there))
     for name in sorted(found - set(stated)):
         yield Problem(META, name, "files", "the file has no checksum; it was added after the build")
 
 
-def _changed(dataset: Dataset, name: str, digest: object) -> str | None:
-    try:
-        same = file_sha256(dataset.image(name)) == digest
-    except DataError as error:
-        return str(error)
-    return None if same else "the file's SHA-256 is another; it was changed after the build"
+def _digests(dataset: Dataset, names: Sequence[str], looked: _Looked) -> Iterator[tuple[str, str | DataError]]:
+    """The SHA-256 of each file; images are looked into on the way, so that each is fetched once."""
+    for name in (name for name in names if not _is_image(name)):
+        try:
+            yield name, file_sha256(dataset.image(name))
+        except DataError as error:
+            yield name, error
+    for name, content in contents(dataset.root, filter(_is_image, names)):
+        if isinstance(content, DataError):
+            yield name, content
+        else:
+            looked.into(name, partial(io.BytesIO, content))
+            yield name, hashlib.sha256(content).hexdigest()
+
+
+def _is_image(path: str) -> bool:
+    """Whether a path is one of an image right in the media folder."""
+    return PurePosixPath(path).parent.as_posix() == MEDIA
 
 
 def _meta(dataset: Dataset) -> Iterator[Problem]:
@@ -224,19 +260,17 @@ def _answer(question: Question) -> Iterator[Problem]:
         yield _problem(question, "answer", f"is {question.answer!r}, the scores {list(scores)} say {expected!r}")
 
 
-def _media(dataset: Dataset, question: Question, seen: set[int]) -> Iterator[Problem]:
+def _media(dataset: Dataset, question: Question, looked: _Looked) -> Iterator[Problem]:
     """Every image that the question is the first to name is a readable one in the media folder."""
     for path in question.images:
-        if hash(path) in seen:  # of a path its hash alone is kept: there may be millions
-            continue
-        seen.add(hash(path))
-        if Path(path).parent.as_posix() != MEDIA:
-            yield _problem(question, "images", f"{path!r} is not in {MEDIA}/")
-            continue
-        try:
-            image_size(dataset.image(path))
-        except DataError as error:
-            yield _problem(question, "images", str(error).replace(f"{dataset.root}/", ""))
+        if hash(path) not in looked.seen:
+            if _is_image(path):
+                looked.into(path, partial(dataset.image, path))
+            else:
+                looked.seen.add(hash(path))
+                yield _problem(question, "images", f"{path!r} is not in {MEDIA}/")
+        if (reason := looked.unreadable.pop(path, None)) is not None:
+            yield _problem(question, "images", reason)
 
 
 def _alike(dataset: Dataset, question: Question) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import reduce
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import cv2
 import numpy as np
@@ -135,12 +135,11 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def image_size(path: str | Place) -> Size:
-    """(height, width) as shown, EXIF orientation applied; reads the header only."""
-    source = path.open() if isinstance(path, Part | RemotePath) else path
-    with opened(source, str(path)) as image:
+def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
+    """(height, width) as shown, EXIF orientation applied; reads the header only. Errors name ``name`` or the path."""
+    with opened(path, name) as image:
         width, height = image.size
-        plain = image.format == "PNG" and not _png_chunks(source) & _MAY_TELL_ORIENTATION
+        plain = image.format == "PNG" and not _png_chunks(getattr(image, "fp", None)) & _MAY_TELL_ORIENTATION
         turned = not plain and image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
     return (width, height) if turned and _ORIENTED.get() else (height, width)
 
@@ -253,17 +252,18 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
     write_bytes(path, png_bytes(pixels))
 
 
-def _png_chunks(path: str | Path | BinaryIO) -> set[bytes]:
+def _png_chunks(file: IO[bytes] | None) -> set[bytes]:
     """Types of a PNG's chunks, found by seeking: Pillow decodes the whole image to see those behind the pixels."""
     found: set[bytes] = set()
-    with Path(path).open("rb") if isinstance(path, str | Path) else nullcontext(path) as file:
-        file.seek(8)
-        for _ in range(MOST_CHUNKS):
-            header = file.read(8)
-            if len(header) < 8:
-                return found
-            found.add(header[4:])
-            file.seek(int.from_bytes(header[:4], "big") + 4, 1)
+    if file is None:
+        return _MAY_TELL_ORIENTATION
+    file.seek(8)
+    for _ in range(MOST_CHUNKS):
+        header = file.read(8)
+        if len(header) < 8:
+            return found
+        found.add(header[4:])
+        file.seek(int.from_bytes(header[:4], "big") + 4, 1)
     return _MAY_TELL_ORIENTATION
 
 
@@ -281,14 +281,14 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
     """
     name = name or (str(path) if isinstance(path, str | Path | Part | RemotePath) else "the bytes")
     try:
-        path = path.open() if isinstance(path, Part | RemotePath) else path
-        _check_netpbm(path)
-        with Image.open(path, formats=FORMATS) as image:
-            check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
-            check_pixels(f"an image of format {image.format}", image.size[::-1], slower=_slower(image))
-            if image.format in ("JPEG", "MPO"):
-                _check_scans(image)
-            yield image
+        with path.open() if isinstance(path, Part | RemotePath) else nullcontext(path) as source:
+            _check_netpbm(source)
+            with Image.open(source, formats=FORMATS) as image:
+                check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
+                check_pixels(f"an image of format {image.format}", image.size[::-1], slower=_slower(image))
+                if image.format in ("JPEG", "MPO"):
+                    _check_scans(image)
+                yield image
     except FileNotFoundError:
         raise DataError(f"{name}: no such file") from None
     except UnidentifiedImageError:
