@@ -1,18 +1,19 @@
-"""Peak memory and time of judge, resume, report, validate and convert over many questions.
+"""What build, judge, report and the rest cost over many questions: time, CPU and memory, beside the goals.
 
-A small dataset's questions are repeated under new ids (images are shared), so that only questions are many.
+    python benchmarks/scale.py --questions 1000000
 
-    python benchmarks/scale.py DATASET --questions 1000000
+A data folder of drawn 160×120 images, 50 questions each (object detection, four sources, pairs, rankings and scores
+in three drawn and three text encodings), is built with two workers into Parquet and tar shards, in three sizes: a
+hundredth, a tenth and all of the questions. Each is judged by a baseline and reported on, since what one more question
+costs should not depend on how many there are. On the largest, runs are killed and resumed, compacted, and converted.
 
-``CPU s`` counts all processes of a command, ``peak MB`` adds up those of all its processes. judge and report are
-measured over a hundredth and a tenth of the questions too: what one more question costs should not depend on how many
-there are.
+``CPU s`` counts all processes of a command, ``peak MB`` adds up those of all its processes. With ``--home`` the data
+are kept, and what is there is taken.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import resource
@@ -21,77 +22,137 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import orjson
 
-from visualjudge.dataset.build import counts
-from visualjudge.dataset.folder import load_dataset
+from visualjudge.raster.images import write_png
+from visualjudge.seeding import rng_for
 
 BASELINE = ("--backend", "baseline", "--model", "oracle:0.8")
+TASK = "object_detection"
+SIZE = (120, 160)
+PER_IMAGE = 50
+SOURCES = ("one", "two", "three", "four")
+ENCODINGS = 6
+GROWN = ("build", "judge", "report")
 
 
-def replicate(source: Path, out: Path, count: int) -> None:
-    """The dataset at ``source`` again and again, until there are ``count`` questions."""
-    out.mkdir(parents=True)
-    shutil.copytree(source / "media", out / "media", copy_function=lambda a, b: Path(b).hardlink_to(a))
-    questions = orjson.loads((source / "questions.json").read_bytes())
-    digest = hashlib.sha256()
-    with (out / "questions.json").open("wb") as file:
+# ---------------------------------------------------------------- the data
 
-        def write(part: bytes) -> None:
-            file.write(part)
-            digest.update(part)
 
-        for number in range(count):
-            question = dict(questions[number % len(questions)])
-            turn = number // len(questions)
-            question["id"] = f"{question['id']}-{turn}"
-            question["annotation_ids"] = [f"{name}-{turn}" for name in question["annotation_ids"]]
-            write((b",\n" if number else b"[\n") + orjson.dumps(question))
-        write(b"\n]\n")
-    meta = json.loads((source / "dataset.json").read_text())
-    media = {name: stated for name, stated in meta["files"].items() if name.startswith("media/")}
-    meta["files"] = {**media, "questions.json": digest.hexdigest()}
-    meta.pop("undecidable", None)
-    (out / "dataset.json").write_text(json.dumps(meta))
-    meta["counts"] = counts(load_dataset(out))
-    (out / "dataset.json").write_text(json.dumps(meta))
+def data_folder(root: Path, images: int) -> Path:
+    """``images`` drawn images with an annotation from each source; what is there already is taken."""
+    if (root / "images").is_dir():
+        return root
+    for name in ("annotations", "photos", "images"):
+        (root / name).mkdir(parents=True)
+    records = [record for k in range(images) for record in _annotated(root, k)]
+    (root / f"annotations/{TASK}_annotations.jsonl").write_bytes(b"\n".join(map(orjson.dumps, records)))
+    files = {f"image-{k:06d}": {"file": f"photos/{k:06d}.png"} for k in range(images)}
+    (root / f"images/{TASK}.json").write_bytes(orjson.dumps(files))
+    return root
+
+
+def _annotated(root: Path, number: int) -> list[dict[str, Any]]:
+    rng = rng_for(7, "image", number)
+    pixels = np.full((*SIZE, 3), rng.integers(60, 200, 3), dtype=np.uint8)
+    boxes = [_box(rng) for _ in range(3)]
+    for x1, y1, x2, y2 in boxes:
+        pixels[int(y1) : int(y2), int(x1) : int(x2)] = rng.integers(0, 255, 3)
+    write_png(root / f"photos/{number:06d}.png", pixels)
+    scores = rng.choice(np.arange(0, 10, 0.25), len(SOURCES), replace=False).tolist()
+    return [_record(number, k, boxes, score, rng) for k, score in enumerate(scores)]
+
+
+def _record(
+    number: int, source: int, boxes: Sequence[Sequence[float]], score: float, rng: np.random.Generator
+) -> dict[str, Any]:
+    """The boxes of an image, moved the farther the lower the score."""
+    moved = [[round(v + rng.uniform(0, 10 - score), 1) for v in box] for box in boxes]
+    return {
+        "annotation_id": f"{number:06d}-{SOURCES[source]}",
+        "image_id": f"image-{number:06d}",
+        "task": TASK,
+        "class_of_interest": ["dog"],
+        "error_type": ("localization", "missed", "boundary")[number % 3],
+        "prompt": None,
+        "prediction": {"detections": [{"label": "dog", "bbox": box} for box in moved]},
+        "final_score": score,
+        "source": SOURCES[source],
+    }
+
+
+def _box(rng: np.random.Generator) -> list[float]:
+    x, y = rng.uniform(1, 90), rng.uniform(1, 60)
+    return [float(v) for v in (x, y, x + rng.uniform(10, 50), y + rng.uniform(10, 40))]
+
+
+def caps(images: int) -> list[object]:
+    """Options of ``build`` that give 50 questions an image."""
+    pairs = round(images * (PER_IMAGE / ENCODINGS - len(SOURCES) - 1))
+    counts = {
+        "judge-pairs": pairs,
+        "encoding-pairs": pairs,
+        **dict.fromkeys(("judge-groups", "encoding-groups", "scoring-groups", "ranking-groups"), images),
+    }
+    return [word for name, count in counts.items() for word in (f"--{name}", count)]
 
 
 # ---------------------------------------------------------------- measuring
 
 
-def measured(name: str, count: int, *words: object) -> float:
-    """Run a command in a process of its own; print its row; its CPU seconds."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a command took."""
+
+    count: int
+    seconds: float
+    cpu: float
+    peak: float
+    status: int = 0
+
+    @property
+    def each(self) -> float:
+        """Microseconds of CPU a question."""
+        return 1e6 * self.cpu / self.count
+
+
+def measured(name: str, count: int, *words: object) -> Cost:
+    """Run a command in a process of its own; print its row."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.monotonic()
-    processes = int(str(words[words.index("--processes") + 1])) if "--processes" in words else 0
+    given = [int(str(words[words.index(flag) + 1])) for flag in ("--processes", "--workers") if flag in words]
     script = (
         "import resource as r, sys; from visualjudge.cli.main import run\ntry: run()\nfinally: "
-        f"print('peak', (r.getrusage(r.RUSAGE_SELF).ru_maxrss + {processes} * "
+        f"print('peak', (r.getrusage(r.RUSAGE_SELF).ru_maxrss + {sum(given)} * "
         "r.getrusage(r.RUSAGE_CHILDREN).ru_maxrss) // 1024, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script, *map(str, words)], capture_output=True, text=True, check=False)
     seconds = time.monotonic() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    peak = done.stderr.strip().splitlines()[-1].removeprefix("peak ")
-    row(name, seconds, cpu, count, peak, done.returncode)
+    cost = Cost(count, seconds, cpu, float(done.stderr.strip().rpartition("peak ")[2]), done.returncode)
+    row(name, cost)
     if done.returncode:
         print(done.stderr[-2000:], file=sys.stderr)
-    return cpu
+    return cost
 
 
-def row(name: str, seconds: float, cpu: float, count: int, peak: str, status: int) -> None:
+def row(name: str, cost: Cost) -> None:
     """A line of the table; the rates are of seconds and of CPU seconds."""
-    rates = f"{count / seconds:.0f} | {count / cpu:.0f}" if count else " | "
-    print(f"| {name} | {seconds:.1f} | {cpu:.1f} | {rates} | {peak} | {status} |", flush=True)
+    rates = f"{cost.count / cost.seconds:.0f} | {cost.count / cost.cpu:.0f}" if cost.count else " | "
+    peak = f"{cost.peak:.0f}" if cost.peak else ""
+    print(f"| {name} | {cost.seconds:.1f} | {cost.cpu:.1f} | {rates} | {peak} | {cost.status} |", flush=True)
 
 
-def resumed(count: int, out: Path, *words: object) -> None:
-    """Kill a run halfway; how long it takes to its first new verdict when it is resumed."""
+def resumed(count: int, out: Path, *words: object) -> tuple[float, int]:
+    """Kill a run halfway; the seconds to its first new verdict when it is resumed, and its verdicts at the end."""
     command = [sys.executable, "-m", "visualjudge", *map(str, words), "--out", str(out)]
     journal = out / "verdicts.jsonl"
     first = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -104,9 +165,8 @@ def resumed(count: int, out: Path, *words: object) -> None:
     seconds = time.monotonic() - begun
     fields = Path(f"/proc/{again.pid}/stat").read_text().rpartition(")")[2].split()
     cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    row("start of a resumed run", seconds, cpu, 0, "", again.wait())
-    lines = journal.read_bytes().count(b"\n")
-    print(f"verdicts after the resumed run: {lines} of {count}")
+    row("start of a resumed run", Cost(0, seconds, cpu, 0, again.wait()))
+    return seconds, len({orjson.loads(line)["id"] for line in journal.open("rb")})
 
 
 def grown(path: Path, size: int, process: subprocess.Popen[bytes]) -> None:
@@ -115,31 +175,45 @@ def grown(path: Path, size: int, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.02)
 
 
-def told(name: str, first: bytes, second: bytes) -> None:
-    print(f"{name}: {'the same' if first == second else 'NOT THE SAME'}", flush=True)
-
-
 # ---------------------------------------------------------------- what is measured
 
 
-def prepared(source: Path, place: Path, count: int) -> None:
-    """``count`` questions in both forms at ``place``; what is there already is taken."""
-    if not (place / "json/dataset.json").is_file():
-        shutil.rmtree(place, ignore_errors=True)
-        replicate(source, place / "json", count)
-    if not (place / "parquet").is_dir():
-        words = ("convert", place / "json", "--to", "parquet", "--out", place / "parquet")
-        measured("convert --to parquet", count, *words)
+class Goals:
+    """The lines of the last table."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def add(self, what: str, goal: str, seen: str, holds: bool) -> None:
+        """One line."""
+        self._lines.append(f"| {what} | {goal} | {seen} | {'yes' if holds else '**no**'} |")
+
+    def most(self, what: str, seen: float, goal: float, unit: str) -> None:
+        """A line of what should not be more than the goal."""
+        told = f"{seen:,.0f}" if seen >= 100 else f"{seen:.3g}"
+        self.add(what, f"≤ {goal:,g} {unit}", f"{told} {unit}", seen <= goal)
+
+    def same(self, what: str, first: object, second: object) -> None:
+        """A line of two that should be equal."""
+        self.add(what, "the same", "the same" if first == second else "not the same", first == second)
+
+    def show(self) -> None:
+        """Print them."""
+        print("\n| line | goal | seen | holds |\n|---|---|---|---|", *self._lines, sep="\n")
 
 
-def growing(place: Path, count: int) -> list[float]:
-    """CPU seconds of judge and of report."""
-    run, data = fresh(place / "run"), place / "parquet"
-    judged = measured("judge", count, "judge", data, *BASELINE, "--out", run)
-    return [judged, reported("report", count, run, data)]
+def growing(place: Path, images: int) -> dict[str, Cost]:
+    """What build, judge and report take over ``images`` images."""
+    data, dataset, run = data_folder(place / "data", images), fresh(place / "parquet"), fresh(place / "run")
+    forms = ("--format", "parquet", "--media", "shards", "--workers", 2)
+    built = measured("build", images * PER_IMAGE, "build", data, "--out", dataset, *caps(images), *forms)
+    count = json.loads((dataset / "dataset.json").read_text())["counts"]["questions"]
+    judged = measured("judge", count, "judge", dataset, *BASELINE, "--out", run)
+    costs = (Cost(count, built.seconds, built.cpu, built.peak), judged, reported("report", count, run, dataset))
+    return dict(zip(GROWN, costs, strict=True))
 
 
-def reported(name: str, count: int, run: Path, data: Path) -> float:
+def reported(name: str, count: int, run: Path, data: Path) -> Cost:
     """Report on a run, with ``metrics.json`` in it."""
     out = ("--out", run / "report.html", "--json", run / "metrics.json")
     return measured(name, count, "report", run, "--dataset", data, *out)
@@ -160,27 +234,35 @@ def figures(run: Path) -> bytes:
     return orjson.dumps(metrics)
 
 
-def largest(place: Path, count: int, form: str) -> None:
+def largest(place: Path, count: int, goals: Goals) -> None:
     """What is measured on all questions alone; ``growing`` comes before."""
-    run, two, data = place / "run", fresh(place / "two"), place / form
+    run, two, data = place / "run", fresh(place / "two"), place / "parquet"
     journals = run / "verdicts.jsonl", two / "verdicts.jsonl"
-    measured(f"judge --processes 2, {form}", count, "judge", data, *BASELINE, "--processes", 2, "--out", two)
-    told("verdicts of one and of two processes", *(path.read_bytes() for path in journals))
-    resumed(count, fresh(place / "killed"), "judge", data, *BASELINE)
-    measured(f"validate --sample 1000, {form}", count, "validate", data, "--sample", 1000)
+    measured("judge --processes 2", count, "judge", data, *BASELINE, "--processes", 2, "--out", two)
+    goals.same("verdicts of one and of two processes", *(path.read_bytes() for path in journals))
+    seconds, verdicts = resumed(count, fresh(place / "killed"), "judge", data, *BASELINE)
+    goals.most("start of a run resumed after kill -9", seconds, 5, "s")
+    goals.add("questions with a verdict after it", f"{count:,}", f"{verdicts:,}", verdicts == count)
+    checked = measured("validate --sample 1000", 0, "validate", data, "--sample", 1000)
+    goals.add("validate --sample 1000", "status 0", f"status {checked.status}", checked.status == 0)
     measured("convert RUN --to parquet", count, "convert", two, "--to", "parquet")
-    reported(f"report on verdicts.parquet, {form}", count, two, data)
-    told("metrics.json of both forms of the verdicts", figures(run), figures(two))
+    reported("report on verdicts.parquet", count, two, data)
+    goals.same("metrics.json of both forms of the verdicts", figures(run), figures(two))
     measured("convert RUN --to json", count, "convert", two, "--to", "json")
-    told("verdicts after going to Parquet and back", *(path.read_bytes() for path in journals))
+    goals.same("verdicts that went to Parquet and back", *(path.read_bytes() for path in journals))
+    converted(place, count, goals)
 
 
-def slopes(sizes: list[int], costs: list[list[float]]) -> None:
-    """What one more question costs, between each two sizes."""
-    for name, cpu in zip(("judge", "report"), zip(*costs, strict=True), strict=True):
-        for (few, less), (many, more) in pairwise(zip(sizes, cpu, strict=True)):
-            each = 1e6 * (more - less) / (many - few)
-            print(f"{name}, {few:,} to {many:,} questions: {each:.0f} µs of CPU for one more")
+def converted(place: Path, count: int, goals: Goals) -> None:
+    """To the JSON form, to Parquet and back; media stay in shards."""
+    there, back, again = (fresh(place / name) for name in ("json", "back", "again"))
+    for form, source, target in (("json", place / "parquet", there), ("parquet", there, back), ("json", back, again)):
+        measured(f"convert --to {form}", count, "convert", source, "--to", form, "--out", target)
+    goals.same("questions.json there and back", *((p / "questions.json").read_bytes() for p in (there, again)))
+    share = 100 * size_of(place / "parquet") / size_of(there)
+    goals.most("questions as Parquet, of their bytes as JSON", share, 40, "%")
+    for folder in (there, back, again):
+        shutil.rmtree(folder)
 
 
 def size_of(folder: Path) -> float:
@@ -189,36 +271,52 @@ def size_of(folder: Path) -> float:
     return sum(path.stat().st_size for path in files if path.is_file()) / 1e6
 
 
-def measure(source: Path, home: Path, count: int, both: bool) -> None:
-    """Print the table."""
+def growth(name: str, costs: Sequence[Cost], goals: Goals) -> None:
+    """What a question costs in all, and one more between each two sizes."""
+    for less, more in pairwise(costs):
+        each = 1e6 * (more.cpu - less.cpu) / (more.count - less.count)
+        print(
+            f"{name}: {more.each:,.1f} µs of CPU a question of {more.count:,}; beyond {less.count:,}: {each:,.1f} each"
+        )
+    first, last = costs[0], costs[-1]
+    grown_by = 100 * (last.each / first.each - 1)
+    goals.add(
+        f"{name}: CPU a question of {last.count:,} over that of {first.count:,}",
+        "≤ +10 %",
+        f"{grown_by:+.0f} % ({first.each:,.0f} and {last.each:,.0f} µs)",
+        grown_by <= 10,
+    )
+
+
+def measure(home: Path, count: int) -> None:
+    """Print the tables."""
     print("| step | seconds | CPU s | questions/s | questions/CPU s | peak MB | status |\n" + "|---" * 7 + "|")
-    sizes, costs, place = [count // 100, count // 10, count], list[list[float]](), home
-    for size in sizes:
+    goals, costs, place = Goals(), list[dict[str, Cost]](), home
+    for size in (count // 100, count // 10, count):
         place = home / str(size)
         print(f"| **{size:,} questions** | | | | | | |")
-        prepared(source, place, size)
-        costs.append(growing(place, size))
-    for form in ("parquet", *(["json"] if both else [])):
-        largest(place, count, form)
-    back = fresh(place / "back")
-    measured("convert --to json", count, "convert", place / "parquet", "--to", "json", "--out", back)
-    told(
-        "questions.json there and back", *((place / name / "questions.json").read_bytes() for name in ("json", "back"))
-    )
-    slopes(sizes, costs)
-    print(f"questions: {size_of(place / 'json'):.1f} MB as JSON, {size_of(place / 'parquet'):.1f} MB as Parquet")
+        costs.append(growing(place, size // PER_IMAGE))
+    last = costs[-1]
+    rate = last["judge"].count / last["judge"].seconds
+    goals.add("judge with a baseline", "≥ 8,000/s", f"{rate:,.0f}/s", rate >= 8000)
+    goals.most("its memory", last["judge"].peak, 600, "MB")
+    goals.most("report", last["report"].seconds, 20, "s")
+    goals.most("its memory", last["report"].peak, 1500, "MB")
+    largest(place, last["judge"].count, goals)
+    print()
+    for name in GROWN:
+        growth(name, [cost[name] for cost in costs], goals)
+    goals.show()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dataset", type=Path, help="A dataset that visualjudge build has made")
     parser.add_argument("--questions", type=int, default=100_000)
-    parser.add_argument("--json", action="store_true", help="also the JSON form")
     parser.add_argument("--home", type=Path, help="keep the data here, and take what is there")
     args = parser.parse_args()
-    home = args.home or Path(tempfile.mkdtemp(prefix="scale_", dir=args.dataset.resolve().parent))
+    home = args.home or Path(tempfile.mkdtemp(prefix="scale_"))
     try:
-        measure(args.dataset, home, args.questions, args.json)
+        measure(home, args.questions)
     finally:
         if args.home is None:
             shutil.rmtree(home)
