@@ -22,7 +22,8 @@ SCORES = (0, 6.5, 7)
 
 def said(forms: dict[str, list[str]]) -> list[tuple[str, str, str | float]]:
     """Each form with each value: question type, text, value."""
-    pairs = [("pairwise", pair(form, letter), letter) for form in forms.get("pairwise", ()) for letter in "AB"]
+    prose = [*forms.get("pairwise", ()), *forms.get("praise", ())]
+    pairs = [("pairwise", pair(form, letter), letter) for form in prose for letter in "AB"]
     orders = [("ranking", form.format(*order), order) for form in forms.get("ranking", ()) for order in ORDERS]
     scores = [("scoring", form.format(score), score) for form in forms.get("scoring", ()) for score in SCORES]
     return [*pairs, *orders, *scores]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from visualjudge.replies import clauses
 from visualjudge.replies.lexer import Scan, code_of
 from visualjudge.replies.options import prepare as prepare
 
@@ -25,7 +26,7 @@ class Claim:
     rule: str
 
 
-FINAL, DECLARED, BARE, COMPARED, FOLLOWED = 3.0, 2.0, 1.8, 1.0, 0.8
+FINAL, DECLARED, BARE, COMPARED, FOLLOWED, SAID = 3.0, 2.0, 1.8, 1.0, 0.8, 0.3
 CONCLUDING = 0.5
 """What "so" and "but" before a claim add, and "although" takes away."""
 
@@ -53,30 +54,28 @@ _LEADS = {
     "start": r"\A",
     "any": "",
     "comma": r"(?:[,\-A-H][sy]|(?:(?<![A-H])|(?<=∨[A-H]))~|∨[A-H](?:\([^()]*\))?:)[,:]?",
-    "correction": r"\A(?:z,?|O?o)?c[,:jpw]{0,4}",
-    "denial": r"\Az[,\-:]",
+    "correction": r"\A(?:z,?|O?o)?j?c[,:jpwz]{0,4}",
+    "denial": r"(?:\A|-)z[,\-:]",
+    "anything": r"°[^A-H.?\nzehfqp]{0,40}",
+    "conceded": r"\A[^A-H.?\nhfq]{0,40}",
 }
 _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
     ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIgV]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:=]{1,2}|m[nk]{0,4}[i:,\-|]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)(?:¶|ː)"),
     ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
     ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}it?|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)(?:¶|ː)"),
-    ("best", DECLARED, 0, "clause", r"b[nk]{0,2}(@)(?=:(?![^?\n]{0,160}@:)(?![z#]))"),
     ("best", DECLARED, 0, "clause", r"b[nk]{1,2}i(?:[wIVp]?[OJ])(@)»"),
     ("verb", DECLARED, 0, "I", r"v[rOtksM]?(@)>?(?:¶|(?=:(?![^?\n]*@:)|&(?!n?@)))"),
     ("said", DECLARED, 0, "conclusion", r"jM?(@)(?:¶|(?=:(?![^?\n]*@:)))"),
     ("verb last", DECLARED, 0, "clause", "(@)n?a?[iw]?v(?=i?»|[,r])"),
     ("is the answer", DECLARED, 0, "subject", "(@)[iIV][jmbn]{0,4}[kv][nk]{0,4}§"),
     ("is better", COMPARED, 0, "subject", "(@)M?(?:ni|n)?S?(?:[iIRw]{0,2}[vO]?[mseP]?b(?:[b+nkmT]{0,8}(?:(?<=[knT])[nw]{1,6})?|w{1,2}n)i?§|bI[nT]{0,2}§|[IV]{1,2}[nTw]{0,4}b(?:[+bnkmTw]{0,5}(?<=[nk]))?§|i[nT]{1,2}b§|ij»)"),
-    ("but it is better", COMPARED, 0, "subject", r"(@)[^A-H.?\nfq]{1,40},?y[jsm]?(?:i[sm]{0,2}b[nk]{0,3}§|g@?»)"),
+    ("but it is better", COMPARED, 0, "conceded", r"(@)[^A-H.?\nfq]{1,40},?y[jsm]?(?:i?[sm]{0,2}b[nk]{0,3}§|g@?»)"),
+    ("settles", DECLARED, 0, "anything", r"(?:τn?|[VR](?=@[aOr]{0,2}[kg]§))(@)(?:¶|[aOr]{0,2}[kg])"),
     ("makes it better", COMPARED, 0, "conclusion", "I(@)[bk][nk]{0,3}»"),
     ("and so it is", COMPARED, 0, "conclusion", r"(@)(?:[^A-H.?\nzhfqYy:ulρ]|t@){1,50},?(?:[s&]{1,2}(?:jv|i[jsm]{0,2}b[nk]{0,3}|g[nk]?)§|r(?:I?b[nkm]{1,3}|g)»)"),
-    ("follows", FOLLOWED, 0, "subject", r"(@)(?:,[^,.A-H]{1,30},)?[mwI]{0,3}IwT[^A-H\n?:]{0,60}[.,Yy&]{1,2}n?(?!\1)@(?:,[^,.A-H]{1,30},)?[miI]{0,2}[zl]I?(?:wT|»)".replace("wT", "[wn]{0,2}T")),
-    ("follows", FOLLOWED, -1, "subject", r"(@)(?:,[^,.A-H]{1,30},)?[miI]{0,2}[zl]IwT[^A-H\n?:]{0,60}[.,Yy&]{1,2}n?(?!\1)@(?:,[^,.A-H]{1,30},)?[mwI]{0,3}I(?:wT|»)".replace("wT", "[wn]{0,2}T")),
-    ("so declared", COMPARED, 0, "clause", r"[km][nkm]{0,3}:(@)(?:I[^A-H.?\nzWulyY]{0,20})?b"),
     ("is worse", COMPARED, -1, "subject", "(@)(?:[iIV]{0,2}u[nk]{0,4}i?§|l»)"),
     ("rejected", BARE, -1, "I", r"ρ[nOtkia]{0,3}[:i]?(@)(?=»|[),\-sYyr(m]|&(?!n?@))"),
-    ("rejected", BARE, -1, "subject", r"(@)[iI]{1,2}ρ§"),
     ("more", COMPARED, 0, "I", r"(?:j[wvtO]{1,2}|[vIw])(@)[Mb]{1,2}(?:t@)?»"),
     ("the worse is", COMPARED, -1, "clause", "u(?:[nkR]{0,4}i|[nk]?:)(@)¶"),
     ("not as good", COMPARED, 0, "subject", "@i?zp?r?[+]r?(@)(?:¶|(?=:))"),
@@ -85,8 +84,6 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("outdoes", COMPARED, 0, "subject", "(@)(?:i?n?γ§|i?γt?@¶)"),
     ("rated better", COMPARED, 0, "I", "(?:j[wVv]?|[VvRS])(@)[aOr]{0,2}b[nk]{0,3}§"),
     ("rated better", COMPARED, 0, "I", "j[wVv]?(@)[aOr]{0,2}[kg]§"),
-    ("rated worse", COMPARED, -1, "I", "[jVvR](@)[aOr]{0,2}u[nk]{0,3}§"),
-    ("is beaten", COMPARED, 0, "conclusion", "l(@)»"),
     ("is beaten", COMPARED, 0, "subject", "@(?:[wn]{0,3}i?l[avk]?|[iIV]J[wrO]?)(@)¶"),
     ("better than", COMPARED, 0, "clause", "(@)(?:t@[iw]?[b+]|i?@PT?b)i?§"),
     ("better, postposed", COMPARED, 0, "clause", "@P(@)i?T?bi?§"),
@@ -95,7 +92,6 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("worse, postposed", COMPARED, 0, "clause", "(@)P@i?ui?§"),
     ("above", DECLARED, 0, "symbol", r"(@)>{1,2}@(?=»|[,(r\-])"),
     ("below", DECLARED, 0, "symbol", r"@<{1,2}(@)(?=»|[,(r\-])"),
-    ("it is", COMPARED, 0, "clause", "i(@)[wra]{0,2}(?:j[jm]{0,2}v|[iI]{0,2}[gb])"),
     ("is sharper", FOLLOWED, 0, "subject", r"(@)n?(?:[iI]{0,2}m?\+(?:[,&]{1,2}\+)*|bI[nTw]{1,3})(?:t@)?»"),
     ("it is", BARE, 0, "it", "i(@)¶"),
     ("it is", BARE, 0, "conclusion", "(@)i»"),
@@ -103,18 +99,16 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("first", BARE, 0, "start", "(@)¶"),
     ("so", BARE, 0, "comma", "(@)¶"),
     ("so", BARE, 0, "start", "&?[sm]{1,2}:?(@)¶"),
-    ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))(@),s»"),
     ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))[^A-H.?\n:zhfqpuWρ]{0,40}[iIV][^A-H.?\n:zhfqpuWρ]{0,30}:(@)»"),
-    ("so", BARE, 0, "any", r"y[^A-H.?\nzhfqpuWρ]{1,25}:(@)»"),
+    ("so", BARE, 0, "any", r"y[^A-H.?\nzhfqpuWρ]{1,25}[:,](@)»"),
     ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))r[^.?\n:]{1,80}(?:,|:(?!@[^?]{0,200}[yYzc]))(@)»"),
     ("rather", BARE, 0, "any", r"(?:^|(?<=[.\n?]))t(@)(?:t@)?»"),
     ("no", BARE, 0, "denial", "(@)»"),
     ("corrected", BARE, 0, "correction", "(@)»"),
+    ("corrected", BARE, 0, "any", "c[^A-H.?\nzhfq]{1,40}[,:](@)»"),
     ("said of each", BARE, 0, "any", r"(?:^|(?<=\n))(@):b\Z|(@)[:=\-(i]{1,2}[b+][nk]{0,2}\)?[,\n&yY]{1,2}@[:=\-(i]{0,2}(?:[uW]|z[b+])[nk]{0,2}\)?»"),
-    ("contrast", COMPARED, 0, "any", r"(@)n?i[uW]{1,2}[.,y]{1,3}(?!\1)(@)n?i\+{1,2}»"),
     ("said of each", COMPARED, 0, "any", r"(@)[^A-H.?\nzhfqulWρ]{0,12}[+T][^A-H.?\nzhfqulWρ]{0,12}[.,y&Y]{1,3}(?!\1)@[iI]?z»"),
     ("said of each", BARE, -1, "any", r"(@)[:=\-(i]{1,2}(?:[uW]|z[b+])[nk]{0,2}\)?[,\n&yY]{1,2}@[:=\-(i]{0,2}[b+][nk]{0,2}\)?»"),
-    ("named again", COMPARED, 0, "conclusion", r"(@)[^A-H.?\nzhfqlu]{1,40},\1»"),
     ("does a better job", COMPARED, 0, "subject", r"(@)[iIV]?β(?:t@)?(?:§|(?=O?[^A-H.?\nzu]{0,40}»))"),
     ("and so it loses", COMPARED, -1, "conclusion", r"(@)[^A-H.?\nzhfqYy:bgρ]{1,50},?[s&]{1,2}(?:i[jsm]{0,2}u[nk]{0,3}|l)§"),
     ("heading", 0.5, 0, "start", r"(@):(?=[^A-H.?\n#z][^A-H.?\n]*[.\n]*\Z)"),
@@ -140,11 +134,11 @@ _RULES = tuple(
     for rule, level, winner, lead, form in _FORMS
 )
 _NEEDS = {
-    "label": "kRVvm", "so declared": "km", "is sharper": "+b", "contrast": "uW", "ranked": "R", "best": "b+", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and so it is": "s&r",
+    "label": "kRVvm", "is sharper": "+b", "ranked": "R", "best": "b+", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and so it is": "s&r",
     "is better": "bj", "makes it better": "bk", "but it is better": "y", "is worse": "ul",
     "rejected": "ρ", "more": "Mb", "the worse is": "u", "not as good": "zl", "beats": "gJ", "outdoes": "γ", "rated better": "bkg",
-    "rated worse": "u", "is beaten": "lJ", "better than": "tP", "better, postposed": "P", "worse than": "t",
-    "worse, postposed": "P", "worse than, postposed": "P", "above": ">", "below": "<", "follows": "zl", "rather": "t", "no": "z", "corrected": "zco",
+    "is beaten": "lJ", "better than": "tP", "better, postposed": "P", "worse than": "t",
+    "worse, postposed": "P", "worse than, postposed": "P", "above": ">", "below": "<", "rather": "t", "no": "z", "corrected": "zco", "settles": "τVR",
     "said of each": "b+T", "does a better job": "β", "and so it loses": "ul",
 }  # fmt: skip
 """Codes of which one must be there for a rule to hold: most rules are not tried on most replies."""
@@ -152,7 +146,7 @@ _NAMES_OPTION = re.compile(_O)
 _OTHER = {"A": "B", "B": "A"}
 _REACH = 200
 """How far a sentence is followed, so that time grows with a reply's length and not with its square."""
-_LAST_WORDS = ("heading", "is sharper", "contrast")
+_LAST_WORDS = ("heading", "is sharper")
 """Rules that hold where no option is named afterwards and nothing speaks for the other."""
 _COMPARATIVE = ("er", "ее", "че")
 
@@ -191,7 +185,10 @@ def claims(scan: Scan) -> Iterator[Claim]:
                 and (rule != "is sharper" or _compares(scan, match))
             ):
                 found.append(claim)
-    yield from _weighed(scan, found)
+    if found:
+        yield from _weighed(scan, found)
+    elif said := clauses.preferred(scan):
+        yield Claim(said, SAID, 0, len(codes), "clauses")
 
 
 def _claim(
@@ -223,7 +220,7 @@ def _claim(
         return None
     if (_PARTIAL.match(before) and ":" in before + match[0]) or (winner and _BOTH.search(before)):
         return None
-    if level < BARE and (_WITHOUT.match(before) or _RESTRICTED.search(after)):
+    if level < BARE and (_WITHOUT.match(before) or (after[:1] != ":" and _RESTRICTED.search(after))):
         return None
     if "Y" in (before[found.start() :][:1], match[0][:1]):
         return None

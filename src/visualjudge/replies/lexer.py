@@ -13,8 +13,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from importlib.resources import files
-from itertools import chain, compress, count, product
+from itertools import chain, compress, count
+
+from visualjudge.replies.words import Phrase, derived, lexicon, misspelt
 
 OPTIONS = frozenset("ABCDEFGH")
 GONE = "\0"
@@ -52,50 +53,12 @@ _BY_KIND = {
     "9": ("u", "o", "w"),
     "$": ("v", "v", "S"),
     "%": ("h", "h", "w"),
+    "⊕": ("w", "w", "w"),
+    "⊖": ("w", "w", "w"),
+    "⊘": ("w", "w", "w"),
+    "⊙": ("", "", ""),
 }
 """Codes that depend on the question: pairwise, ranking, scoring."""
-
-
-class Phrase:
-    """A node of the tree of phrases, by their words: what may follow, and the code of the phrase that ends here."""
-
-    __slots__ = ("code", "next")
-
-    def __init__(self) -> None:
-        self.code: str | None = None
-        self.next: dict[str, Phrase] = {}
-
-    def after(self, word: str) -> Phrase:
-        """The node of one word more, in lower case, with a capital and in capitals."""
-        node = self.next.setdefault(word, Phrase())
-        return self.next.setdefault(word.capitalize(), self.next.setdefault(word.upper(), node))
-
-
-@cache
-def _lexicon() -> tuple[dict[str, str], dict[str, Phrase]]:
-    """Word or mark to its code, where two kinds list a word, the first holds; and the phrases by their first word.
-
-    A phrase is written with ``_`` between its words; ``(a|b)`` stands for a or b.
-    """
-    lines = (files(__package__) / "lexicon.txt").read_text("utf-8").splitlines()
-    rows = [line.split(" : ", 1) for line in lines if line and not line.startswith("//")]
-    found: dict[str, str] = {}
-    root = Phrase()
-    for head, entries in rows:
-        code = "" if head[0] == "_" else head[0]
-        for entry in entries.split():
-            for pieces in (
-                product(*(piece.split("|") for piece in re.split(r"[()]", entry))) if "_" in entry else ((entry,),)
-            ):
-                words = tuple(filter(None, "".join(pieces).split("_")))
-                if len(words) == 1:
-                    found.setdefault(words[0], code)
-                    continue
-                node = root
-                for word in words:
-                    node = node.after(word)
-                node.code = code if node.code is None else node.code
-    return found, root.next
 
 
 _WORD = rf"[{_LATIN}]+(?:'[{_LATIN}]+|(?<=[a-z])-(?!to\b)[a-z]+)*"
@@ -108,7 +71,7 @@ _ASCII = re.compile(rf"{_DOTTED}|[A-Za-z]+(?:'[A-Za-z]+|(?<=[a-z])-(?!to\b)[a-z]
 def _token() -> re.Pattern[str]:
     """Words, numbers and marks; white space and emphasis (``**``, quotes, braces) are between tokens."""
     phrases = sorted(
-        (word for word in _lexicon()[0] if re.match(f"[{_CJK}]", word)), key=lambda word: (-len(word), word)
+        (word for word in lexicon()[0] if re.match(f"[{_CJK}]", word)), key=lambda word: (-len(word), word)
     )
     return re.compile(
         rf"{_DOTTED}|{_WORD}|{_NUMERAL}|(?=[{_CJK}])(?:{'|'.join(phrases)}|.)|[{_OTHER}]+"
@@ -140,66 +103,6 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
-_OFTEN_MISSPELT = (
-    "answer option options prediction image response ranking score rating overall better preferred winner final "
-    "verdict choice candidate choose prefer superior"
-)
-
-
-@cache
-def _misspelt() -> dict[str, str]:
-    """Slips of the keyboard in words that matter: two letters exchanged, a vowel or one of a double letter left out."""
-    slips: dict[str, str] = {}
-    for word in _OFTEN_MISSPELT.split():
-        code = _lexicon()[0][word]
-        for at in range(1, len(word) - 1):
-            before, letter, after = word[:at], word[at], word[at + 1 :]
-            slips[before + after[0] + letter + after[1:]] = code
-            if letter in "aeiou" or letter in (before[-1], after[0]):
-                slips[before + after] = code
-            slips[before + letter + letter + after] = code
-    return {slip: code for slip, code in slips.items() if slip not in _lexicon()[0]}
-
-
-_INFLECTED = "gvlρJ"
-_ENDING = re.compile(r"(?:es|e|s|ed)$")
-
-
-@cache
-def _stems() -> dict[str, str]:
-    """What is left of each verb without its ending."""
-    verbs = ((word, code) for word, code in _lexicon()[0].items() if code in _INFLECTED and word.isascii())
-    return {stem: code for word, code in verbs if len(stem := _ENDING.sub("", word)) > 3}
-
-
-_DEGREE = re.compile(r"(.{3,})(er|est)")
-
-
-def _of_degree(word: str) -> str | None:
-    """The code of a comparative or superlative that is not listed, by the adjective: crisper, blurriest."""
-    found = _DEGREE.fullmatch(word)
-    if not found:
-        return None
-    root, lexicon = found[1], _lexicon()[0]
-    stems = (root, root + "e", root[:-1] + "y" if root.endswith("i") else root[:-1])
-    stem = next((code for stem in stems if (code := lexicon.get(stem, "")) in ("+", "W")), None)
-    return stem if stem is None or found[2] == "er" else "b" if stem == "+" else "u"
-
-
-def _derived(word: str) -> str:
-    """The code of a form that is not listed, of a verb or a plural. Manner ("happily") is nothing; a quality stays."""
-    if word.endswith("mente"):
-        return ""
-    degree = _of_degree(word)
-    if degree:
-        return degree
-    if word.endswith("ly") and not word.endswith("ally"):
-        stem = _lexicon()[0].get(word[:-2], "") if len(word) > 6 else "w"
-        return stem if stem in "+W5w" else ""
-    found = _lexicon()[0].get(word + "s", _lexicon()[0].get(word.removesuffix("s"), "w"))
-    return found if found in "In" else _stems().get(_ENDING.sub("", word), "w")
-
-
 def _of_kind(code: str, kind: int) -> str:
     return _BY_KIND[code][kind] if code in _BY_KIND else code
 
@@ -221,17 +124,17 @@ class _Codes(dict[str, str]):
         if first == "\n":
             return "\n"
         if first.isdigit():
-            return "#" if _NUMBER.fullmatch(token) else _lexicon()[0].get(folded, "w")
+            return "#" if _NUMBER.fullmatch(token) else lexicon()[0].get(folded, "w")
         if len(token) > 1 and not first.isalpha():
             return "w"
         if OPTIONS.issuperset(token.upper()) and token.isascii() and (code := self._letters(token, folded)):
             return code
         if first in OPTIONS and token[1:2] == "'" and (token[2:] == "s" or _TURKISH.fullmatch(token, 2)):
             return "1" if token[2:] == "s" else first
-        found = _lexicon()[0].get(folded)
+        found = lexicon()[0].get(folded)
         if found is not None:
             return _of_kind(found, self.kind)
-        if token[-1] in OPTIONS and _lexicon()[0].get(folded[:-1], "w") in "nk" and token[-2].islower():
+        if token[-1] in OPTIONS and lexicon()[0].get(folded[:-1], "w") in "nk" and token[-2].islower():
             return token[-1]
         return self._elided(folded) if len(token) > 1 else ("w" if token.isalnum() else "")
 
@@ -240,7 +143,7 @@ class _Codes(dict[str, str]):
             return token if token.isupper() else "x"
         if token.isupper():
             return "Z" if len(set(token)) == len(token) else "X"
-        if folded in _lexicon()[0]:
+        if folded in lexicon()[0]:
             return None
         return "Q" if self.kind == KINDS.index("ranking") and len(set(folded)) == len(folded) else "w"
 
@@ -249,8 +152,8 @@ class _Codes(dict[str, str]):
             return "z"
         found = _ELISION.fullmatch(folded)
         if found:
-            return _lexicon()[0].get(found[1], "w")
-        return _misspelt().get(folded) or _derived(folded) if len(folded) > 3 else "w"
+            return lexicon()[0].get(found[1], "w")
+        return misspelt().get(folded) or _of_kind(derived(folded), self.kind) if len(folded) > 3 else "w"
 
 
 _TURKISH = re.compile("[yd]?[iıuüeaoö]r?|t[iı]r|n?[iı]n")
@@ -307,7 +210,7 @@ class Scan:
 
     def _join(self, codes: list[str]) -> None:
         """Give each phrase the code that it has as a whole, in the place of its first word; the longest one counts."""
-        tokens, phrases = self._tokens, _lexicon()[1]
+        tokens, phrases = self._tokens, lexicon()[1]
         stop, last = 0, len(tokens)
         begun = list(compress(count(), map(phrases.__contains__, tokens[:-1])))
         for at in [at for at in begun if tokens[at + 1] in phrases[tokens[at]].next]:
@@ -355,10 +258,14 @@ class Scan:
         """The word or mark of the code at ``at``."""
         return self._tokens[self._places[at]]
 
-    def words_between(self, start: int, end: int) -> set[str]:
-        """The words, in lower case, between those of two codes; from the beginning where ``start`` is -1."""
-        first = self._places[start] if start >= 0 else -1
-        return {token.lower() for token in self._tokens[first + 1 : self._places[end]]}
+    def words_between(self, start: int, end: int) -> list[str]:
+        """The words, in lower case, between those of two codes; from the beginning where ``start`` is -1, to the end
+        where ``end`` is the number of codes.
+        """
+        places = self._places
+        first = places[start] if start >= 0 else -1
+        last = places[end] if end < len(places) else len(self._tokens)
+        return [token.lower() for token in self._tokens[first + 1 : last]]
 
     def places(self, *codes: int) -> tuple[int, ...]:
         """Which word or mark of the reply each code at ``codes`` is."""

@@ -67,7 +67,7 @@ def _may_follow_article(scan: Scan, at: int) -> bool:
     foreign = word in _FOREIGN or not (
         word.isascii() or word.endswith(_PORTUGUESE) or (code == "w" and word[0] < "\u0250")
     )
-    return not foreign and not verb and (code != "r" or word == "car")
+    return scan.token(at - 1) in "Aa" and not foreign and not verb and (code != "r" or word == "car")
 
 
 _PORTUGUESE = ("ão", "ões", "ica", "ima", "álasz")
@@ -111,6 +111,8 @@ def _owned(scan: Scan, match: re.Match[str]) -> str:
 
 def _compared(scan: Scan, match: re.Match[str]) -> str:
     said = match[0]
+    if said[0] == "y" and scan.token(match.start()).lower() != "mais":
+        return said
     worse = said[1] in "+b" if said[0] == "L" else said[1:2] in ("u", "W")
     return ("u" if worse else "b").rjust(len(said), GONE)
 
@@ -152,9 +154,22 @@ def _such(scan: Scan, match: re.Match[str]) -> str:
     """Better of its kind, with an article; "better lit" is not."""
     return (
         "b".ljust(len(match[0]), GONE)
-        if scan.words_between(match.start() - 1, match.end() - 1) & {"the", "a", "an"}
+        if not {"the", "a", "an"}.isdisjoint(scan.words_between(match.start() - 1, match.end() - 1))
         else match[0]
     )
+
+
+_QUESTION = r"(?:^|(?<=[.?\n]))[&ys,]{0,2}[ijIvfnhw]{0,4}([A-H])[ni]{0,2}(?:[bgvk][nk]{0,2}(?:tn?[A-H])?)?\?,?j?"
+"""Is it A? Should I choose A? Is A better than B?"""
+
+
+def _both(scan: Scan, match: re.Match[str]) -> str:
+    return GONE * len(match[0]) if scan.kind == "pairwise" else match[0]
+
+
+def _unlike(scan: Scan, match: re.Match[str]) -> str:
+    """Unlike A, B keeps …: more than A."""
+    return ("M" if scan.kind == "pairwise" and match[1] else "").ljust(len(match[0]), GONE)
 
 
 _SAME_FORM = steps(
@@ -166,17 +181,21 @@ _SAME_FORM = steps(
         r"([A-H])(?:(z)|✓)[^A-H?]{0,60}(?!\1)([A-H])(?(2)✓|z)[^A-H?]{0,60}$",
         lambda scan, match: match[3 if match[2] else 1].ljust(len(match[0]), GONE),
     ),
+    ("?", rf"{_QUESTION}z[^A-H.,\n?]{{0,3}}", ""),
+    ("?", rf"{_QUESTION}✓[^.\n?A-H]{{0,6}}", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("✓", "✓", ""),
     ("V", "(?<!j)V", _if("estimate", "n")),
     ("?", r"(?:^|(?<=[.\n]))r?n?i?([bu])[nk]?\?n?([A-H])(?=[.\n]|$)", _asked),
     ("'", "'", ""),
     ('"', ',?"', ""),
+    ("t", ",(?=t[nO]{0,2}[A-H])", ""),  # better, than B
     (">", ">{2,3}", ">"),
     (">", "[-=]{1,2}>", "~"),
-    ("c", "(?<=[A-HijI])c", ""),  # is actually
+    ("c", "(?<=[A-HiI])c|(?<=j)c(?![,.])", ""),  # is actually
     ("", r"(?:^|(?<=\n))[-.>]+", ""),  # a bullet
     ("o", r"on?\(([AB])\)", _both_names),
     ("(<", r"\(([A-Hx])\)|(?<![A-H])<([A-Hx])>", lambda scan, match: GONE + match[0][1] + GONE),
+    ("a", "(?<=[bM][nTwi])a(?=n?[A-H])|(?<=[bM][nTwi][nTwi])a(?=n?[A-H])", _if("que", "t")),
     ("a", "(?<![A-H#ubx])a|a(?!n?[A-H#ubx])", ""),
     ("x", r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
     ("x", "(?<=[A-H])x(?=[A-Hd])", lambda scan, match: "&" if scan.token(match.start()) == "e" else "x"),
@@ -195,7 +214,7 @@ _SAME_FORM = steps(
     (",", ",(?=[.\n]|$)", ""),
     ("k", "k(?=[A-H])", _if("result", "")),  # Result A
     ("o", r"(?<=[A-H][iI])o(?=[.,\n&]|$)|(?<=^[A-H])o(?=[.\n]|$)|(?<=^n[A-H])o(?=[.\n]|$)", _ranked),
-    ("n", r"(?<=\n)n(?=:[A-H])", _if("edit", "c")),
+    ("n", r"(?<=[.\n])n(?=:)", _if("edit", "c")),
     ("b", r"(?<=[A-H]i)b(?:,?b)?w[nk]?(?=[.,\n&\-rs]|$)", _such),  # B is the more faithful photograph
     ("", r"^([A-H])(?:[,.\n]?\1)+$", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("i", "ii+", "i"),
@@ -215,7 +234,12 @@ _SAME_FORM = steps(
     ("f", "f(?:[jfhw]{0,4}vn?,?(?![A-Hi])|[jfh]{0,3}[:,])", ""),  # if I had to choose
     ("I", r"I[nTw'S]{0,4}(\+)[nkTw']{0,5}t(?=[A-H])", _clearer),
     ("P", "(?:^|(?<=[iO.,]))P(?=[+b])", "M"),  # than before an adjective: the more
-    ("t", r"(?:^|(?<=[.\n,s]))t[A-H](?:,|i(?=[A-H])|(?=[A-H]))", ""),  # compared with A, B
+    (
+        "t",
+        r"(?:^|(?<=[.\n,s:]))t[A-H](?:,(?!r)|i(?=[A-H])|(?=[A-H]))(?=([A-H][iIwVz])?)",
+        _unlike,
+    ),  # compared with A, B
+    ("&", r"(?<=[bukn])[KO]?n?[A-H]&n?[A-H](?=i)|(?:^|(?<=[.\n:]))[KO]n?[A-H]&n?[A-H],(?=n?[A-H])", _both),
     (
         "g",
         r"(?:^|(?<=[.\n,sm]))g(?=[A-H](?:[.,\n]|$))",
@@ -234,6 +258,7 @@ _SAME_FORM = steps(
     ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
     ("zta", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
     ("(,", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>bM+])|(?<=[A-H]i),[Omskwy]{0,3},", ""),  # an aside
+    (",", r"(?<=[A-H]),[YtrO][^,.?\nA-H]{1,40},(?=[iIgulbM+kzw])", ""),  # A, although soft, is
     (",(", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
 )

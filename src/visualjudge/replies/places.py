@@ -21,7 +21,7 @@ _BEST_WORST = re.compile(
     rf"({_O})[:,iIg(OR=\-Vr|]{{0,3}}\+?([buKkl]|o(?!n)|g(?!n?o))(?:[nSkR]{{1,2}}(?=[,.&\n]|$))?(?![n:iw]{{0,2}}{_O})|(?<![at>PA-H])(?<![A-H]i)([buo])[nk]{{0,2}}[:i=\-]{{0,2}}({_O})|([.\n,&dmi:r]{{1,5}})({_O})(?=i?(?:$|[.,&\n)d]))"
 )
 
-_COMPARATIVES = ("better", "stronger", "worse", "weaker", "poorer", "inferior")
+_COMPARATIVES = ("better", "stronger", "worse", "weaker", "poorer", "inferior", "ahead")
 _DUEL = re.compile(rf"({_O})([<>])(?=({_O}))")
 _BOTH = re.compile(rf"({_O})>{_O}(?:&({_O})(?=[.,\n]|$)|[y&,]{{1,2}}i?u[ta]?({_O}))")
 """C beats A and B; C is better than A but worse than B."""

@@ -99,6 +99,7 @@ _AFTER = steps(
     ("ML", r"[ML](?=[,.\n&]|$)", lambda scan, match: "b" if match[0] == "M" else "u"),  # A the most, C the least
     ("+", rf"(?<=d)\+(?={_O})", ""),  # followed closely by
     ("o", "ob", "o"),  # second best
+    ("d", "(?<=d)b(?=[nk]{0,2}[:iA-H])", ""),  # the next best is
     ("T", rf"(?<={_O}ib)n?T(?=,?&?d{_O})", ""),  # C is closest to the original, followed by
     ("o", rf"(?<={_O}),?[&r]?[Ow]?oR?({_O})(?=[.\n]|$)", _in_last_place),
     ("", rf"(?<={_O})(?:,?[wir]{{0,3}}(?:b[ta]?|g))(?={_O})", ">"),  # A is better than B
@@ -219,7 +220,7 @@ def _level(lead: str, said: str, *, whole: bool) -> float | None:
         return DECLARED + weight if whole or said == "Z" or ">" in said else None
     if ":" in lead[-3:]:
         return DECLARED + weight if directed or _HEADED.search(lead) else None
-    if _LABELLED.search(lead) or directed:
+    if _LABELLED.search(lead) or directed or lead == "R,":
         return DECLARED + weight
     if said == "Z" and lead[-1:] == ",":
         return COMPARED + weight

@@ -260,7 +260,9 @@ def _prose_tie(said: str) -> Reading | None:
     return Reading(BOTH_BAD if found["bad"] else TIE, "ok", rule="tie") if found else None
 
 
-_RETRACTION = re.compile(r"(?:^|[.\n,(?y\-])[zy]{0,2},?c|(?:^|[.\n?])z,|[.\n?]∨")
+_RETRACTION = re.compile(
+    r"(?:^|[.\n,(?y\-])[zyj]{0,2},?c|(?:^|[.\n?\-])z,|[.\n?]∨|[.\n]y[^A-H.?\n:]{0,25},(?=[A-H](?:[.\n]|$))"
+)
 
 
 _DRAWN = re.compile(r"(?:(?<=[.,\n])|(?<=[kmsb]:))[jsmyi]{0,5}e(?=[.,\n)]|$)")

@@ -83,6 +83,31 @@ def _only_one(scan: Scan, match: re.Match[str]) -> str:
     return GONE * len(match[0]) if number(scan, match.start() + 1) == number(scan, match.end() - 2) == 1 else match[0]
 
 
+_REVISED = frozenset(
+    [
+        "revised",
+        "adjusted",
+        "corrected",
+        "updated",
+        "changed",
+        "lowered",
+        "raised",
+        "amended",
+        "reduced",
+        "increased",
+        "bumped",
+        "rounded",
+    ]
+)
+
+
+def _revised(scan: Scan, match: re.Match[str]) -> str:
+    """6, revised to 7."""
+    if scan.token(match.start(1)).lower() not in _REVISED:
+        return match[0]
+    return GONE * (match.end(1) + 1 - match.start()) + match[0][match.end(1) + 1 - match.start() :].replace(")", GONE)
+
+
 def _half(scan: Scan, match: re.Match[str]) -> str:
     ends = number(scan, match.start()), number(scan, match.end() - 1)
     return "½".ljust(len(match[0]), GONE) if ends == (1, 2) else match[0]
@@ -126,6 +151,9 @@ _THEN = steps(
     ),
     ("t", "(?<=#)t(?=#)", "'"),  # 7 over 10
     ("O", "(?<=#)O(?=#[.]?$)", lambda scan, match: "'" if scan.token(match.start()).lower() in ("em", "on") else "O"),
+    ("K", "K#&#[:,](?=#)", ""),  # between 5 and 7: 6
+    ("e", "e#z#", ""),  # neither 5 nor 7
+    ("#", r"#(?:'#)?[,(\-]{0,2}([mVcw])a#(?:'#)?\)?(?=[.\n]|$)", _revised),
     ("(", r"(?<=#)\(z#\)", ""),
     ("'", "^'#,?(?=j)", _of_ten),  # out of ten I'd give
     ("f", "f#iK[^#,]{0,10}(?:&#i[^,#]{1,8})?,", _of_ten),  # if 10 is perfect
@@ -171,11 +199,16 @@ def number(scan: Scan, at: int) -> float:
         return float(WORDS.get(token, -1))
 
 
+_GUESS = re.compile(r"[hmj]{0,2}#(?:'#)?\?[.\n]*")
+"""Maybe a 6?"""
+
+
 def claims(scan: Scan) -> Iterator[Claim]:
     """What a reply to a scoring question states, sentence by sentence."""
     for sentence in sentences(scan.codes):
         said = sentence[1]
-        if "#" not in said or "?" in sentence[2][:1] or "q" in said or "f" in said or _ASPECT.match(said):
+        asks = "?" in sentence[2][:1] and not _GUESS.fullmatch(scan.codes)
+        if "#" not in said or asks or "q" in said or "f" in said or _ASPECT.match(said):
             continue
         for rule, level, pattern in _RULES:
             for match in pattern.finditer(said):
