@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from frontdoor_example import write_data
 from judged_records import pair, ranking, scoring
 from visualjudge.cli import main
+from visualjudge.clients.remote import RemoteClient
 from visualjudge.dataset.choosing import Choice, chosen, condition, margin, sample_positions
 from visualjudge.errors import UsageError
 from visualjudge.records import Question
@@ -38,6 +40,9 @@ def test_commands_show_the_same_options_under_their_headings(
     for option in ("--max-calls", "--max-tokens-total", "--max-cost", "--price-in", "--price-out"):
         assert option in budget
     assert "--cache-dir" in out.partition("Cache:\n")[2]
+    if command != ["pipeline"]:  # whose configuration states it
+        seconds = signature(RemoteClient).parameters["timeout"].default
+        assert f"Timeout of one call, in seconds; default: {seconds:g}." in " ".join(out.split())
     assert "--concurrency" in out.partition("Run:\n")[2].partition("\n\n")[0]
 
 

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import asyncio
 import io
+import time
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+from visualjudge.runs import runner
 from visualjudge.runs.budget import Budget, Prices
-from visualjudge.runs.progress import Display, counted, spent
+from visualjudge.runs.journal import Journal
+from visualjudge.runs.progress import Display, counted, spent, waiting
 from visualjudge.runs.runner import Progress
 
 
@@ -50,6 +57,58 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys:
     for step in steps:
         display.update(step)
     assert capsys.readouterr().err == "5 of 10: ok 4 · refusal 1\n"
+
+
+def silent(**changes: Any) -> Progress:
+    """8 calls of 200 are under way, and nothing has come back for 30 s."""
+    progress = Progress(total=200, server="http://gpu:8000/v1", heard=time.monotonic() - 30, **changes)
+    for _ in range(8):
+        progress.budget.begin()
+    return progress
+
+
+def test_a_server_that_does_not_answer_is_told_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    display = Display(console=Console(file=io.StringIO(), force_terminal=False))
+    for progress in (silent(), silent(done=120, statuses=Counter(ok=120))):
+        display._said = 0.0
+        display.update(progress)
+    first, later = capsys.readouterr().err.splitlines()
+    assert first == "0 of 200 done, 8 waiting for 30 s on http://gpu:8000/v1"
+    assert later == "120 of 200: ok 120 · 8 waiting for 30 s on http://gpu:8000/v1"
+
+
+def test_a_server_that_does_not_answer_is_told_on_a_terminal() -> None:
+    screen = io.StringIO()
+    with Display(console=Console(file=screen, force_terminal=True, width=160)) as display:
+        display.update(silent())
+    assert "0/200" in screen.getvalue() and "8 waiting for 30 s on http://gpu:8000/v1" in screen.getvalue()
+
+
+def test_nothing_is_said_of_waiting_while_replies_come_or_none_is_under_way() -> None:
+    assert waiting(state(3)) == waiting(replace(silent(), heard=time.monotonic())) == ""
+    assert waiting(replace(silent(), budget=Budget())) == ""
+
+
+def test_the_run_tells_how_it_stands_while_nothing_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_QUIET_EVERY_S", 0.0)
+    seen = list[tuple[int, int]]()
+
+    async def main() -> None:
+        told = asyncio.Event()
+
+        async def ask(job: int) -> runner.Outcome:
+            await told.wait()
+            return runner.Outcome({"job": job})
+
+        def hear(progress: Progress) -> None:
+            seen.append((progress.done, progress.budget.in_flight))
+            told.set()
+
+        with Journal.create(tmp_path / "journal.jsonl") as journal:
+            await asyncio.wait_for(runner.run([1, 2], ask, journal, total=2, on_event=hear), 20)
+
+    asyncio.run(main())
+    assert seen[0] == (0, 2) and seen[-1] == (2, 0)
 
 
 def test_counts_stand_in_the_order_of_their_number() -> None:

@@ -65,7 +65,9 @@ class ClientOptions:
         None
     )
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Maximum length of a reply, in tokens.")] = None
-    timeout: Annotated[float | None, typer.Option(min=0.001, help="Timeout of one call, in seconds.")] = None
+    timeout: Annotated[float | None, typer.Option(min=0.001, help="Timeout of one call, in seconds; default: 300.")] = (
+        None
+    )
     attempts: Annotated[int | None, typer.Option(min=1, help="Maximum number of attempts per call.")] = None
     max_image_side: Annotated[
         int | None,

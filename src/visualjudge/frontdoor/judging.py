@@ -243,7 +243,7 @@ async def judge_async(
     limits, prices
         Budget of the run, and the prices of tokens.
     on_event
-        Called with the state of the run after each verdict.
+        Called with the state of the run after each verdict, and now and then while none comes.
 
     Examples
     --------

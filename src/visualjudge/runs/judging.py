@@ -177,7 +177,7 @@ async def run_judge(
                 partial(outcome_of, judge),
                 journal,
                 concurrency=options.concurrency,
-                progress=Progress(total=left, budget=budget),
+                progress=Progress(total=left, budget=budget, server=manifest.get("base_url")),
                 on_event=on_event,
                 stop=stop,
             )

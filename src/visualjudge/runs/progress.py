@@ -21,6 +21,8 @@ from visualjudge.runs.spending import Spending
 
 _PLAIN_EVERY_S = 10.0
 _CELL_EVERY_S = 0.25
+_QUIET_S = 10.0
+"""Seconds without a result from which on they are told."""
 
 
 def _notebook_output(title: str) -> Any:
@@ -36,6 +38,21 @@ def _notebook_output(title: str) -> Any:
 def counted(counts: Counter[str]) -> str:
     """``ok 120 · unparseable 2``, most frequent first."""
     return " · ".join(f"{name} {number}" for name, number in counts.most_common())
+
+
+def waiting(progress: Progress) -> str:
+    """``8 waiting for 30 s on URL``, where nothing has come back for long; else nothing."""
+    jobs = progress.budget.in_flight
+    if not jobs or progress.quiet < _QUIET_S:
+        return ""
+    return f"{jobs} waiting for {progress.quiet:.0f} s" + (f" on {progress.server}" if progress.server else "")
+
+
+def line(progress: Progress) -> str:
+    """How far a run is, in one line of a log."""
+    how_far = f"{progress.done} of {progress.total}"
+    told = " · ".join(filter(None, (counted(progress.statuses), waiting(progress))))
+    return f"{how_far}: {told}" if progress.statuses else ", ".join(filter(None, (f"{how_far} done", told)))
 
 
 def spent(progress: Progress) -> str:
@@ -97,18 +114,18 @@ class Display:
             self._update_cell(progress)
         elif self._live:
             rate = f"{progress.done / max(progress.seconds, 1e-9):.1f}/s"
-            counts = counted(progress.statuses) + (f" · {spent(progress)}" if spent(progress) else "")
+            told = (counted(progress.statuses), spent(progress), waiting(progress))
+            counts = " · ".join(filter(None, told))
             self._bar.update(self._task, completed=progress.done, total=progress.total, rate=rate, counts=counts)
         elif time.monotonic() - self._said > _PLAIN_EVERY_S:
             self._said = time.monotonic()
-            print(f"{progress.done} of {progress.total}: {counted(progress.statuses)}", file=sys.stderr, flush=True)
+            print(line(progress), file=sys.stderr, flush=True)
 
     def _update_cell(self, progress: Progress) -> None:
         over = progress.total is not None and progress.done >= progress.total
         if over or time.monotonic() - self._said > _CELL_EVERY_S:
             self._said = time.monotonic()
-            line = f"{progress.done} of {progress.total}: {counted(progress.statuses)}"
-            self._cell.update({"text/plain": line}, raw=True)
+            self._cell.update({"text/plain": line(progress)}, raw=True)
 
     def __enter__(self) -> Self:
         self._bar.start()

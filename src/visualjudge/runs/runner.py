@@ -25,6 +25,8 @@ FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404"})
 FATAL_AFTER = 8
 FAILURES_AFTER = 60
 _REPORT_EVERY_S = 0.05
+_QUIET_EVERY_S = 1.0
+"""How often the state of the run is told while nothing comes back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,21 @@ class Progress:
     stopped: str | None = None
     error: str | None = None
     """What the last job that failed says of why."""
+    server: str | None = None
+    """Whom the jobs in flight wait for, where that is one server."""
     started: float = field(default_factory=time.monotonic)
+    heard: float = field(default_factory=time.monotonic)
+    """When the last job ended, or the first began."""
 
     @property
     def seconds(self) -> float:
         """Since the start."""
         return time.monotonic() - self.started
+
+    @property
+    def quiet(self) -> float:
+        """Seconds in which no job has ended."""
+        return time.monotonic() - self.heard
 
 
 Listener = Callable[[Progress], None]
@@ -126,7 +137,7 @@ async def run(
     progress
         Counted on, in place of a new one with ``total`` and ``budget``.
     on_event
-        Called with the state of the run after each record that is on the disk.
+        Called with the state of the run after each record that is on the disk, and now and then while none comes.
 
     Returns
     -------
@@ -134,6 +145,7 @@ async def run(
         The final counts; ``stopped`` tells a run that ended before its jobs did.
     """
     counts = progress or Progress(total=total, budget=budget or Budget())
+    counts.heard = time.monotonic()
     crew = _Crew(iter(jobs), ask, journal, counts, on_event, stop or Stop())
     workers = [asyncio.create_task(crew.work()) for _ in range(max(1, concurrency))]
     reporter = asyncio.create_task(crew.keep_reporting())
@@ -220,11 +232,17 @@ class _Crew:
 
     async def keep_reporting(self) -> None:
         """Sync and report a few times a second: workers need not wait for the disk, whose every sync takes all."""
+        told = time.monotonic()
         while True:
             await asyncio.sleep(_REPORT_EVERY_S)
             try:
                 if self.unreported:
                     await self.report()
+                elif time.monotonic() - told < _QUIET_EVERY_S:
+                    continue
+                elif self.on_event:
+                    self.on_event(self.progress)
+                told = time.monotonic()
             except Exception as error:
                 self._fail(error)
                 return
@@ -240,6 +258,7 @@ class _Crew:
 
     def _count(self, outcome: Outcome) -> None:
         self.progress.done += 1
+        self.progress.heard = time.monotonic()
         self.progress.statuses[outcome.status] += 1
         if outcome.cause:
             self.progress.causes[outcome.cause] += 1
