@@ -17,6 +17,12 @@ from visualjudge.mmbench.matcher import match, unread
 from visualjudge.mmbench.prompt import choice_template, prompt_text
 from visualjudge.mmbench.results import read_predictions
 from visualjudge.mmbench.table import read_table
+from visualjudge.runs.budget import Budget, Prices
+from visualjudge.runs.progress import spent_in_all
+
+
+def priced():
+    return Budget(prices=Prices(1.0, 1.0))
 
 
 def answer(request):
@@ -70,6 +76,26 @@ def test_a_reply_out_of_the_cache_costs_nothing(tmp_path):
         _, _, report = ask(tmp_path / folder, ScriptedClient([said]))
         spent = report.progress.budget.calls, report.progress.budget.tokens
         assert spent == ((3, 33) if folder == "one" else (0, 0))
+
+
+def test_what_all_invocations_spent_is_stated(tmp_path):
+    """A cached reply costs nothing, a reply that could not be used does, and so does a killed invocation."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 1}
+    failed = ApiError(500, "no")
+    failed.usage = {"prompt_tokens": 5}
+    said = {"1": Reply("A", usage=usage), "2": Reply("A", usage=usage, cached=True), "3": failed}
+    _, places, report = ask(tmp_path, ScriptedClient(lambda request, _: said[answer(request)]), budget=priced())
+    assert report.total.tokens == 16
+    manifest = json.loads(places.manifest.read_text())
+    assert manifest["total"] == {"tokens_in": 15, "tokens_out": 1, "cost": 0.000016}
+    places.manifest.write_text(json.dumps({**manifest, "total": {"tokens_in": 0, "tokens_out": 0, "cost": 0}}))
+    said["3"] = Reply("A", usage=usage)
+    again = ScriptedClient(lambda request, _: said[answer(request)])
+    _, places, report = ask(tmp_path, again, resume=True, budget=priced())
+    assert (report.total.tokens, report.progress.budget.tokens) == (27, 11)
+    assert json.loads(places.manifest.read_text())["total"]["cost"] == 0.000027
+    told = spent_in_all(report.progress, report.total)
+    assert told == "27 tokens, cost 2.7e-05; this time 1 calls, 11 tokens, cost 1.1e-05"
 
 
 def test_second_run_without_resume_is_refused(tmp_path):

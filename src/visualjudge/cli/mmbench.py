@@ -278,12 +278,12 @@ def _ask(
 
 
 def _finish(result: InferReport, places: Places) -> None:
-    from visualjudge.runs.progress import counted, spent
+    from visualjudge.runs.progress import counted, spent_in_all
 
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
     print(f"{places.workbook}: {result.replied} replies{statuses} ({places.journal.name} is the record)")
-    if money := spent(result.progress):
-        print(f"this time: {money}")
+    if money := spent_in_all(result.progress, result.total):
+        print(f"spent: {money}")
     if result.statuses["truncated"]:
         say(f"{result.statuses['truncated']} replies were cut by the token limit; see --max-tokens")
     if result.cut:

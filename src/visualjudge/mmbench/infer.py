@@ -30,6 +30,7 @@ from visualjudge.prompts.template import PromptTemplate
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.spending import KINDS, PAID, Spending, priced, spent_before
 
 IMAGES_KEPT = 32
 STATUS = {"stop": "ok", "length": "truncated", "refusal": "refusal", "other": "ok"}
@@ -60,6 +61,8 @@ class InferReport:
     missing: int
     cut: int
     progress: Progress
+    total: Spending = field(default_factory=Spending)
+    """What all invocations of the run spent."""
     statuses: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     example: str | None = None
@@ -84,7 +87,8 @@ class Asker:
         except ClientError as error:
             cause = cause_of(error)
             failed = {"index": row.index, "prediction": None, "status": "api_error", "cause": cause}
-            return Outcome({**failed, "error": str(error)[:500]}, "api_error", cause, error.usage)
+            record = {**failed, "error": str(error)[:500], **_paid(error.usage)}
+            return Outcome(record, "api_error", cause, error.usage)
         return _outcome(row, reply, time.monotonic() - started)
 
     def _image(self, row: Row) -> ImagePart:
@@ -105,8 +109,14 @@ def _outcome(row: Row, reply: Reply, seconds: float) -> Outcome:
         "status": status,
         "usage": dict(reply.usage) or None,
         "latency_s": round(seconds, 3),
+        **(_paid({}) if reply.cached else {}),
     }
     return Outcome(record, status, usage=reply.usage, calls=int(not reply.cached))
+
+
+def _paid(usage: Mapping[str, int]) -> dict[str, Any]:
+    """Tokens that were paid for, where they are not those of a reply."""
+    return {PAID: dict(usage)}
 
 
 def _encodable(text: str) -> str:
@@ -137,12 +147,15 @@ async def infer(
     UsageError
         If the journal holds a run already and ``resume`` is off, or the run is another model's.
     """
-    manifest = _manifest(table, client, template)
-    if resume:
-        _check_same(places.manifest, manifest)
+    budget = budget or Budget()
+    before = _earlier(places.manifest) if resume else {}
+    manifest = {**_manifest(table, client, template), **priced(budget)}
+    if before:
+        _check_same(places.manifest, before, manifest)
     try:
         with Journal.resume(places.journal) if resume else Journal.create(places.journal) as journal:
-            atomic.write_json(places.manifest, manifest)
+            spent = spent_before(places.journal, before) if resume else Spending()
+            atomic.write_json(places.manifest, {**manifest, "total": spent.as_dict()})
             done = replies(places.journal)
             todo = [row for row in rows if row.index not in done]
             asker = Asker(table, client, template)
@@ -151,23 +164,24 @@ async def infer(
                 asker.ask,
                 journal,
                 concurrency=concurrency,
-                total=len(todo),
-                budget=budget,
+                progress=Progress(total=len(todo), budget=budget, server=client.identity.base_url),
                 on_event=on_event,
                 stop=stop,
             )
     finally:
         await client.aclose()
-    return _report(table, rows, places, progress)
+    total = spent.and_by(budget)
+    atomic.write_json(places.manifest, {**manifest, "total": total.as_dict()})
+    return _report(table, rows, places, progress, total)
 
 
-def _report(table: Table, rows: Sequence[Row], places: Places, progress: Progress) -> InferReport:
+def _report(table: Table, rows: Sequence[Row], places: Places, progress: Progress, total: Spending) -> InferReport:
     found = replies(places.journal)
     lines = [(row, found[row.index]["prediction"]) for row in rows if row.index in found]
     cut = write_workbook(places.workbook, lines, table.letters, whole=places.journal.name)
     causes, example = _failures(places.journal, found) if len(lines) < len(rows) else (Counter[str](), None)
     statuses = Counter(str(found[row.index].get("status")) for row, _ in lines)
-    return InferReport(len(lines), len(rows) - len(lines), cut, progress, statuses, causes, example)
+    return InferReport(len(lines), len(rows) - len(lines), cut, progress, total, statuses, causes, example)
 
 
 def _failures(path: Path, found: Mapping[int, Any]) -> tuple[Counter[str], str | None]:
@@ -196,14 +210,21 @@ def _digest(table: Table) -> str:
     return total.hexdigest()
 
 
-def _check_same(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Whether the run that is to go on asked the same model the same way."""
+def _earlier(path: Path) -> Mapping[str, Any]:
+    """What the earlier invocations said of the run; empty where there were none."""
     if not path.is_file():
-        return
+        return {}
     try:
         before = jsons.loads(path.read_bytes())
     except orjson.JSONDecodeError:
         raise DataError(f"{path}: not JSON; delete it together with the .jsonl to start anew") from None
+    jsons.check_kinds(str(path), before, KINDS)
+    found: Mapping[str, Any] = before
+    return found
+
+
+def _check_same(path: Path, before: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+    """Whether the run that is to go on asked the same model the same way."""
     for name in ("client", "template", "questions"):
         if before.get(name) != manifest[name]:
             was, now = (json.dumps(value, ensure_ascii=False)[:200] for value in (before.get(name), manifest[name]))

@@ -20,6 +20,7 @@ from visualjudge.records import Verdict
 from visualjudge.remote import check_local
 from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
 from visualjudge.runs.journal import Journal, Line, read_lines
+from visualjudge.runs.spending import KINDS
 
 VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
@@ -36,8 +37,7 @@ _KINDS = {
     **dict.fromkeys(("swap", "simulated"), _FLAG),
     "statuses": {"*": int},
     "causes": {"*": int},
-    "prices": {"*": (int, float)},
-    "total": {"*": (int, float, None)},
+    **KINDS,
     "dataset": (dict, str),
     "parameters": (dict, None),
     "changes": [dict],

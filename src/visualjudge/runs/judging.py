@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,13 +20,13 @@ from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, most_calls, verdict_line
 from visualjudge.records import Question
 from visualjudge.runs.answered import Answered, answered
-from visualjudge.runs.budget import Budget, Prices
+from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.resuming import changes, check_changes, edited_images, fallen_out, media_checksum, recorded
 from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
-from visualjudge.runs.spending import Spending, paid_beside, spent_before
+from visualjudge.runs.spending import Spending, paid_beside, priced, spent_before
 from visualjudge.runs.todo import Todo, left_of
 
 
@@ -156,7 +156,7 @@ async def run_judge(
     """
     folder, budget = RunFolder(out), budget or Budget()
     budget.expect(most_calls(judge))
-    manifest = {**_manifest(dataset, judge, options), **_prices(budget)}
+    manifest = {**_manifest(dataset, judge, options), **priced(budget)}
     with _journal(folder, dataset, options) as journal:
         spent = spent_before(folder.verdicts_path, folder.manifest()) if options.resume else Spending()
         before = answered(folder.verdicts_path)
@@ -249,12 +249,6 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str,
         "started": _now(),
         "finished": None,
     }
-
-
-def _prices(budget: Budget | None) -> dict[str, Any]:
-    """The prices that the user stated, so that whoever watches the run can tell its cost."""
-    prices = budget.prices if budget else Prices()
-    return {} if prices == Prices() else {"prices": asdict(prices)}
 
 
 def checksum_of(dataset: Dataset) -> str:

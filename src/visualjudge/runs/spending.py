@@ -17,6 +17,8 @@ from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.tokens import token_counts
 
+KINDS = {"prices": {"*": (int, float)}, "total": {"*": (int, float, None)}}
+"""What a manifest says of money, for :func:`~visualjudge.jsons.check_kinds`."""
 PAID = "paid"
 """The field of a verdict's line that states what was paid for, where that is not its ``usage``."""
 
@@ -51,6 +53,11 @@ class Spending:
     def as_dict(self) -> dict[str, Any]:
         """As ``run.json`` has it."""
         return {**asdict(self), "cost": None if self.cost is None else round(self.cost, 6)}
+
+
+def priced(budget: Budget) -> dict[str, Any]:
+    """The prices that the user stated, as a manifest has them, so that whoever reads it can tell the cost."""
+    return {} if budget.prices == Prices() else {"prices": asdict(budget.prices)}
 
 
 def paid_beside(verdict: Verdict, paid: Mapping[str, int]) -> dict[str, Any]:
