@@ -19,7 +19,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -51,6 +52,15 @@ class RunError(VisualJudgeError):
 
 class DataError(RunError):
     """Data that cannot be used; the message names the file and what to do."""
+
+
+@contextmanager
+def in_field(name: str) -> Iterator[None]:
+    """Put the name of a field before the message of a :class:`DataError` that is raised in it."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from visualjudge.confine import confined_path
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
-from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.predictions import read_prediction, type_of
 from visualjudge.raster.images import image_size
 from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord, Size
@@ -236,7 +235,8 @@ def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
     try:
         payload = entry.load().prediction
         for field, path in type_of(note.task).files(payload):
-            _field(field, lambda path=path: inside(Path(root), path))
+            with in_field(field):
+                inside(Path(root), path)
         if type_of(note.task).is_image:
             size = None
         prediction = read_prediction(note.task, payload, size=size, root=Path(root), expression=note.prompt)
@@ -261,22 +261,17 @@ def _size_of(path: str) -> Size:
 
 
 def _check_images(record: ImageRecord, root: Path) -> None:
-    height, width = _field("file", lambda: _size_of(str(inside(root, str(record.file)))))
+    with in_field("file"):
+        height, width = _size_of(str(inside(root, str(record.file))))
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
             raise DataError(f"{name}: must be {real}, as image {record.file} has, got {stated}")
     for name, path in (("mask", record.mask), ("control", record.control)):
         if path is not None:
-            shape = _field(name, lambda path=path: image_size(inside(root, path)))
+            with in_field(name):
+                shape = image_size(inside(root, path))
             if name == "mask" and shape != (height, width):
                 raise DataError(f"mask: must be {height}×{width}, got {shape[0]}×{shape[1]} (height×width)")
-
-
-def _field(name: str, read: Any) -> Any:
-    try:
-        return read()
-    except DataError as error:
-        raise DataError(f"{name}: {error}") from None
 
 
 def _checked(labels: tuple[str, ...]) -> tuple[str, ...]:

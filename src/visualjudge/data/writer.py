@@ -18,7 +18,7 @@ import numpy as np
 from visualjudge.atomic import write_bytes, write_json
 from visualjudge.data.waiting import WaitingFiles, stem_of
 from visualjudge.digests import file_sha256
-from visualjudge.errors import DataError, UsageError
+from visualjudge.errors import DataError, UsageError, in_field
 from visualjudge.predictions import Prediction, payload_of
 from visualjudge.raster.images import check_image, image_size, orientation, oriented, png_bytes, read_rgb
 from visualjudge.raster.masks import mask_from_png, resized_mask
@@ -97,10 +97,8 @@ class FolderWriter:
         if image_id in self._given:
             self._check_same(image_id, files)
             return
-        try:
+        with in_field("image"):
             check_image(image)
-        except DataError as error:
-            raise DataError(f"image: {error}") from None
         height, width = image_size(image)
         record: dict[str, Any] = {"file": self._image(image, image_id), "width": width, "height": height}
         if mask is not None:

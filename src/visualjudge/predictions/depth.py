@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from visualjudge.atomic import atomic_path
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, in_field
 from visualjudge.predictions import fields
 from visualjudge.predictions.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
 from visualjudge.raster.images import read_depth
@@ -50,7 +50,8 @@ def _read(payload: Payload, reading: ReadContext) -> DepthMap:
     if isinstance(stored, np.ndarray):
         values = stored.astype(np.float64)
     else:
-        values = fields.at("depth", lambda: read_depth(fields.path(stored, reading.root)))
+        with in_field("depth"):
+            values = read_depth(fields.path(stored, reading.root))
     scale = _scale(payload.get("scale"))
     return DepthMap(values * scale if scale != 1 else values, bool(payload.get("inverse") or False))
 

@@ -66,14 +66,6 @@ def box(value: Any, field: str) -> Xyxy:
     return x1, y1, x2, y2
 
 
-def at(field: str, read: Callable[[], Any]) -> Any:
-    """``read()``, with the field's name before the message of its error."""
-    try:
-        return read()
-    except DataError as error:
-        raise DataError(f"{field}: {error}") from None
-
-
 def path(stored: Any, root: Path | None) -> Path:
     """A path of the payload, below ``root`` where that is given."""
     if not isinstance(stored, str | Path):

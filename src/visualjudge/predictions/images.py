@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, in_field
 from visualjudge.predictions import fields
 from visualjudge.predictions.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
 from visualjudge.raster.images import read_rgb, resized_rgb, rgb_of_array, write_png
@@ -34,7 +34,8 @@ def _read(payload: Payload, reading: ReadContext) -> WholeImage:
         raise DataError("image: the field is missing")
     if isinstance(stored, np.ndarray):
         return WholeImage(rgb_of_array(stored))
-    return WholeImage(fields.at("image", lambda: read_rgb(fields.path(stored, reading.root))))
+    with in_field("image"):
+        return WholeImage(read_rgb(fields.path(stored, reading.root)))
 
 
 def _write(prediction: WholeImage, writing: WriteContext) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, in_field
 from visualjudge.predictions import fields
 from visualjudge.predictions.base import Payload, PredictionType, ReadContext, WriteContext
 from visualjudge.predictions.items import LabelledItems
@@ -117,7 +117,8 @@ def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Ma
     for k, item in enumerate(items):
         where = f"{name}[{k}]" if name else ""
         field = f"{where}.segmentation" if where else "segmentation"
-        mask = fields.at(field, partial(mask_from_wire, item.get("segmentation"), size, reading.root))
+        with in_field(field):
+            mask = mask_from_wire(item.get("segmentation"), size, reading.root)
         if size is not None and mask.size != size:
             sizes = fields.height_width(mask.size), fields.height_width(size)
             raise DataError(f"{field}: mask must be {sizes[1]} (height×width) as the image, got {sizes[0]}")
@@ -129,7 +130,8 @@ def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Ma
 def _label_map(stored: Any, root: Path | None) -> Any:
     if isinstance(stored, np.ndarray):
         return stored
-    return fields.at("label_map", lambda: read_gray(fields.path(stored, root)))
+    with in_field("label_map"):
+        return read_gray(fields.path(stored, root))
 
 
 def _classes(classes: Any) -> dict[int, str]:

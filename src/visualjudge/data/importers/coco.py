@@ -27,7 +27,7 @@ from visualjudge.data.importers.sample import (
     other_size,
     read_json,
 )
-from visualjudge.errors import DataError, InvalidRecord, Problem
+from visualjudge.errors import DataError, InvalidRecord, Problem, in_field
 from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
 from visualjudge.raster.images import image_size, opened
 from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask
@@ -220,10 +220,8 @@ def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance
     if raw.get("segmentation") is None:
         hint = "; --task object_detection reads boxes" if raw.get("bbox") is not None else ""
         raise DataError(f"segmentation: the field is missing{hint}")
-    try:
+    with in_field("segmentation"):
         mask = mask_from_wire(raw["segmentation"], image.size)
-    except DataError as error:
-        raise DataError(f"segmentation: {error}") from None
     if mask.size != image.size and not image.resize:
         raise other_size("segmentation:", mask.size, image.size, image.path, remedy=RESIZE)
     return Instance(label, resized_mask(mask, image.size), _score(raw), _crowd(raw))

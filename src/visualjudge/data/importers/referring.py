@@ -25,7 +25,7 @@ from visualjudge.data.importers.sample import (
     read_table,
     stated_file,
 )
-from visualjudge.errors import DataError, Problem
+from visualjudge.errors import DataError, Problem, in_field
 from visualjudge.predictions import Instance, Masks
 from visualjudge.raster.images import image_size
 from visualjudge.raster.masks import empty_mask, mask_from_array, mask_from_wire, resized_mask
@@ -103,17 +103,11 @@ def _region(item: Expression, image: Path, size: Size, root: Path, boxes: bool) 
         raise DataError("segmentation: is missing; --boxes takes the box as the region")
     if item.region is None:
         return _box(item.bbox, size)
-    mask = _mask("segmentation", item.region, size, root)
+    with in_field("segmentation"):
+        mask = mask_from_wire(item.region, size, root)
     if mask.size != size:
         raise other_size("segmentation:", mask.size, size, image)
     return mask
-
-
-def _mask(field: str, form: Any, size: Size, root: Path | None) -> Mask:
-    try:
-        return mask_from_wire(form, size, root)
-    except DataError as error:
-        raise DataError(f"{field}: {error}") from None
 
 
 def _predicted(
@@ -124,7 +118,8 @@ def _predicted(
             form = predictions[key]
             if form is None:
                 return empty_mask(size)
-            mask = _mask("prediction", form, size, None if isinstance(form, Path) else root)
+            with in_field("prediction"):
+                mask = mask_from_wire(form, size, None if isinstance(form, Path) else root)
             if mask.size != size and not resize:
                 raise other_size("prediction:", mask.size, size, image, remedy=RESIZE)
             return resized_mask(mask, size)

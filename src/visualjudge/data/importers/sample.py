@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.confine import confined_path
-from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.jsons import DEEPEST_JSON, is_deep
 from visualjudge.predictions import Prediction
 from visualjudge.raster.images import orientation
@@ -102,10 +102,8 @@ def stated_file(root: Path, name: object, field: str) -> Path:
     DataError
         If there is no such file, or the path is absolute or leads out of ``root``, also over a link.
     """
-    try:
+    with in_field(field):
         return confined_path(root, name, of=str(root))
-    except DataError as error:
-        raise DataError(f"{field}: {error}") from None
 
 
 def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str = "") -> DataError:
