@@ -24,7 +24,7 @@ from visualjudge.judges.local.fit import Sample, pairs_of
 from visualjudge.judges.local.training import marked, train
 from visualjudge.metrics import score
 from visualjudge.perturb import levels
-from visualjudge.perturb.catalogue import applies, error_types, perturbed
+from visualjudge.perturb.catalogue import error_type_named, error_types, perturbed
 from visualjudge.perturb.groups import graded
 from visualjudge.predictions import DepthMap, Detections, Masks, People, Prediction, WholeImage
 from visualjudge.records import Pixels
@@ -94,7 +94,7 @@ def _mixed(task: str, truth: Prediction, around: levels.ErrorScene, rng: np.rand
     """A truth with errors of two types, one on top of the other, each of a random severity."""
     found = truth
     for error_type in rng.choice(error_types(task), 2):
-        if applies(task, str(error_type), found, around):
+        if error_type_named(task, str(error_type)).applies(found, around):
             steps = list(perturbed(task, str(error_type), found, around, seed=SEED, key=key))
             found = steps[int(rng.integers(len(steps)))][1]
     return _completed(found, rng) if isinstance(found, People) and rng.random() < 0.5 else found

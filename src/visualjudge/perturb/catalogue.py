@@ -114,14 +114,19 @@ def error_types(task: str) -> tuple[str, ...]:
     return tuple(name for of, name in ERROR_TYPES if of == kind)
 
 
-def applies(task: str, error_type: str, truth: Prediction, scene: ErrorScene) -> bool:
-    """Whether the error can be made: two people for a swap, two labels for a wrong one, and so on."""
-    return _row(task, error_type).applies(truth, scene)
+def error_type_named(task: str, name: str) -> ErrorType:
+    """One of a task's error types.
 
-
-def clean(task: str, error_type: str, truth: Prediction) -> Prediction:
-    """The truth as the group of an error type shows it at severity 0."""
-    return _row(task, error_type).clean(truth)
+    Raises
+    ------
+    UsageError
+        If the task has no error type of that name.
+    """
+    key = task_named(task).type, name
+    if key not in ERROR_TYPES:
+        known = ", ".join(error_types(task)) or "none"
+        raise UsageError(f"{task} has no error type {name!r}; it has: {known}")
+    return ERROR_TYPES[key]
 
 
 def perturbed(
@@ -130,21 +135,8 @@ def perturbed(
     """Predictions of one error type at ``scene.levels`` rising severities, mildest first.
 
     Every severity draws from the same generator state, so that a severer prediction goes on from the milder one.
-
-    Raises
-    ------
-    UsageError
-        If the task has no error type of that name.
     """
-    row = _row(task, error_type)
+    row = error_type_named(task, error_type)
     for severity in severities(scene.levels):
         rng = rng_for(seed, "perturb", task, error_type, key)
         yield severity, row.perturb(truth, severity, scene, rng)
-
-
-def _row(task: str, error_type: str) -> ErrorType:
-    key = task_named(task).type, error_type
-    if key not in ERROR_TYPES:
-        known = ", ".join(error_types(task)) or "none"
-        raise UsageError(f"{task} has no error type {error_type!r}; it has: {known}")
-    return ERROR_TYPES[key]

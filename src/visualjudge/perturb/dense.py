@@ -10,20 +10,21 @@ import numpy as np
 from visualjudge.perturb.fields import lowest_share, smooth_field
 from visualjudge.perturb.levels import ErrorScene
 from visualjudge.predictions import DepthMap, WholeImage
-from visualjudge.records import FloatArray, Pixels
+from visualjudge.raster.images import through_jpeg, to_uint8
+from visualjudge.records import FloatArray
 
 # ---------------------------------------------------------------- depth
 
 
 def scale(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
     """Regions are too near or too far, by a factor of up to about 5 at severity 1."""
-    field = smooth_field(_size(truth), rng, grain=0.25)
+    field = smooth_field(truth.extent, rng, grain=0.25)
     return _times(truth, np.exp(1.6 * severity * field))
 
 
 def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
     """Fine-grained multiplicative noise."""
-    height, width = _size(truth)
+    height, width = truth.extent
     coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
     grain = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR)
     return _times(truth, np.exp(0.6 * severity * grain))
@@ -46,7 +47,7 @@ def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random
     """
     known = truth.values[truth.valid]
     low, middle, high = np.percentile(known, [2, 50, 98])
-    field = smooth_field(_size(truth), rng, grain=0.2)
+    field = smooth_field(truth.extent, rng, grain=0.2)
     near, far = truth.valid & (truth.values <= middle), truth.valid & (truth.values > middle)
     part = lowest_share(near, field, 0.8 * severity) | lowest_share(far, field, 0.8 * severity)
     values = truth.values.copy()
@@ -63,7 +64,7 @@ def residual(truth: WholeImage, severity: float, scene: ErrorScene, _rng: np.ran
         raise ValueError("residual needs the degraded input")
     height, width = truth.pixels.shape[:2]
     left = cv2.resize(scene.degraded, (width, height), interpolation=cv2.INTER_CUBIC)
-    return WholeImage(_eight_bit(truth.pixels * (1 - severity) + left * float(severity)))
+    return WholeImage(to_uint8(truth.pixels * (1 - severity) + left * float(severity)))
 
 
 def oversmoothing(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
@@ -74,32 +75,19 @@ def oversmoothing(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: 
 
 def pixel_noise(truth: WholeImage, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
     """Gaussian noise with a standard deviation of up to 40 of 255."""
-    return WholeImage(_eight_bit(truth.pixels + 40 * severity * rng.standard_normal(truth.pixels.shape)))
+    return WholeImage(to_uint8(truth.pixels + 40 * severity * rng.standard_normal(truth.pixels.shape)))
 
 
 def colour_shift(truth: WholeImage, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
     """One channel is increased, another is decreased, and the contrast is reduced."""
     direction = rng.permutation([1.0, 0.3, -1.0])
-    return WholeImage(_eight_bit(truth.pixels * (1 - 0.35 * severity) + 38 * severity * (direction + 0.5)))
+    return WholeImage(to_uint8(truth.pixels * (1 - 0.35 * severity) + 38 * severity * (direction + 0.5)))
 
 
 def blocking(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
     """Block artefacts of strong JPEG compression, down to quality 8."""
-    quality = round(40 - 32 * severity)
-    _, data = cv2.imencode(".jpg", truth.pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
-    decoded = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), dtype=np.uint8)
-    return WholeImage(np.ascontiguousarray(decoded[:, :, ::-1]))
-
-
-def _size(truth: DepthMap) -> tuple[int, int]:
-    height, width = truth.values.shape
-    return height, width
+    return WholeImage(through_jpeg(truth.pixels, round(40 - 32 * severity)))
 
 
 def _times(truth: DepthMap, factor: FloatArray) -> DepthMap:
     return replace(truth, values=np.where(truth.valid, truth.values * factor, truth.values))
-
-
-def _eight_bit(values: FloatArray) -> Pixels:
-    clipped: Pixels = np.rint(np.clip(values, 0, 255)).astype(np.uint8)
-    return clipped

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from visualjudge.metrics import score
-from visualjudge.perturb.catalogue import applies, clean, perturbed
+from visualjudge.perturb.catalogue import error_type_named, perturbed
 from visualjudge.perturb.levels import ErrorScene
 from visualjudge.predictions import Prediction
 from visualjudge.seeding import Key
@@ -51,11 +51,12 @@ def graded(
         Go to :func:`visualjudge.metrics.score`.
     """
     start = truth if base is None else base
-    if not applies(task, error_type, start, scene):
+    row = error_type_named(task, error_type)
+    if not row.applies(start, scene):
         return []
     kept: list[Graded] = []
     if with_truth:
-        right = clean(task, error_type, start)
+        right = row.clean(start)
         kept.append(Graded(error_type, 0.0, right, score(task, right, truth, **options)))
     for severity, prediction in perturbed(task, error_type, start, scene, seed=seed, key=key):
         value = score(task, prediction, truth, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from visualjudge.raster.images import through_jpeg, to_uint8
 from visualjudge.records import Pixels
 
 JPEG_QUALITY = 50
@@ -20,13 +21,12 @@ def mirrored(image: Pixels) -> Pixels:
 
 def warmer(image: Pixels) -> Pixels:
     """A warmer white balance; colours keep their names."""
-    return _eight_bit(image * np.array(WARM))
+    return to_uint8(image * np.array(WARM))
 
 
 def recompressed(image: Pixels) -> Pixels:
     """Through a JPEG file of quality 50."""
-    _, content = cv2.imencode(".jpg", image[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-    return np.ascontiguousarray(np.asarray(cv2.imdecode(content, cv2.IMREAD_COLOR), dtype=np.uint8)[:, :, ::-1])
+    return through_jpeg(image, JPEG_QUALITY)
 
 
 def brighter(image: Pixels) -> Pixels:
@@ -63,9 +63,4 @@ def banner(text: str, width: int, height: int) -> Pixels:
 
 def _toned(image: Pixels, saturation: float, light: float) -> Pixels:
     grey = image.mean(axis=2, keepdims=True)
-    return _eight_bit(grey + (image - grey) * saturation + light)
-
-
-def _eight_bit(values: np.ndarray) -> Pixels:
-    rounded: Pixels = np.clip(np.rint(values), 0, 255).astype(np.uint8)
-    return rounded
+    return to_uint8(grey + (image - grey) * saturation + light)

@@ -232,6 +232,19 @@ def png_bytes(pixels: Pixels) -> bytes:
     return bytes(buffer.tobytes())
 
 
+def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
+    """What is left of an H×W×3 uint8 RGB array after a JPEG file of ``quality``, 0..100."""
+    _, stored = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    decoded = np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR), dtype=np.uint8)
+    return np.ascontiguousarray(decoded[:, :, ::-1])
+
+
+def to_uint8(values: FloatArray) -> Pixels:
+    """Values of 0..255 rounded, those outside clipped."""
+    clipped: Pixels = np.rint(np.clip(values, 0, 255)).astype(np.uint8)
+    return clipped
+
+
 def fitted_size(size: Size, max_side: int | None) -> Size:
     """(height, width) with a longer side of at most ``max_side``, proportions kept; ``size`` where it fits."""
     longest = max(size)
