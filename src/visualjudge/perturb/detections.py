@@ -16,22 +16,13 @@ from visualjudge.records import Xyxy
 def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """Every box is moved and resized until its IoU with the truth is 1 − 0.55 × severity, staying on the image."""
     target = 1 - (1 - LOWEST_IOU) * severity
-    moved = []
-    for item in truth.items:
-        goal = _astray(item.xyxy, scene, rng)
-        share = reach(lambda t, box=item.xyxy, goal=goal: box_iou(box, _between(box, goal, t)), target)  # type: ignore[misc]
-        moved.append(replace(item, xyxy=_between(item.xyxy, goal, share)))
-    return truth.with_items(moved)
+    return truth.with_items([_moved(item, target, scene, rng) for item in truth.items])
 
 
 def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """Some boxes are duplicated, with the copies slightly moved."""
-    extra: list[Detection] = []
-    for _ in range(scene.levels):
-        item = truth.items[rng.integers(len(truth.items))]
-        goal = _astray(item.xyxy, scene, rng)
-        share = reach(lambda t, box=item.xyxy, goal=goal: box_iou(box, _between(box, goal, t)), 0.8)  # type: ignore[misc]
-        extra.append(replace(item, xyxy=_between(item.xyxy, goal, share)))
+    drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
+    extra = [_moved(item, 0.8, scene, rng) for item in drawn]
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
@@ -45,6 +36,13 @@ def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.ra
         taken.append(box)
         extra.append(replace(like, xyxy=box))
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+
+
+def _moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generator) -> Detection:
+    """The item on its way to a box far from it, where its IoU with itself has come down to ``iou``."""
+    goal = _astray(item.xyxy, scene, rng)
+    share = reach(lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou)
+    return replace(item, xyxy=_between(item.xyxy, goal, share))
 
 
 def _astray(box: Xyxy, scene: ErrorScene, rng: np.random.Generator) -> Xyxy:

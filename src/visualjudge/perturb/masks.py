@@ -29,10 +29,8 @@ def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: np.rand
 
 def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Some masks are duplicated, with the copies slightly shifted."""
-    extra = []
-    for _ in range(scene.levels):
-        item = truth.items[rng.integers(len(truth.items))]
-        extra.append(replace(item, mask=_displaced(item.mask, 0.35, rng)))
+    drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
+    extra = [replace(item, mask=_displaced(item.mask, 0.35, rng)) for item in drawn]
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
