@@ -107,18 +107,8 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     wire = _validated(AnnotationWire, raw, file, name)
     if TASKS[task].expression and not (wire.prompt or "").strip():
         raise InvalidRecord(Problem(file, name, "prompt", "must hold the referring expression, got none"))
-    return Annotation(
-        annotation_id=wire.annotation_id,
-        image_id=wire.image_id,
-        task=wire.task,
-        prediction=wire.prediction,
-        final_score=wire.final_score,
-        class_of_interest=None if wire.class_of_interest is None else tuple(wire.class_of_interest),
-        error_type=wire.error_type,
-        prompt=wire.prompt,
-        source=wire.source,
-        metadata=wire.metadata or {},
-    )
+    classes = None if wire.class_of_interest is None else tuple(wire.class_of_interest)
+    return Annotation(**{**dict(wire), "class_of_interest": classes, "metadata": wire.metadata or {}})
 
 
 def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:

@@ -197,10 +197,7 @@ class FolderWriter:
                 there[image_id] = record
                 continue
             if not isinstance(old, Mapping) or not self._images_agree(old, record):
-                raise DataError(
-                    f"{path}: {image_id}: file: already names another image, {self._source(old)}, and would name "
-                    f"{self._given[image_id]['image']}; {ID_REMEDY}"
-                )
+                raise self._taken(path, image_id, old, "image")
             for name in ("mask", "control"):
                 if name in record and name in old and self._content(old, name) != self._content(record, name, new=True):
                     raise DataError(
@@ -223,11 +220,13 @@ class FolderWriter:
                 mask = self._content(new, "mask", new=True)
                 same_mask = isinstance(old, Mapping) and self._content(old, "mask") == mask
                 if not same_mask or not self._images_agree(old, new):
-                    what = "image" if same_mask else "mask"
-                    raise DataError(
-                        f"{path}: {image_id}: file: already names another {what}, {self._source(old)}, and would name "
-                        f"{self._given[image_id]['image']}; {ID_REMEDY}"
-                    )
+                    raise self._taken(path, image_id, old, "image" if same_mask else "mask")
+
+    def _taken(self, path: Path, image_id: str, old: Any, what: str) -> DataError:
+        return DataError(
+            f"{path}: {image_id}: file: already names another {what}, {self._source(old)}, and would name "
+            f"{self._given[image_id]['image']}; {ID_REMEDY}"
+        )
 
     def _content(self, record: Mapping[str, Any], name: str, *, new: bool = False) -> str | None:
         path = self._files.at(str(record.get(name))) if new else self.root / str(record.get(name))

@@ -29,6 +29,7 @@ from visualjudge.data.importers.sample import (
 )
 from visualjudge.errors import DataError, InvalidRecord, Problem, in_field
 from visualjudge.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
+from visualjudge.predictions.fields import crowd
 from visualjudge.raster.images import image_size, opened
 from visualjudge.raster.masks import mask_from_array, mask_from_wire, resized_mask
 from visualjudge.records import Size, Xyxy
@@ -213,7 +214,7 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
 def _detection(raw: Mapping[str, Any], label: str, _image: ImageEntry) -> Detection:
     corners = _xyxy(raw.get("bbox"))
     width, height = (float(v) for v in raw["bbox"][2:])
-    return Detection(label, corners, _score(raw), _crowd(raw), (width, height))
+    return Detection(label, corners, _score(raw), crowd(raw), (width, height))
 
 
 def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance:
@@ -224,7 +225,7 @@ def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance
         mask = mask_from_wire(raw["segmentation"], image.size)
     if mask.size != image.size and not image.resize:
         raise other_size("segmentation:", mask.size, image.size, image.path, remedy=RESIZE)
-    return Instance(label, resized_mask(mask, image.size), _score(raw), _crowd(raw))
+    return Instance(label, resized_mask(mask, image.size), _score(raw), crowd(raw))
 
 
 def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry) -> Person:
@@ -234,7 +235,7 @@ def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry) -> Person:
     area = raw.get("area") if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw else None
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
-    return Person(points, box, area, _crowd(raw), _score(raw))
+    return Person(points, box, area, crowd(raw), _score(raw))
 
 
 def _sample(image: ImageEntry, found: Prediction, real: Prediction, truth: CocoTruth, *, own: bool) -> Sample:
@@ -267,10 +268,6 @@ def _score(raw: Mapping[str, Any]) -> float | None:
     if not _finite(score):
         raise DataError("score: must be a finite number")
     return float(score)
-
-
-def _crowd(raw: Mapping[str, Any]) -> bool:
-    return bool(raw.get("iscrowd", 0))
 
 
 def _finite(value: Any) -> bool:
@@ -350,7 +347,7 @@ def _segments(rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTru
             raise invalid(
                 file, f"{where}.segments_info[{k}]", "id", f"must be a value of {path.name}, got {segment.get('id')!r}"
             )
-        items.append(Instance(label, mask, None, _crowd(segment)))
+        items.append(Instance(label, mask, None, crowd(segment)))
     return Masks(image.size, tuple(items))
 
 

@@ -47,8 +47,7 @@ def depth_maps(
     ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.data.importers.sample.files_by_key` takes them.
     """
     check_type(task, ("depth",), "depth map")
-    for key, (image, gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
-        assert image is not None
+    for key, image, (gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
         if gt_file is None or pred_file is None:
             side = "truth" if gt_file is None else "prediction"
             yield Problem(image.name, key, side, f"there is no depth map named {key!r}")
@@ -60,10 +59,8 @@ def depth_maps(
         except DataError as error:
             yield Problem(image.name, key, "depth", str(error))
             continue
-        if pred_file.suffix.lower() in AS_THEY_ARE and not resize:
-            yield Sample(image.stem, image, guess, real, file=pred_file, extra=found.extra())
-        else:
-            yield Sample(image.stem, image, guess, real)
+        kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize else None
+        yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
 
 
 def _read(path: Path, form: DepthForm, size: tuple[int, int], image: Path, *, resize: bool) -> DepthMap:

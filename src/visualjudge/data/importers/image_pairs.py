@@ -36,8 +36,7 @@ def image_pairs(
         raise UsageError("give either --gt, the clean images, or --pred with --scores, a table of key and score")
     table, repeated = _by_key(read_table(scores)) if scores else ({}, [])
     yield from (Problem(str(scores), repr(key), "key", "must occur once") for key in repeated)
-    for key, (image, real, found) in aligned(degraded, clean, restored if restored is not None else clean):
-        assert image is not None
+    for key, image, (real, found) in aligned(degraded, clean, restored if restored is not None else clean):
         try:
             row = table.pop(key, None)
             if key in repeated:

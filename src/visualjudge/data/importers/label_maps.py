@@ -60,24 +60,19 @@ def label_maps(
     check_type(task, ("semantic",), "label-map")
     table = class_table(classes)
     skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
-    for key, (image, truth, found) in aligned(images, gt, pred):
-        assert image is not None
-        sides = [("truth", truth), *([("prediction", found)] if pred is not None else [])]
-        missing = [name for name, path in sides if path is None]
-        if missing:
-            yield Problem(image.name, key, missing[0], f"there is no label map named {key!r}")
+    for key, image, (truth, found) in aligned(images, gt, pred):
+        if truth is None or (found is None and pred is not None):
+            side = "truth" if truth is None else "prediction"
+            yield Problem(image.name, key, side, f"there is no label map named {key!r}")
             continue
         try:
-            masks = [
-                _read(path, table, skipped, channel, image, resize=resize and name == "prediction")
-                for name, path in sides
-                if path is not None
-            ]
+            real = _read(truth, table, skipped, channel, image, resize=False)
+            guess = real if found is None else _read(found, table, skipped, channel, image, resize=resize)
         except DataError as error:
             where, _, reason = str(error).partition(": ")
             yield Problem(where, key, "label_map", reason)
             continue
-        yield Sample(image.stem, image, masks[-1], masks[0])
+        yield Sample(image.stem, image, guess, real)
 
 
 def class_table(path: Path) -> dict[int, str]:

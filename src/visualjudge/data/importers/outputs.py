@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -109,8 +109,8 @@ def outputs(
         warn_of_five(
             str(table), [value for ratings in rated.values() for one in ratings for value in one.given], limits
         )
-    for sample in _samples(task, table, list(rated.values()), mask_white):
-        yield replace(sample, resize_mask=resize_mask) if isinstance(sample, Sample) else sample
+    masks = {"mask_white": mask_white, "resize_mask": resize_mask}
+    yield from _samples(task, table, list(rated.values()), masks)
 
 
 def _check_columns(
@@ -148,9 +148,7 @@ class _Row:
     scores: tuple[float, ...]
 
 
-def _samples(
-    task: str, table: Path, rated: Sequence[Sequence[_Row]], mask_white: Literal["fill", "keep"]
-) -> Iterator[Sample | Problem]:
+def _samples(task: str, table: Path, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]) -> Found:
     """A sample an output, with the mean of its ratings; outputs of one file name get numbers."""
     seen: Counter[tuple[str, str, str | None]] = Counter()
     for ratings in rated:
@@ -177,7 +175,7 @@ def _samples(
                 control=files["control"],
                 metadata=metadata,
                 named=first.named,
-                mask_white=mask_white,
+                **masks,
             )
         except DataError as error:
             yield Problem(table.name, str(first.output.name), "output", str(error))

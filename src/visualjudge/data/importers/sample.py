@@ -220,7 +220,8 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     if path.suffix.lower() in (".csv", ".tsv"):
         return _separated(path, "\t" if path.suffix.lower() == ".tsv" else ",")
     if path.suffix.lower() == ".jsonl":
-        return [_object(line, path, number) for number, line in _lines(path)]
+        lines = enumerate(read_text(path).split("\n"), 1)
+        return [_object(line, path, number) for number, line in lines if line.strip()]
     if path.suffix.lower() == ".json":
         content = read_json(path)
         rows = list(content.values()) if isinstance(content, dict) else content
@@ -284,15 +285,16 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
     return found
 
 
-def aligned(images: str | Path, *others: str | Path | None) -> Iterator[tuple[str, list[Path | None]]]:
+def aligned(images: str | Path, *others: str | Path | None) -> Iterator[tuple[str, Path, list[Path | None]]]:
     """Each image's key and path, then the path of the same key in each of ``others`` (None where it has none).
 
     A single file in every place is one record, whatever the names.
     """
-    sides = [files_by_key(images), *({} if where is None else files_by_key(where) for where in others)]
+    shown = files_by_key(images)
+    sides = [{} if where is None else files_by_key(where) for where in others]
     singles = all(where is None or Path(str(where)).is_file() for where in (images, *others))
-    for key, image in sorted(sides[0].items()):
-        yield key, [image, *((next(iter(s.values()), None) if singles else s.get(key)) for s in sides[1:])]
+    for key, image in sorted(shown.items()):
+        yield key, image, [next(iter(side.values()), None) if singles else side.get(key) for side in sides]
 
 
 def _matching(pattern: str) -> dict[str, Path]:
@@ -332,12 +334,6 @@ def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
         if None in row or None in row.values():
             raise DataError(f"{path}: row {number}: has another number of cells than the header")
     return rows
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        if line.strip():
-            yield number, line
 
 
 def _object(line: str, path: Path, number: int) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
-from PIL import UnidentifiedImageError
 
 from visualjudge.data.importers.sample import (
     IMAGE_SUFFIXES,
@@ -290,13 +289,10 @@ def _circle(cx: float, cy: float, x: float, y: float) -> tuple[float, ...]:
 
 
 def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
-    try:
-        with opened(io.BytesIO(content), "mask") as image:
-            if image.size[0] > size[1] or image.size[1] > size[0]:
-                raise DataError("mask: must not be larger than the image")
-            values = np.asarray(image)
-    except (OSError, UnidentifiedImageError, SyntaxError) as error:
-        raise DataError(f"mask: cannot be decoded: {error}") from None
+    with opened(io.BytesIO(content), "mask") as image:
+        if image.size[0] > size[1] or image.size[1] > size[0]:
+            raise DataError("mask: must not be larger than the image")
+        values = np.asarray(image)
     inside = values[..., -1] > 0 if values.ndim == 3 else values > 0
     left, top = (round(float(v)) for v in origin)
     if left < 0 or top < 0 or top + inside.shape[0] > size[0] or left + inside.shape[1] > size[1]:

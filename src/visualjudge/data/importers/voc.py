@@ -81,9 +81,8 @@ def _objects(path: Path, size: Size | None) -> Detections:
             raise invalid(path, where, "name", "the field is missing")
         box = [_number(node, f"bndbox/{name}", path, where) for name in ("xmin", "ymin", "xmax", "ymax")]
         difficult = (node.findtext("difficult") or "0").strip() == "1"
-        confident = node.findtext("confidence") is not None or node.findtext("score") is not None
         name = "confidence" if node.findtext("confidence") is not None else "score"
-        score = _number(node, name, path, where) if confident else None
+        score = None if node.findtext(name) is None else _number(node, name, path, where)
         items.append(Detection(label, _xyxy(box, path, where), score, difficult))
     return Detections(tuple(items))
 
