@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
 
-from visualjudge.demo.data import boxed
+from visualjudge.demo.data import boxes_of
 from visualjudge.demo.generate import GENERATORS, SEVERITIES
 from visualjudge.judges.local import model
 from visualjudge.judges.local.features import Given, features_of
@@ -26,7 +26,7 @@ from visualjudge.metrics import score
 from visualjudge.perturb import levels
 from visualjudge.perturb.catalogue import error_type_named, error_types, perturbed
 from visualjudge.perturb.groups import graded
-from visualjudge.predictions import DepthMap, Detections, Masks, People, Prediction, WholeImage
+from visualjudge.predictions import DepthMap, Masks, People, Prediction, WholeImage
 from visualjudge.records import Pixels
 from visualjudge.seeding import rng_for
 from visualjudge.tasks import TASKS, task_named
@@ -63,7 +63,7 @@ def scene_samples(made: Scene) -> Iterator[tuple[str, Sample]]:
     photo, given = made.photo, Given(made.photo.pixels)
     around = levels.ErrorScene(photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects))
     truths: list[tuple[str, str, Prediction]] = [
-        ("object_detection", "", Detections(tuple(boxed(item) for item in photo.objects))),
+        ("object_detection", "", boxes_of(photo)),
         ("instance_segmentation", "", Masks(photo.size, photo.objects)),
         ("semantic_segmentation", "", Masks(photo.size, photo.segments)),
         ("depth_estimation", "", DepthMap(made.depth, inverse=True)),
