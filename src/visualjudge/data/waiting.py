@@ -6,12 +6,10 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from visualjudge.atomic import atomic_path, write_bytes
-from visualjudge.digests import file_sha256
+from visualjudge.atomic import write_bytes
 
 FILES = "files"
 LONGEST_STEM = 100
@@ -43,25 +41,15 @@ class WaitingFiles:
 
     def copy(self, path: Path, stem: str) -> str:
         """Copy a file under about the name ``stem``; its path relative to the data folder."""
-
-        def write(target: Path) -> None:
-            with atomic_path(target) as scratch:
-                shutil.copyfile(path, scratch)
-
-        return self._placed(stem, path.suffix.lower(), lambda: file_sha256(path), write)
+        return self.write(path.read_bytes(), stem, path.suffix.lower())
 
     def write(self, content: bytes, stem: str, suffix: str) -> str:
         """Write a file under about the name ``stem``; its path relative to the data folder."""
-        return self._placed(
-            stem, suffix, lambda: hashlib.sha256(content).hexdigest(), lambda target: write_bytes(target, content)
-        )
-
-    def _placed(self, stem: str, suffix: str, digest: Callable[[], str], write: Callable[[Path], None]) -> str:
         name = stem_of(stem) + suffix
-        if self.at(name).exists() and file_sha256(self.at(name)) != (stated := digest()):
-            name = f"{stem_of(stem)}-{stated[:12]}{suffix}"
+        if self.at(name).exists() and self.at(name).read_bytes() != content:
+            name = f"{stem_of(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
         if not self.at(name).exists():
-            write(self.folder() / name)
+            write_bytes(self.folder() / name, content)
         return name
 
     def move(self) -> None:
