@@ -17,10 +17,10 @@ from typing import Any
 import fsspec
 import pytest
 
-from making import detection_folder
+from making import detection_folder, make_folder
 from visualjudge import media, remote
 from visualjudge.confine import confined_path
-from visualjudge.dataset.build import build
+from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.convert import convert
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.staging import staged
@@ -170,6 +170,47 @@ def _local_tree(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder whose records name images, masks, controls and files of predictions, and its dataset."""
+    home = tmp_path_factory.mktemp("many")
+    tasks = ("object_detection", "depth_estimation", "lowlevel-deblur", "generation_inpainting_high_level")
+    build(make_folder(home / "data", tasks=tasks), home / "dataset")
+    return home
+
+
+def test_a_data_folder_in_a_store_builds_the_bytes_of_a_local_one(
+    memory: Any, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    memory.put(str(many / "data"), "/bucket/data", recursive=True)
+    told: list[tuple[str, int, int]] = []
+    build("s3://bucket/data", tmp_path / "dataset", progress=lambda *step: told.append(step))
+    assert _local_tree(tmp_path / "dataset") == _local_tree(many / "dataset")
+    files = len(memory.find("/bucket/data"))
+    assert [step[1:] for step in told if step[0] == "fetching files"] == [(files, files)]
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_problems_of_a_data_folder_in_a_store_name_what_its_owner_knows(memory: Any, tmp_path: Path) -> None:
+    memory.put(str(detection_folder(tmp_path / "data", [1.0, 1.0])), "/bucket/data", recursive=True)
+    with pytest.raises(DataError, match=r"^s3://bucket/data: no question can be asked"):
+        build("s3://bucket/data", tmp_path / "dataset", BuildOptions(subsets=("encoding_analysis",)))
+    with pytest.raises(UsageError, match=r"^s3://bucket/none is not a data folder"):
+        build("s3://bucket/none", tmp_path / "dataset")
+
+
+def test_a_file_of_a_store_whose_name_leads_out_is_not_fetched(
+    memory: Any, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["bucket/data/annotations/depth_estimation_annotations.json", "bucket/data/annotations/../../../out.png"]
+    monkeypatch.setattr(memory, "find", lambda key: names, raising=False)
+    monkeypatch.setattr(memory, "get", lambda *_: pytest.fail("it was fetched"), raising=False)
+    with pytest.raises(DataError, match="leads out"):
+        build("s3://bucket/data", tmp_path / "dataset")
+
+
 @pytest.mark.parametrize("form", ["files", "shards"])
 def test_a_build_into_a_store_has_the_bytes_of_a_local_one(
     memory: Any, built: Path, tmp_path: Path, form: Any, monkeypatch: pytest.MonkeyPatch
@@ -250,14 +291,36 @@ def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.M
         located("s3://bucket/dataset")
 
 
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+@pytest.fixture
+def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server of Google Cloud Storage on this machine."""
+    gcsfs = pytest.importorskip("gcsfs")
+    server = pytest.importorskip("gcp_storage_emulator.server")
+    port = _free_port()
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")  # it asks the server by another protocol
+    running = server.create_server("127.0.0.1", port, in_memory=True, default_bucket="bucket")
+    running.start()
+    gcsfs.GCSFileSystem.clear_instance_cache()
+    remote._listed.cache_clear()
+    yield fsspec.filesystem("gs")
+    running.stop()
+    gcsfs.GCSFileSystem.clear_instance_cache()
+
+
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A server of S3 on this machine."""
     pytest.importorskip("s3fs")
     server = pytest.importorskip("moto.server")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = _free_port()
     for name, value in {
         "AWS_ACCESS_KEY_ID": "somebody",
         "AWS_SECRET_ACCESS_KEY": "hush-hush",
@@ -313,6 +376,30 @@ def test_a_dataset_is_built_judged_and_reported_on_s3_without_a_copy(s3: Any, bu
     }  # fmt: skip
     with pytest.raises(RunError, match="s3://none/x: cannot be written"):
         build(built / "data", "s3://none/x")
+
+
+@pytest.mark.parametrize("media_form", ["files", "shards"])
+def test_google_cloud_storage_holds_data_and_datasets(gs: Any, many: Path, tmp_path: Path, media_form: str) -> None:
+    gs.put(str(many / "data"), "bucket/data", recursive=True)
+    address = "gs://bucket/built"
+    _run(tmp_path, "build", "gs://bucket/data", "--out", address, "--media", media_form)
+    build(many / "data", tmp_path / "near", media=media_form)  # type: ignore[arg-type]
+    gs.invalidate_cache()
+    assert _tree(gs, "bucket/built") == _local_tree(tmp_path / "near")
+    _run(tmp_path, "judge", address, "--backend", "local", "--model", "default", "--out", "run")
+    _run(tmp_path, "judge", "near", "--backend", "local", "--model", "default", "--out", "other")
+    assert _values(tmp_path / "run") == _values(tmp_path / "other")
+    assert "all checksums and rules hold" in _run(tmp_path, "validate", address)
+    with pytest.raises(UsageError, match="exists already"):
+        build(many / "data", address)
+
+
+def test_a_data_folder_on_s3_is_built_into_a_dataset_on_s3(s3: Any, many: Path, tmp_path: Path) -> None:
+    s3.put(str(many / "data"), "bucket/data", recursive=True)
+    _run(tmp_path, "build", "s3://bucket/data", "--out", "s3://bucket/built", "--workers", "2")
+    s3.invalidate_cache()
+    assert _tree(s3, "bucket/built") == _local_tree(many / "dataset")
+    assert not list(tmp_path.iterdir())
 
 
 def _values(run: Path) -> dict[str, object]:

@@ -2,7 +2,7 @@
 ``remote``).
 
 A remote path has the methods of ``pathlib.Path`` that readers of a dataset call; few of them need to know what it is.
-Whole files are written, by :func:`put`.
+Whole files are written, by :func:`put`, and copied from there, by :func:`fetch`.
 Credentials, region and endpoint come from the store's own environment variables (``AWS_ACCESS_KEY_ID``,
 ``AWS_ENDPOINT_URL``, ``GOOGLE_APPLICATION_CREDENTIALS``, …) and configuration files, never from a path.
 """
@@ -182,6 +182,21 @@ def put(files: Sequence[tuple[Path, RemotePath]]) -> None:
     if files:
         local, there = [str(path) for path, _ in files], [target._at()[1] for _, target in files]
         _changed(files[0][1], lambda store: store.put(local, there))
+
+
+def fetch(files: Sequence[tuple[RemotePath, Path]]) -> None:
+    """Copy files of a store to local ones, several at a time.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read.
+    """
+    for _, target in files:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    if files:
+        there, local = [path._at()[1] for path, _ in files], [str(target) for _, target in files]
+        files[0][0]._asked(lambda store, _: store.get(there, local))
 
 
 def remove(files: Sequence[RemotePath]) -> None:

@@ -30,7 +30,12 @@ EPILOG = (
 @with_groups
 def build(
     building: BuildingOptions,
-    data: Annotated[Path, typer.Argument(help="Data folder: annotations/<task>_annotations.json, images/<task>.json")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Data folder, also s3:// or gs://: annotations/<task>_annotations.json, images/<task>.json"
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", help="Folder of the new dataset, also s3:// or gs://; must not exist")],
     subset: Annotated[
         list[str] | None, typer.Option("--subset", help="encoding_analysis or judge_analysis; may be repeated [both]")

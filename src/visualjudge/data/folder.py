@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from visualjudge.confine import confined_path
+from visualjudge.data.fetched import FetchedFolder, Tick
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
 from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.predictions import read_prediction, type_of
 from visualjudge.raster.images import image_size
 from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord, Size
-from visualjudge.remote import check_local
+from visualjudge.remote import far, located
 from visualjudge.tasks import TASKS, task_named
 
 SUFFIX = "_annotations"
@@ -50,23 +51,36 @@ class Checked:
 
 
 class DataFolder:
-    """A data folder, open; use as a context manager where it may hold parquet files.
+    """A data folder, open; use as a context manager where it may hold parquet files or lie in an object store.
 
     ``problems`` grows as records are read; an image record that cannot be used is told with each annotation that needs
-    it.
+    it. ``name`` is the folder as it was given, ``root`` where its files are: of a folder in an object store, a local
+    copy that goes when the block ends.
+
+    Parameters
+    ----------
+    root
+        A folder, also ``s3://`` or ``gs://``.
+    tick
+        Told how many files were fetched from an object store, and of how many.
 
     Raises
     ------
     UsageError
         If there is no such folder, or it has no ``annotations``.
+    DataError
+        If an object store cannot be read.
     """
 
-    def __init__(self, root: str | Path) -> None:
-        self.root = Path(root)
+    def __init__(self, root: str | Path, tick: Tick = lambda done, total: None) -> None:
+        place = located(root)
+        store = far(place)
+        self.name = str(place)
         self.problems: list[Problem] = []
         self._spooled: list[Path] = []
+        self._fetched = None if store is None else FetchedFolder(store, tick)
+        self.root = place if self._fetched is None else self._fetched.root
         if not self.root.is_dir():
-            check_local(root, "a data folder")
             raise UsageError(f"{root}: no such folder")
         if not (self.root / "annotations").is_dir():
             raise UsageError(f"{root} is not a data folder: folder 'annotations' not found")
@@ -79,6 +93,8 @@ class DataFolder:
         for path in self._spooled:
             path.unlink(missing_ok=True)
         self._spooled.clear()
+        if self._fetched is not None:
+            self._fetched.remove()
 
     @functools.cached_property
     def files(self) -> Mapping[str, Path]:
@@ -125,7 +141,7 @@ class DataFolder:
         """
         task_named(task)
         if task not in self.files:
-            raise DataError(f"{self.root}: has no annotations/{task}{SUFFIX}.json (.jsonl, .parquet)")
+            raise DataError(f"{self.name}: has no annotations/{task}{SUFFIX}.json (.jsonl, .parquet)")
         try:
             read = list(self._read(task))
         except DataError as error:

@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -90,8 +91,8 @@ def build(
     Parameters
     ----------
     data, out
-        Folders; ``out`` must not exist, or be an older dataset and ``force`` be given. ``out`` may be an address
-        ``s3://…`` or ``gs://…``.
+        Folders, also addresses ``s3://…`` or ``gs://…``; ``out`` must not exist, or be an older dataset and ``force``
+        be given. Data of an address are copied to the folder for temporary files while they are read.
     options
         Seed, subsets, tasks, caps.
     workers, engine
@@ -115,7 +116,7 @@ def build(
     chosen = options or BuildOptions()
     target = located(out)
     check_target(target, force)
-    with DataFolder(data) as folder:
+    with DataFolder(data, partial(progress, "fetching files")) as folder:
         tasks = asked_tasks(folder, chosen)
         with stage_of(target) as stage, open_crew(folder, tasks, engine, workers) as running:
             return _fill(_Target(stage, form, media), folder, tasks, chosen, running, progress)
@@ -134,7 +135,7 @@ def _fill(
     tasks = read_tasks(folder, names, engine, tick)
     items = sample_tasks(tasks, options.subsets, options.caps, options.seed)
     if not items:
-        raise DataError(f"{folder.root}: no question can be asked{_why_none(folder)}")
+        raise DataError(f"{folder.name}: no question can be asked{_why_none(folder)}")
     stage = target.root
     jobs = (
         Job(str(folder.root), str(stage), unit, options.prompts, options.max_side, target.pack(k))
@@ -154,7 +155,7 @@ def _fill(
     kept = [k for k in range(len(items)) if k not in left_out]
     asked = [items[k] for k in kept]
     if not asked:
-        raise DataError(f"{folder.root}: no question can be asked: the options of each look the same")
+        raise DataError(f"{folder.name}: no question can be asked: the options of each look the same")
     target.close()
     files[PREDICTIONS] = shown.finish()
     order = zip(kept, deal(asked, options.seed), strict=True)
@@ -330,11 +331,11 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
     """
     if options.tasks is None:
         if not folder.tasks:
-            raise UsageError(f"{folder.root} is not a data folder: annotations/<task>_annotations.json not found")
+            raise UsageError(f"{folder.name} is not a data folder: annotations/<task>_annotations.json not found")
         return list(folder.tasks)
     missing = [name for name in options.tasks if name not in folder.tasks]
     if missing:
-        raise UsageError(f"{folder.root}: has no annotations of {', '.join(missing)}; it has {', '.join(folder.tasks)}")
+        raise UsageError(f"{folder.name}: has no annotations of {', '.join(missing)}; it has {', '.join(folder.tasks)}")
     return [name for name in folder.tasks if name in options.tasks]
 
 

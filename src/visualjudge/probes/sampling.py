@@ -73,7 +73,7 @@ def pools(
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
     questions = _rendered(folder, stage, names, replace(options, caps=caps), engine)
     if not questions:
-        raise DataError(f"{folder.root}: no question can be asked")
+        raise DataError(f"{folder.name}: no question can be asked")
     pairs, seed = [question for question in questions if question.question_type == "pairwise"], options.seed
     given = options.prompts.asset("layout").part("given")
     out: dict[Pool, Sequence[Base]] = {

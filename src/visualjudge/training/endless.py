@@ -23,6 +23,7 @@ from visualjudge.perturb.catalogue import error_types
 from visualjudge.perturb.samples import TRUTH, Surroundings, perturb_samples, surroundings
 from visualjudge.predictions import read_prediction, type_of
 from visualjudge.records import Annotation, ImageRecord, Question
+from visualjudge.remote import check_local
 from visualjudge.seeding import rng_for, seed_for
 
 ROUND = Caps(judge_groups=4, judge_pairs=4, scoring_groups=2, ranking_groups=2, per_group=3)
@@ -109,6 +110,7 @@ def endless(
 
 def _truths(data: str | Path, tasks: Sequence[str] | None) -> dict[str, _Truths]:
     """The truths of each task, one for each image and prompt."""
+    check_local(data, "the data folder of endless questions")
     with DataFolder(data) as folder:
         found = {}
         for task in tasks or [task for task in folder.tasks if error_types(task)]:
