@@ -31,8 +31,8 @@ def validate(
         read, problems = check(dataset, lambda done, total: progress("checking files", done, total), sample=sample)
     tell(problems)
     if problems:
-        say(f"{len(problems)} rules do not hold in {dataset}")
+        say(f"{len(problems)} rules do not hold in {read.root}")
         raise typer.Exit(1)
     checked = len(read.questions) if sample is None else f"{min(sample, len(read.questions))} of {len(read.questions)}"
-    print(f"{dataset}: {checked} questions, all checksums and rules hold")
-    following_judge(read, dataset, "--swap", "--out", "RUN")
+    print(f"{read.root}: {checked} questions, all checksums and rules hold")
+    following_judge(read, read.root, "--swap", "--out", "RUN")

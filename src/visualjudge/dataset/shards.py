@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ import orjson
 from visualjudge.atomic import write_json
 from visualjudge.columnar import write_parquet
 from visualjudge.dataset import parquet_form
+from visualjudge.dataset.from_columns import questions_of
 from visualjudge.dataset.json_form import BETWEEN, FIRST, LAST
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, VERSION, question_of, schema
 from visualjudge.dataset.question_wire import QUESTIONS, question_from_wire, question_to_wire
@@ -116,40 +117,65 @@ def _groups(records: Iterator[Record], done: Shards, tick: Callable[[int], None]
     import polars as pl
 
     while group := list(islice(records, parquet_form.ROWS_A_GROUP)):
-        frame = _frame([_typed(number, content) for number, (_, content) in enumerate(group, done.count)])
-        kept = [_what_differs(row, record[1], done) for row, record in zip(frame.to_dicts(), group, strict=True)]
+        contents = [content for _, content in group]
+        frame = _frame(contents, done.count)
+        kept = _own_bytes(frame, contents, done)
         before = [None if text == (BETWEEN if k else FIRST) else text for k, (text, _) in enumerate(group, done.count)]
         done.count += len(group)
         yield frame.with_columns(pl.Series("json", kept, pl.Binary()), pl.Series("before", before, pl.Binary()))
         tick(done.count)
 
 
-def _typed(number: int, content: bytes) -> str:
-    """A question as JSON of the columns' types: its answer is text."""
-    raw = orjson.loads(content)
-    answer = question_from_wire(raw, number).answer
-    return orjson.dumps(raw if isinstance(answer, str) else {**raw, "answer": orjson.dumps(answer).decode()}).decode()
+def _own_bytes(frame: pl.DataFrame, contents: Sequence[bytes], done: Shards) -> list[bytes | None]:
+    """The bytes of each question where its columns do not give them back."""
+    import polars as pl
+
+    together = questions_of(frame.with_columns(json=pl.lit(None, pl.Binary()))) or repeat(None, len(contents))
+    given = (None if question is None else orjson.dumps(question_to_wire(question)) for question in together)
+    return [
+        None if some == content else _what_differs(frame.row(k, named=True), content, done, k)
+        for k, (some, content) in enumerate(zip(given, contents, strict=True))
+    ]
 
 
-def _what_differs(row: dict[str, Any], content: bytes, done: Shards) -> bytes | None:
-    """The bytes of a question where its columns do not give them back."""
+def _what_differs(row: dict[str, Any], content: bytes, done: Shards, place: int) -> bytes | None:
+    """As :func:`_own_bytes`, of one question; ``place`` is that in its group."""
+    stated = question_from_wire(orjson.loads(content), done.count + place)
     try:
         given = question_of(row)
         if orjson.dumps(question_to_wire(given)) == content:
             return None
-        done.plain &= given == question_from_wire(orjson.loads(content))
+        done.plain &= given == stated
     except (DataError, ValueError, TypeError):
         done.plain = False
     return content
 
 
-def _frame(rows: list[str]) -> pl.DataFrame:
-    """Objects of JSON as columns of the shards' types; a field that has no column is left out."""
+def _frame(contents: Sequence[bytes], first: int) -> pl.DataFrame:
+    """Questions as columns of the shards' types; a field that has no column is left out.
+
+    Raises
+    ------
+    DataError
+        If one is no question (``first`` is the place of the first), or a column cannot hold a field.
+    """
     import polars as pl
 
     kinds = {name: kind for name, kind in schema().items() if kind != pl.Binary()}
     try:
-        return pl.Series(rows, dtype=pl.String()).str.json_decode(pl.Struct(kinds)).struct.unnest()
-    except pl.exceptions.PolarsError as error:
-        ids = " to ".join(str(orjson.loads(row)["id"]) for row in (rows[0], rows[-1]))
-        raise DataError(f"{QUESTIONS}: questions {ids}: a column cannot hold a field: {error}") from None
+        rows = pl.Series([_typed(content) for content in contents], dtype=pl.String())
+        return rows.str.json_decode(pl.Struct(kinds)).struct.unnest()
+    except (pl.exceptions.PolarsError, KeyError, TypeError) as error:
+        ids = [question_from_wire(orjson.loads(content), k).id for k, content in enumerate(contents, first)]
+        raise DataError(
+            f"{QUESTIONS}: questions {ids[0]} to {ids[-1]}: a column cannot hold a field: {error}"
+        ) from None
+
+
+def _typed(content: bytes) -> str:
+    """A question as JSON of the columns' types: its answer is text."""
+    raw = orjson.loads(content)
+    answer = raw["answer"]
+    return (
+        content if isinstance(answer, str) else orjson.dumps({**raw, "answer": orjson.dumps(answer).decode()})
+    ).decode()
