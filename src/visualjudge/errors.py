@@ -30,6 +30,7 @@ LONGEST_NAME = 200
 """Characters of a record and a field that a problem shows."""
 MOST_NAMES = 16
 """Names that a message lists in full."""
+_LINE = re.compile(r":\d+$")
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
 RETRYABLE_STATUS = frozenset({408, 409, 429})
 
@@ -96,11 +97,12 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
     examples.
 
     Problems are of one kind where file and field are the same and the reasons differ only in numbers, quoted values and
-    paths.
+    paths. The number of the line behind a file's name (``data.tsv:7``) is no part of it.
     """
     kinds: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
-        kinds.setdefault((problem.file, problem.field, _VARYING.sub("…", problem.reason)), []).append(problem)
+        kind = (_LINE.sub("", problem.file), problem.field, _VARYING.sub("…", problem.reason))
+        kinds.setdefault(kind, []).append(problem)
     lines: list[str] = []
     for same in kinds.values():
         if len(same) <= EXAMPLES:
@@ -110,7 +112,7 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
         records = ", ".join(problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES])
         rest = f"{records} and {len(same) - EXAMPLES} more"
         told = "" if all(problem.reason == first.reason for problem in same) else f" (of {first.record[:LONGEST_NAME]})"
-        lines.append(f"{first.file}: {rest}: {first.field}: {first.reason}{told}")
+        lines.append(f"{_LINE.sub('', first.file)}: {rest}: {first.field}: {first.reason}{told}")
     return [" ".join(line.split()) for line in lines]
 
 

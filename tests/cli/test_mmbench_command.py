@@ -89,6 +89,21 @@ def test_image_that_is_none_stops_before_asking(data, tmp_path):
     assert not (tmp_path / "p.jsonl").exists()
 
 
+def test_lists_of_images_are_one_line_before_anything_is_asked(tmp_path):
+    """Tables of several images a question, as ``export --format vlmevalkit`` writes them, embedded and as paths."""
+    table = tmp_path / "several.tsv"
+    rows = "".join(f"{index}\tWhich?\tone\ttwo\tA\tx\t['iVBORw0K', 'iVBORw0K']\n" for index in range(1, 31))
+    for header, cells, line in (
+        (HEADER, rows, f"{table}: index 1, index 2, index 3 and 27 more: image: must be one image, got a list; "),
+        (HEADER.replace("image", "image_path"), rows, "; the files that image_path names are not read"),
+    ):
+        table.write_text(header + cells)
+        done = call("infer", table, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "p.xlsx")
+        assert done.returncode == 1
+        assert line in done.stderr and done.stderr.count("index 1") <= 1
+        assert not (tmp_path / "p.jsonl").exists()
+
+
 def test_unusable_record_stops_unless_skipped(data, replies, tmp_path):
     data.write_text(data.read_text() + "3\tWhere?\tcat\tdog\tE\tx\timage\n")
     stopped = call("eval", replies, "--data", data)

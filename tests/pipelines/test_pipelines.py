@@ -425,6 +425,24 @@ def test_results_are_not_overwritten_and_not_mixed(tmp_path: Path) -> None:
         asyncio.run(run_pipeline(other, rows, tmp_path / "out.jsonl", resume=True))
 
 
+@pytest.mark.parametrize("content", [None, b"", b"[]", b'{"metrics": 1}'])
+def test_results_without_the_record_of_their_settings_are_not_continued(tmp_path: Path, content: bytes | None) -> None:
+    make_rows(tmp_path, 1)
+    go(tmp_path, [GOOD])
+    record = tmp_path / "out.run.json"
+    record.unlink()
+    if content is not None:
+        record.write_bytes(content)
+    before = (tmp_path / "out.jsonl").read_bytes()
+    with pytest.raises(
+        UsageError, match=r"out.run.json is missing or cannot be read: .* restore it, or choose another"
+    ):
+        go(tmp_path, [GOOD], resume=True)
+    assert (tmp_path / "out.jsonl").read_bytes() == before
+    (tmp_path / "out.jsonl").write_bytes(b"")
+    assert go(tmp_path, [GOOD], resume=True).progress.done == 1
+
+
 # ---------------------------------------------------------------- the command
 
 

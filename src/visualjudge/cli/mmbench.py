@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following, say
+from visualjudge.cli.listing import following, say, tell
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     BudgetOptions,
@@ -21,7 +21,8 @@ from visualjudge.cli.options import (
 )
 from visualjudge.cli.overwriting import keep, must_end_in
 from visualjudge.cli.progress import interruptible
-from visualjudge.errors import DataError, RunError, UsageError
+from visualjudge.errors import DataError, Problem, RunError, UsageError
+from visualjudge.plurals import many
 
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client
@@ -167,12 +168,12 @@ def circular(
     _required(data)
     table = _table(data, skip_invalid)
     done = 0
-    with stages() as tell:
+    with stages() as show:
 
         def tick() -> None:
             nonlocal done
             done += 1
-            tell("rotating", done, len(table.rows))
+            show("rotating", done, len(table.rows))
 
         count = write_rotations(table, out, progress=tick)
     print(f"{out}: {count} rows of {len(table.rows)} questions")
@@ -228,11 +229,12 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
     from visualjudge.mmbench.table import read_table
 
     size = path.stat().st_size if path.is_file() else 0
-    with stages() as tell:
-        table = read_table(path, progress=lambda at: tell("reading (bytes)", at, size))
+    with stages() as show:
+        table = read_table(path, progress=lambda at: show("reading (bytes)", at, size))
     if column and column not in table.columns:
-        raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]})")
-    _left_out([str(problem) for problem in table.problems], f"{path}: {len(table.problems)} records", skip_invalid)
+        named = "; the files that image_path names are not read" if "image_path" in table.columns else ""
+        raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]}){named}")
+    _left_out(table.problems, f"{path}: {many(len(table.problems), 'record')}", skip_invalid)
     return table
 
 
@@ -241,17 +243,15 @@ def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Ro
     from visualjudge.cli.progress import stages
     from visualjudge.mmbench.images import image_problems
 
-    with stages() as tell:
-        problems = image_problems(table, rows, tick=lambda done: tell("checking images", done, len(rows)))
-    _left_out([str(p) for p in problems.values()], f"{table.path}: {len(problems)} images", skip_invalid)
+    with stages() as show:
+        problems = image_problems(table, rows, tick=lambda done: show("checking images", done, len(rows)))
+    _left_out(problems.values(), f"{table.path}: {many(len(problems), 'image')}", skip_invalid)
     return [row for row in rows if row.index not in problems]
 
 
-def _left_out(lines: list[str], what: str, skip_invalid: bool) -> None:
-    say(*lines[:SHOWN])
-    if len(lines) > SHOWN:
-        say(f"… and {len(lines) - SHOWN} more")
-    if lines and not skip_invalid:
+def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> None:
+    tell(problems)
+    if problems and not skip_invalid:
         raise DataError(f"{what} cannot be used (named above); fix them, or leave them out with --skip-invalid")
 
 

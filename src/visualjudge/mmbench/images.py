@@ -56,6 +56,8 @@ def image_problems(
 
 
 def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
+    if table.image_cell(row).lstrip().startswith("["):
+        raise table.invalid(row, "image", "must be one image, got a list; a question with several cannot be asked")
     cell = "".join(_DATA_URL.sub("", table.image_cell(row), count=1).split())
     if not cell:
         raise table.invalid(row, "image", "blank")

@@ -39,19 +39,28 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
     Raises
     ------
     UsageError
-        If ``out`` was made with other settings.
+        If ``out`` was made with other settings, or nothing tells with which.
     """
-    place = settings_path(out)
-    if not place.is_file() or not out.is_file():
+    if not out.is_file() or not out.stat().st_size:
         return
-    try:
-        before = jsons.loads(place.read_bytes())["metrics"]
-    except (ValueError, KeyError, TypeError):
-        return
+    before = _stated(settings_path(out))
+    if before is None:
+        raise UsageError(
+            f"{settings_path(out)} is missing or cannot be read: it says what {out} was made with; restore it, or "
+            "choose another --out (calls that the reply cache holds are free)"
+        )
     now = orjson.loads(orjson.dumps(settings, default=str))
     for name in sorted(set(before) | set(now)):
         if before.get(name) != now.get(name):
             raise UsageError(f"{out} was made with other settings of metric {name!r}; choose another --out")
+
+
+def _stated(place: Path) -> dict[str, Any] | None:
+    try:
+        found = jsons.loads(place.read_bytes())["metrics"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def write_settings(out: Path, settings: Mapping[str, Any]) -> None:

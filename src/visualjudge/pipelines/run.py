@@ -72,9 +72,9 @@ async def run_pipeline(
     """
     path = Path(out)
     settings = settings_of(pipes)
+    found = await asyncio.to_thread(_earlier, path, rows if resume else ())
     if resume:
         check_same(path, settings)
-    found = await asyncio.to_thread(_earlier, path, rows if resume else ())
     journal = Journal.resume(path) if resume else Journal.create(path)
     stop, meter = stop or Stop(), Meter(budget or Budget())
     try:
