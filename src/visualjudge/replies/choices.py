@@ -34,7 +34,7 @@ CONCLUDING = 0.5
 _O = "[A-H]"
 _END = rf"(?=»|[)rsyYm]|O(?:w?m|[nT]|»)|[ibMjt]»|N#?»|\|(?:N|\n|»)|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
-_EXPLAINED = rf"(?<=[i:]{_O}):(?![^?]{{0,200}}{_O}[:=\-(])(?![z#A-H])"
+_EXPLAINED = rf"(?<=[i:bkR]{_O}):(?![^?]{{0,200}}{_O}[:=\-(])(?![z#A-H])"
 """What may follow an option that a verb or a colon declares: "my choice is A: …"."""
 _OVERALL = r"O(?:[mnTe]|[^A-H.,&\n?zhfqyY]{1,9}[,&]{1,2}(?!n?[A-H1])[wWTSM+bmnzN]|[wS+]{0,3}m)"
 """In every respect, in two respects or more."""
@@ -63,7 +63,7 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     # rule, level, winner (0: the option named, -1: the other), what may stand before, the form with the option
     ("label", DECLARED, 0, "clause", r"(?:[kR](?:[wnjkrOTIgV]{1,8}[i:]|[i:=\-,>~v]{0,3}|O)|Vg|v[nk]?[i:=]{1,2}|m[nk]{0,4}[i:,\-|]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)(?:¶|ː)"),
     ("ranked", DECLARED, 0, "clause", r"R[nwi]{0,3}:?(@)(?:,&?|&|d|>)@»"),
-    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}it?|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)(?:¶|ː)"),
+    ("best", DECLARED, 0, "clause", r"(?:b[nkR]{0,4}[i:=]{0,2}|b[nkRIwTjO]{1,8}it?|n[nj]?[jOtwIvr]{0,4}[vMbg][wMbn]{0,2}i|\+[nkR]{1,4}[i:]{1,2})[mis:jn]{0,6}(?:(?<=i)O)?(@)(?:¶|ː)"),
     ("best", DECLARED, 0, "clause", r"b[nk]{1,2}i(?:[wIVp]?[OJ])(@)»"),
     ("verb", DECLARED, 0, "I", r"v[rOtksM]?(@)>?(?:¶|(?=:(?![^?\n]*@:)|&(?!n?@)))"),
     ("said", DECLARED, 0, "conclusion", r"jM?(@)(?:¶|(?=:(?![^?\n]*@:)))"),
@@ -98,12 +98,13 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("alone", BARE, 0, "sentence", "(@)[,:]?d?»"),
     ("first", BARE, 0, "start", "(@)¶"),
     ("so", BARE, 0, "comma", "(@)¶"),
+    ("so", BARE, 0, "any", r"(?:^|(?<=[.,\n?]))(@)s»"),
     ("so", BARE, 0, "start", "&?[sm]{1,2}:?(@)¶"),
     ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))[^A-H.?\n:zhfqpuWρ]{0,40}[iIV][^A-H.?\n:zhfqpuWρ]{0,30}:(@)»"),
     ("so", BARE, 0, "any", r"y[^A-H.?\nzhfqpuWρ]{1,25}[:,](@)»"),
     ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))r[^.?\n:]{1,80}(?:,|:(?!@[^?]{0,200}[yYzc]))(@)»"),
     ("rather", BARE, 0, "any", r"(?:^|(?<=[.\n?]))t(@)(?:t@)?»"),
-    ("no", BARE, 0, "denial", "(@)»"),
+    ("no", BARE, 0, "denial", "(@)(?:»|:)"),
     ("corrected", BARE, 0, "correction", "(@)»"),
     ("corrected", BARE, 0, "any", "c[^A-H.?\nzhfq]{1,40}[,:](@)»"),
     ("said of each", BARE, 0, "any", r"(?:^|(?<=\n))(@):b\Z|(@)[:=\-(i]{1,2}[b+][nk]{0,2}\)?[,\n&yY]{1,2}@[:=\-(i]{0,2}(?:[uW]|z[b+])[nk]{0,2}\)?»"),
@@ -134,7 +135,7 @@ _RULES = tuple(
     for rule, level, winner, lead, form in _FORMS
 )
 _NEEDS = {
-    "label": "kRVvm", "is sharper": "+b", "ranked": "R", "best": "b+", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and so it is": "s&r",
+    "label": "kRVvm", "is sharper": "+b", "ranked": "R", "best": "b+vMg", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and so it is": "s&r",
     "is better": "bj", "makes it better": "bk", "but it is better": "y", "is worse": "ul",
     "rejected": "ρ", "more": "Mb", "the worse is": "u", "not as good": "zl", "beats": "gJ", "outdoes": "γ", "rated better": "bkg",
     "is beaten": "lJ", "better than": "tP", "better, postposed": "P", "worse than": "t",

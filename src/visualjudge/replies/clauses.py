@@ -97,8 +97,10 @@ def _opinions(scan: Scan) -> Iterator[Opinion]:
             option, headed = codes[named[0]], bool(clause[3])
         words = _predicate(scan, start, end, named, than)
         sign = words.sign()
-        if named and sign == 0 and words.turns and not codes[named[0] + 1 : end].strip("zijI"):
+        if sign == 0 and words.turns and named and not codes[named[0] + 1 : end].strip("zijI"):
             sign = -last  # B does not
+        elif sign == 0 and "Iz" in clause[2]:
+            sign = -1  # B has no sail
         last = sign or 0
         if sign != 0:
             yield from _counted_for(codes[named[-1]] if than else option, sign, words, compared=than is not None)

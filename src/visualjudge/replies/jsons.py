@@ -132,18 +132,23 @@ def answers(text: str, question_type: str) -> list[Marked]:
 
 
 def _by_rank(items: list[Object]) -> str | None:
-    """``[{"option": "A", "rank": 2}, …]`` as "B, A, …"."""
+    """``[{"option": "A", "rank": 2}, …]`` as "B, A, …"; with a score in the place of the rank, from the highest."""
     ranked = []
     for item in items:
         keys = {str(key).lower(): value for key, value in item.items()}
-        rank = next((keys[name] for name in ("rank", "position", "place") if name in keys), None)
+        rank = next((keys[name] * sign for name, sign in _RANK_KEYS.items() if _is_number(keys.get(name))), None)
         option = next((keys[name] for name in _OPTION_KEYS if name in keys), None)
-        if not isinstance(rank, int) or not isinstance(option, str):
+        if rank is None or not isinstance(option, str):
             return None
         ranked.append((rank, option))
     return ", ".join(option for _, option in sorted(ranked)) if len(dict(ranked)) == len(ranked) else None
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_RANK_KEYS = {"rank": 1, "position": 1, "place": 1, "score": -1, "rating": -1}
 _OPTION_KEYS = ("option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response")
 
 

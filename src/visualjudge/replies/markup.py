@@ -35,7 +35,7 @@ _ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
 _ROLE = re.compile(r"\A\W*(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)", re.I)
 """Who speaks, where a model writes the chat template or the question as well."""
-_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
+_STRUCK = re.compile(r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>")
 _ECHOES = (
     "respond with the ranking as a single string of letters only",
     "rank the predictions from best to worst",
@@ -125,10 +125,10 @@ def plain(text: str) -> str:
         text = _FRACTION.sub(lambda match: f"{match[1]}/{match[2]}".rjust(len(match[0])), text)
         text = _ABOVE.sub(lambda match: ">".center(len(match[0])), text)
         text = _LATEX.sub(_blank, text).replace("\\n", " \n")
+    if "~~" in text or "</" in text:
+        text = _STRUCK.sub(_blank, text)
     if "<" in text or "INST]" in text:
         text = _TAG.sub(_blank, _BREAK.sub(lambda match: "\n".ljust(len(match[0])), text))
-    if "~~" in text:
-        text = _STRUCK.sub(_blank, text)
     text = _ROLE.sub(_blank, text)
     return _FENCE.sub(_blank, text) if "```" in text or "~~~" in text else text
 

@@ -219,7 +219,7 @@ _SAME_FORM = steps(
     ("", r"^([A-H])(?:[,.\n]?\1)+$", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("i", "ii+", "i"),
     ("z", r"(?:^|(?<=[.\n,s]))z(?=n?[A-H]i[+b])", _if("only", "")),
-    ("o", r"o[nk]|(?:^|(?<=[vi:trs]))o(?=$|[.\n])|(?<=\n)o(?=[.\n]*$)|(?:^|(?<=[.,\nysY]))o(?=i)", _ordinal),
+    ("o", r"o[nk]|(?:^|(?<=[vi:trs]))o(?=$|[.\n])|(?<=\n)o(?=[.\n]*$)|(?:^|(?<=[.,\nysY]))o(?=[iIgγ])", _ordinal),
     ("+", r"\+(?=k)", _if("correct right", "b")),
     ("n", "n+-?(?=[A-H])", ""),
     ("o", r"(?<=R[A-H])o|(?<=[A-H]R)o", _ranked),
@@ -239,7 +239,7 @@ _SAME_FORM = steps(
         r"(?:^|(?<=[.\n,s:]))t[A-H](?:,(?!r)|i(?=[A-H])|(?=[A-H]))(?=([A-H][iIwVz])?)",
         _unlike,
     ),  # compared with A, B
-    ("&", r"(?<=[bukn])[KO]?n?[A-H]&n?[A-H](?=i)|(?:^|(?<=[.\n:]))[KO]n?[A-H]&n?[A-H],(?=n?[A-H])", _both),
+    ("&", r"(?<=[bukn])[KO]?n?[A-H]&n?[A-H](?=i)|(?:^|(?<=[.\n:]))[KO]?n?[A-H]&n?[A-H],(?=n?[A-H])", _both),
     (
         "g",
         r"(?:^|(?<=[.\n,sm]))g(?=[A-H](?:[.,\n]|$))",

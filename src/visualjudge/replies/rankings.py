@@ -19,8 +19,9 @@ _TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?|c[^>?]*:")
 _DIRECTED = re.compile("t?b[na>t,Oo]{0,3}u")
 _DEMANDS = ("rank", "order", "sort")
 """Rank A, B and C from best to worst."""
+_NAMED = re.compile("[A-HZ]")
 _SO = re.compile("[smy]{1,3}|yc")
-_LABELLED = re.compile(r"(?:[kRvb]|^[jsym]{0,3}i)[wnjaOrTV]{0,4}[:i=rs]{0,3}[njO:]{0,2}\Z")
+_LABELLED = re.compile(r"(?:[kRvbV]|^[jsym]{0,3}i)[wnjaOrTV]{0,4}[:i=rs]{0,3}[njO:]{0,2}\Z")
 _TAIL = re.compile(
     r"\Z|,?bo|,?i[jmb]{0,2}[kR]|,?O[wm]?[RS]|i(?=[.\n]|\Z)|[tn]?b[na>\-t,Oo]{0,3}u|[.\n)rYyR]|,(?![hυ])|-(?![buυ])|\((?![^)A-H]{0,20}[uυ]|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u"
 )
@@ -35,6 +36,7 @@ _RANKED = re.compile(rf"({_O})[|:i\-(]{{1,3}}R?:?(#)(?!\|[^\n]|[/N])")
 
 
 _SCORED = re.compile(rf"({_O})[:(,i=V\-]{{1,2}}(#)[|'](#)")
+_POINTS = re.compile(rf"({_O})[:(,i=V\-]{{0,2}}(#)(?![|'N#])()")
 _NUMBERED = re.compile(r"(?:^|\n)#[.):]")
 _RESPECT = re.compile("RO[^:m]*:$")
 """Ranking by sharpness: …"""
@@ -171,7 +173,7 @@ def _chains(scan: Scan) -> Iterator[Claim]:
             level = level or DECLARED
         if level is None or (letters == "".join(sorted(letters)) and _enumerates(lead, said)):
             continue
-        upward = bool(_UPWARD.search(lead))
+        upward = bool(_UPWARD.search(_NAMED.split(lead)[-1]))
         if upward and ">" in said:
             continue
         yield Claim(letters[::-1] if upward or "<" in said else letters, level, chain.start(), chain.end(), "chain")
@@ -202,7 +204,8 @@ def _level(lead: str, said: str, *, whole: bool) -> float | None:
         return COMPARED
     if _ASPECT.match(lead):
         return None
-    directed = bool(_UPWARD.search(lead) or _DOWNWARD.search(lead))
+    last = _NAMED.split(lead)[-1]
+    directed = bool(_UPWARD.search(last) or _DOWNWARD.search(last))
     clause = re.split(r"[,;]", lead)[-1] if not directed else lead
     if "q" in lead or "f" in lead:
         return None
@@ -231,9 +234,10 @@ def _level(lead: str, said: str, *, whole: bool) -> float | None:
 
 def _scored(scan: Scan) -> Iterator[Claim]:
     """``B: 8.5/10, A: 7/10, C: 4/10``: a score for each option, no two alike."""
-    found = [] if _NUMBERED.search(scan.codes) else list(_SCORED.finditer(scan.codes))
+    form = _SCORED if "S" not in scan.codes or _SCORED.search(scan.codes) else _POINTS
+    found = [] if _NUMBERED.search(scan.codes) else list(form.finditer(scan.codes))
     scores = {match[1]: scan.token(match.start(2)) for match in found}
-    scales = {scan.token(match.start(3)) for match in found}
+    scales = {scan.token(match.start(3)) if match[3] else "" for match in found}
     if len(scores) == len(found) == scan.n_options == len(set(scores.values())) and len(scales) == 1:
         order = sorted(scores, key=lambda letter: -float(scores[letter].replace(",", ".")))
         yield Claim("".join(order), DECLARED - CONCLUDING, found[0].start(), found[-1].end(), "scores")

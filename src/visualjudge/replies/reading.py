@@ -265,6 +265,8 @@ _RETRACTION = re.compile(
 )
 
 
+_SECOND_LOOK = re.compile(r"(?:^|[.\n,])[yjs,]{0,2}ς")
+"""Let me check again: … What was said before holds where nothing is said afterwards."""
 _DRAWN = re.compile(r"(?:(?<=[.,\n])|(?<=[kmsb]:))[jsmyi]{0,5}e(?=[.,\n)]|$)")
 """… so I'd call it a draw."""
 _STOP = re.compile(r"[.?\n]")
@@ -292,6 +294,8 @@ def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
         claims = [claim for claim in claims if claim.end > taken_back + 2]
         if not claims:
             return "several answers"
+    looked = max((match.start() for match in _SECOND_LOOK.finditer(codes, first)), default=-1)
+    claims = [claim for claim in claims if claim.start > looked] or claims
     claims = _concluding(claims, codes)
     if not claims:
         return "no answer"

@@ -45,7 +45,7 @@ _FORMS: tuple[tuple[str, float, str], ...] = (
     ("fair", BARE, rf"{_START}{_NUM}(?=i[jm]?\+$)"),
     ("noun", BARE, rf"^(?P<noun>n):{_NUM}{_END}"),
     ("is", BARE, rf"{_START}[sjmna]{{0,6}}i[jm+baKvO]{{0,3}}{_NUM}{_END}"),
-    ("alone", BARE, rf"^(?:r?#N{{1,2}}[:,]?|c,?z?[,:]?)?(?:as|[smjyh+O=]){{0,4}}[,:(\-]{{0,3}}[h+K]?{_NUM}{_END}"),
+    ("alone", BARE, rf"^(?:r?#N{{1,2}}[:,]?|c,?z?[,:]?|z,|r:)?(?:as|[smjyh+O=]){{0,4}}[,:(\-]{{0,3}}[h+K]?{_NUM}{_END}"),
     ("only of ten", 0.4, rf"^(?!w{{1,4}}#)(?![^:#]*w[^:#]*:)(?![^i#]*w[wT']{{0,3}}[iSV])[^zhfqKlu]{{1,60}}{_NUM}{_END}"),
     ("only of ten", 0.4, rf"^[ji][^zhfqKluNWO:#]{{0,4}}:{_NUM}$"),
     ("alone", BARE, rf"(?<=[,\-])(?:s|ri?|[sy][bjcmOV]{{0,4}})[,:]?{_NUM}{_END}|(?<![#U][,~])(?<=[,~]){_NUM.replace('?P<n>', '?P<n2>').replace('?P<half>', '?P<half2>').replace('?P<of>', '?P<of2>')}$"),
