@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -168,10 +169,6 @@ def _confidence(item: Any) -> float:
     return float(item.score)
 
 
-def _crowd(item: Any) -> bool:
-    return bool(item.iscrowd)
-
-
 def _crowd_or_unlabelled(person: Person) -> bool:
     return person.iscrowd or not person.present.any()
 
@@ -209,8 +206,8 @@ def _pose(found: Person, real: Person) -> float:
 
 
 RANKED = {
-    "detection": _Kind(_box_similarity, 100, _crowd),
-    "instance": _Kind(partial(_by_crowd, mask_ious), 100, _crowd),
+    "detection": _Kind(_box_similarity, 100, attrgetter("iscrowd")),
+    "instance": _Kind(partial(_by_crowd, mask_ious), 100, attrgetter("iscrowd")),
     "keypoint": _Kind(_pose_similarity, 20, _crowd_or_unlabelled),
 }
 """The prediction types whose items have a confidence, and so an AP."""

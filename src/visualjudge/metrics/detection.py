@@ -53,8 +53,13 @@ def iou(
     corner = np.maximum(first[:, None, :2], second[None, :, :2])
     other = np.minimum(first[:, None, 2:], second[None, :, 2:])
     inter = np.clip(other - corner, 0, None).prod(axis=2)
-    own = one[:, None]
-    union = np.broadcast_to(own, inter.shape) if crowd else own + other_area[None, :] - inter
+    return shares_of(inter, one, other_area, crowd)
+
+
+def shares_of(inter: FloatArray, first: FloatArray, second: FloatArray, crowd: bool) -> FloatArray:
+    """Intersections (n, m) over the unions that follow from the areas (n,) and (m,); with ``crowd`` over the first."""
+    own = first[:, None]
+    union = np.broadcast_to(own, inter.shape) if crowd else own + second[None, :] - inter
     ratio: FloatArray = np.divide(inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0))
     return ratio
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from visualjudge.errors import DataError
+from visualjudge.metrics.detection import shares_of
 from visualjudge.metrics.matching import labelled_f1
 from visualjudge.predictions import Instance, Masks
 from visualjudge.records import BoolArray, FloatArray, Mask
@@ -58,12 +59,7 @@ def mask_ious(first: Sequence[Instance], second: Sequence[Instance], *, crowd: b
     areas_first = np.array([item.mask.area for item in first], dtype=np.float64)
     areas_second = np.array([item.mask.area for item in second], dtype=np.float64)
     inter = np.array([[_intersection(a.mask, b.mask) for b in second] for a in first], dtype=np.float64)
-    inter = inter.reshape(len(first), len(second))
-    union = np.broadcast_to(areas_first[:, None], inter.shape)
-    if not crowd:
-        union = union + areas_second[None, :] - inter
-    ratio: FloatArray = np.divide(inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0))
-    return ratio
+    return shares_of(inter.reshape(len(first), len(second)), areas_first, areas_second, crowd)
 
 
 def _intersection(first: Mask, second: Mask) -> int:
