@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,7 @@ class Audit:
         return {
             "dataset": self.dataset,
             "questions": self.questions,
-            "findings": [
-                {"kind": row.kind, "count": row.count, "total": row.total, "examples": list(row.examples)}
-                for row in self.findings
-            ],
+            "findings": [{**asdict(row), "examples": list(row.examples)} for row in self.findings],
             "checked": {row.kind: row.total for row in self.checked},
         }
 

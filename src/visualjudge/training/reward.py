@@ -69,8 +69,7 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
         If a row lacks a field.
     """
     if isinstance(question, Question):
-        fields = (question.question_type, question.answer, question.final_scores, question.ties or ())
-        return Truth(*fields)
+        return Truth(question.question_type, question.answer, question.final_scores, question.ties or ())
     missing = [name for name in ("question_type", "answer") if question.get(name) is None]
     if missing:
         raise UsageError(f"a question must have {' and '.join(missing)}, got {', '.join(map(str, question))}")

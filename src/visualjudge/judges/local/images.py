@@ -12,7 +12,7 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from visualjudge.judges.local.view import Plane, correlation, lab_of, length, reduced
+from visualjudge.judges.local.view import Plane, correlation, lab_of, length, reduced, shrunk
 from visualjudge.judges.sharpness import edge_strength, noise_sigma
 from visualjudge.records import BoolArray, Pixels
 
@@ -22,7 +22,6 @@ FINE = 256
 """Side of the middle of an image that is measured pixel by pixel."""
 SMALL = (128, 128)
 SPECK = np.ones((9, 9), np.uint8)
-FILLED_SIDE = 192
 FOCUS = 0.6
 """Log ratio of fine to coarse edge strength in a photograph in focus."""
 
@@ -153,10 +152,9 @@ def controlled_features(output: Source, control: Source) -> Features:
 
 def filled_features(output: Source, shown: Source, hole: BoolArray) -> Features:
     """How an inpainted region fits: seam, texture and colour against its surroundings; the rest left as it was."""
-    height, width = output.pixels.shape[:2]
-    ratio = min(1.0, FILLED_SIDE / max(height, width))
-    size = (max(8, round(width * ratio)), max(8, round(height * ratio)))
-    small, context = (reduced(s.pixels, size) for s in (output, shown))
+    small = shrunk(output.pixels)
+    size = small.shape[1], small.shape[0]
+    context = reduced(shown.pixels, size)
     inside = cv2.resize(hole.view(np.uint8), size, interpolation=cv2.INTER_NEAREST)
     kernel = np.ones((7, 7), np.uint8)
     ring = (cv2.dilate(inside, kernel) > 0) & (inside == 0)

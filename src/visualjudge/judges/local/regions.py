@@ -48,13 +48,12 @@ def mask_features(view: View, items: Sequence[Instance]) -> Features:
     """Features of the masks of one image."""
     masks = [mask_on_view(view, item.mask) for item in items]
     labels, found = [item.label for item in items], [_mask(view, mask) for mask in masks]
-    rows = {name: np.array([row[name] for row in found]) for name in (found[0] if found else ())}
-    looks = np.array([[row[f"look{k}"] for k in range(3)] for row in found]).reshape(-1, 3)
+    rows = {name: np.array([row[name] for row, _ in found]) for name in (found[0][0] if found else ())}
+    looks = np.array([look for _, look in found]).reshape(-1, 3)
     boxes = np.array([item.mask.xyxy for item in items], dtype=np.float64).reshape(-1, 4)
     number = np.zeros(view.edges.shape, dtype=np.uint16)
     for k, mask in enumerate(masks, 1):
         number[mask] = k
-    rows = {name: values for name, values in rows.items() if not name.startswith("look")}
     return (
         set_features(rows, len(items))
         | overlaps(labels, iou(boxes, boxes))
@@ -151,12 +150,13 @@ def _met(n: int, full: int, start: int, length: int) -> tuple[slice, np.ndarray]
     return slice(int(first), int(last)), middles[first:last] - start
 
 
-def _mask(view: View, mask: BoolArray) -> Features:
+def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
+    """The features of a mask, and its mean colour."""
     rows, columns = _window(mask)
     near = mask[rows, columns].view(np.uint8)
     area = int(cv2.countNonZero(near)) if near.size else 0
     if area < FEWEST_PIXELS:
-        return dict.fromkeys(_MASK, 0.0) | {"parts": 1.0, "log_area": -9.0}
+        return dict.fromkeys(_MASK, 0.0) | {"parts": 1.0, "log_area": -9.0}, np.zeros(3)
     padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     kernel = np.ones((2 * BAND + 1,) * 2, np.uint8)
@@ -176,13 +176,10 @@ def _mask(view: View, mask: BoolArray) -> Features:
         "parts": float(cv2.connectedComponents(near)[0] - 1),
         "log_area": float(np.log(area / mask.size)),
         "even": float(spread.mean()) / 20,
-        "look0": float(mean[0]), "look1": float(mean[1]), "look2": float(mean[2]),
-    }  # fmt: skip
+    }, mean  # fmt: skip
 
 
-_MASK = (
-    "edge", "step", "contrast", "apart", "salient", "rough", "parts", "log_area", "even", "look0", "look1", "look2",
-)  # fmt: skip
+_MASK = ("edge", "step", "contrast", "apart", "salient", "rough", "parts", "log_area", "even")
 
 
 def _window(mask: BoolArray) -> tuple[slice, slice]:
