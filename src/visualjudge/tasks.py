@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from visualjudge.errors import UsageError
 from visualjudge.registry import Registry
 
 
@@ -64,9 +63,7 @@ def task_named(name: str) -> Task:
 
     Raises
     ------
-    UsageError
+    UnknownName
         If there is no such task; the message lists those there are.
     """
-    if name not in TASKS:
-        raise UsageError(f"unknown task {name!r}; one of: {', '.join(TASKS)}")
-    return TASKS[name]
+    return TASKS.find(name)
