@@ -48,19 +48,9 @@ class RowResult:
 
     def record(self) -> dict[str, Any]:
         """As the file has it: fields that say nothing are left out."""
-        said = {
-            "errors": self.errors,
-            "does_not_apply": self.does_not_apply,
-            "details": self.details,
-            "rules": self.rules,
-            "notes": self.notes,
-            "usage": self.usage,
-            "latency_s": self.latency_s,
-            "input": self.input,
-        }
-        return {"key": self.key, "results": self.results} | {
-            name: value for name, value in said.items() if value is not None and value not in ({}, ())
-        }
+        said = {name: getattr(self, name) for name in self.__slots__}
+        always = ("key", "results")
+        return {name: value for name, value in said.items() if name in always or value not in (None, {}, ())}
 
 
 @dataclass
