@@ -26,7 +26,7 @@ class Quirk:
     parameter
         Must be in the request for the quirk to matter.
     words
-        What the server's error message must contain for this quirk to be the cause.
+        What the server's error message must contain for this quirk to be the cause: a pattern, in any case.
     note
         Goes with each reply that was asked for differently.
     statuses
@@ -35,57 +35,53 @@ class Quirk:
 
     name: str
     parameter: str
-    words: re.Pattern[str]
+    words: str
     note: str
     statuses: tuple[int, ...] = (400, 422)
 
     def explains(self, error: ApiError, parameters: Set[str]) -> bool:
         """Whether the error is this server's refusal of this parameter."""
         named = error.status in self.statuses and self.parameter in parameters
-        return named and bool(self.words.search(str(error)))
-
-
-def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+        return named and re.search(self.words, str(error), re.IGNORECASE) is not None
 
 
 QUIRKS = (
     Quirk(
         "max_completion_tokens",
         "max_tokens",
-        _words(r"max_completion_tokens"),
+        r"max_completion_tokens",
         "max_tokens refused by the server; asked with max_completion_tokens",
     ),
     Quirk(
         "no_temperature",
         "temperature",
-        _words(r"\btemperature\b"),
+        r"\btemperature\b",
         "temperature refused by the server; asked without, so at the model's own",
     ),
     Quirk(
         "no_top_p",
         "top_p",
-        _words(r"\btop_?p\b"),
+        r"\btop_?p\b",
         "top_p refused by the server; asked without, so at the model's own",
     ),
-    Quirk("no_seed", "seed", _words(r"\bseed\b"), "seed refused by the server; asked without"),
+    Quirk("no_seed", "seed", r"\bseed\b", "seed refused by the server; asked without"),
     Quirk(
         "no_logprobs",
         "top_logprobs",
-        _words(r"log_?prob"),
+        r"log_?prob",
         "log-probabilities refused by the server; asked without",
         (400, 403, 422),
     ),
     Quirk(
         "no_structured_outputs",
         "structured_outputs",
-        _words(r"structured_outputs"),
+        r"structured_outputs",
         "structured_outputs refused by the server; asked with response_format only",
     ),
     Quirk(
         "no_schema",
         "schema",
-        _words(r"response_?format|json[ _]?schema|structured|guided|grammar|response_?schema|output_config"),
+        r"response_?format|json[ _]?schema|structured|guided|grammar|response_?schema|output_config",
         REFUSED,
     ),
 )
