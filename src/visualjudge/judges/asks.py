@@ -51,6 +51,13 @@ class Judge(Protocol):
         ...
 
 
+class OfflineJudge:
+    """What judges that ask no server share: they hold no connections."""
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A verdict, and the calls it cost (0 where all replies came out of a cache)."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.errors import UsageError
-from visualjudge.judges.asks import Ask, Judge, Judged, in_stored_letters
+from visualjudge.judges.asks import Ask, Judge, Judged, OfflineJudge, in_stored_letters
 from visualjudge.judges.sharpness import SharpnessJudge
 from visualjudge.records import LETTERS, Question, QuestionType, Verdict
 from visualjudge.replies import read_reply
@@ -95,7 +95,7 @@ def _oracle(model: str) -> Oracle:
 
 
 @dataclass
-class SimulatedJudge:
+class SimulatedJudge(OfflineJudge):
     """Draws its replies; the same seed, question, order and repeat give the same one."""
 
     model: str
@@ -120,9 +120,6 @@ class SimulatedJudge:
     def describe(self) -> Mapping[str, Any]:
         """Backend, model and seed."""
         return {"backend": "baseline", "base_url": None, "model": self.model, "parameters": {"seed": self.seed}}
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
 
 
 def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 import orjson
 
 from visualjudge.errors import DataError
-from visualjudge.judges.asks import Ask, Judge, Judged, Key, failed, most_calls
+from visualjudge.judges.asks import Ask, Judge, Judged, Key, OfflineJudge, failed, most_calls
 from visualjudge.records import Answer, Order, Verdict
 
 By = Literal["probability", "agreement"]
@@ -84,7 +84,7 @@ def decide(values: Sequence[Answer | None], probabilities: Sequence[float | None
 
 
 @dataclass
-class RecordedJudge:
+class RecordedJudge(OfflineJudge):
     """Repeats the verdicts of a run that is done; asks nobody."""
 
     name: str
@@ -100,9 +100,6 @@ class RecordedJudge:
     def describe(self) -> Mapping[str, Any]:
         """The run."""
         return {"backend": "recorded", "base_url": None, "model": self.name, "parameters": {}}
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
 
 
 @dataclass

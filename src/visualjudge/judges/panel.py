@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from visualjudge.judges.asks import Ask, Judged, Key
+from visualjudge.judges.asks import Ask, Judged, Key, OfflineJudge
 from visualjudge.records import FAILED, Answer, QuestionType, Verdict
 
 
@@ -62,7 +62,7 @@ def _vote(verdict: Verdict) -> Answer:
 
 
 @dataclass
-class PanelJudge:
+class PanelJudge(OfflineJudge):
     """Gives the majority of verdicts that are there already; asks nobody.
 
     Parameters
@@ -95,6 +95,3 @@ class PanelJudge:
         """The members."""
         names = list(self.members)
         return {"backend": "panel", "base_url": None, "model": " + ".join(names), "parameters": {"members": names}}
-
-    async def aclose(self) -> None:
-        """Nothing to close."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.errors import DataError
-from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.asks import Ask, Judged, OfflineJudge, failed, in_stored_letters
 from visualjudge.media import image_at
 from visualjudge.raster.images import read_rgb
 from visualjudge.records import FAILED, LETTERS, Pixels, Question, Verdict
@@ -54,7 +54,7 @@ def quality(pixels: Pixels) -> float:
 
 
 @dataclass
-class SharpnessJudge:
+class SharpnessJudge(OfflineJudge):
     """Judges the questions of restoration tasks; declines the others."""
 
     root: Path
@@ -98,6 +98,3 @@ class SharpnessJudge:
     def describe(self) -> Mapping[str, Any]:
         """Backend and model."""
         return {"backend": "baseline", "base_url": None, "model": "sharpness", "parameters": {}}
-
-    async def aclose(self) -> None:
-        """Nothing to close."""

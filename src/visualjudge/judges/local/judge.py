@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.errors import DataError
-from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.asks import Ask, Judged, OfflineJudge, failed, in_stored_letters
 from visualjudge.judges.local.features import Features
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
@@ -44,7 +44,7 @@ def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
 
 
 @dataclass
-class LocalJudge:
+class LocalJudge(OfflineJudge):
     """Compares options by their features; declines where it has none, or where they do not differ."""
 
     looks: QuestionFeatures
@@ -79,9 +79,6 @@ class LocalJudge:
         card = {"trained_on": self.model.card.get("trained_on")}
         named = {"judge": BASELINE} if self.name == "default" else {}
         return {**named, "backend": LOCAL, "base_url": None, "model": self.name, "parameters": card}
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
 
 
 def _pairwise(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
