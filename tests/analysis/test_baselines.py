@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from judged_records import pair, said, write_dataset, write_run
@@ -60,6 +61,36 @@ def test_a_judge_that_is_not_better_is_said_not_to_be(tmp_path: Path, right: int
 def test_what_the_baseline_declined_is_left_out_and_counted(tmp_path: Path) -> None:
     row = analysed(tmp_path, 9, 6, declined=20).results.judges[0].above_baseline[0]
     assert (row.gap.n, row.declined) == (200, 40)
+
+
+def test_an_image_on_which_the_baseline_declined_all_is_none_of_the_figure(tmp_path: Path) -> None:
+    questions = [pair(i, (3.0, 1.0)) for i in range(60)]  # 12 images
+    dataset = write_dataset(tmp_path / "dataset", questions)
+    kept = [said(q, "AB"[i % 2]) if i % 12 < 3 else said(q, FAILED, status="refusal") for i, q in enumerate(questions)]
+    baseline = write_run(tmp_path / "local", dataset, kept, backend="local", judge="local baseline")
+    judge = write_run(tmp_path / "vlm", dataset, [said(q, "A") for q in questions])
+    row = analyse([judge, baseline]).results.judges[0].above_baseline[0]
+    assert (row.gap.images, row.gap.n, row.declined, row.gap.interval) == (3, 15, 45, None)
+    assert row.gap.why == "fewer than 5 images"
+
+
+def test_tasks_and_error_types_are_worse_after_adjustment_alone(tmp_path: Path) -> None:
+    """Of eight error types, one is below the baseline by as much as luck makes one of eight."""
+    rng, errors = np.random.default_rng(5), [f"error {k}" for k in range(8)]
+    questions = [pair(i, (3.0, 1.0), error_type=errors[i // 30], image_id=f"image{i % 30}") for i in range(240)]
+    right = rng.random((2, 240)) < 0.75
+    right[:, :30] = np.arange(30) % 4 > 0
+    right[0, 1:20:4] = False  # five of its thirty that the baseline has right
+    dataset = write_dataset(tmp_path / "dataset", questions)
+    verdicts = [[said(q, "A" if hit else "B") for q, hit in zip(questions, row, strict=True)] for row in right]
+    judge = write_run(tmp_path / "vlm", dataset, verdicts[0])
+    baseline = write_run(tmp_path / "local", dataset, verdicts[1], backend="local", judge="local baseline")
+    rows = {row.value: row for row in analyse([judge, baseline]).results.judges[0].above_baseline}
+    row = rows["error 0"]
+    assert row.gap.interval is not None and row.gap.interval[1] is not None and row.gap.interval[1] < 0
+    assert row.p is not None and row.p_holm == pytest.approx(8 * row.p) and row.p_holm > 0.05
+    assert row.standing == "not shown to be better"
+    assert rows["all"].p_holm is None
 
 
 def test_without_a_baseline_nothing_is_said(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import polars as pl
 
+from judged_records import pair, said
+from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.join import question_table
 from visualjudge.records import Question
 
@@ -74,3 +76,15 @@ def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
     by_name = {row.name: row for row in recommend(table, "object_detection").encodings}
     assert (by_name["half"].share.value or 0) > (by_name["full"].share.value or 0)
     assert by_name["full"].standing == "best"
+
+
+def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
+    names = ("one", "two", "three")
+    twos = [(a, b) for a in names for b in names if a < b] * 8
+    questions = [pair(i, (7.0, 5.0), sources=names_) for i, names_ in enumerate(twos)]
+    verdicts = [
+        said(q, "A", order) if order == "AB" else said(q, "B", order) for q in questions for order in ("AB", "BA")
+    ]
+    board = analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].leaderboard
+    assert [row.rank for row in board.rows] == [1, 1, 1]
+    assert sorted(row.true_rank for row in board.rows) == [1, 2, 3]

@@ -10,11 +10,12 @@ from typing import Any
 
 import krippendorff
 import numpy as np
+import polars as pl
 import pytest
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis.people import agreement
-from visualjudge.analysis.raters import ratings_of_runs
+from visualjudge.analysis.raters import _choices, ratings_of_runs
 from visualjudge.records import Verdict
 
 RATERS = ("anna", "ben", "carl")
@@ -94,6 +95,14 @@ def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:
     table = ratings_of_runs([people]).table
     assert table.height == sum(len(said_) for said_ in told.values())
     assert set(table["kind"]) == {"person"}
+
+
+def test_a_tie_lies_between_the_two_options() -> None:
+    same = {"kind": "pairwise", "parsed": True, "rater": "anna", "task": "keypoint"}
+    named = pl.DataFrame(
+        [{**same, "id": name, "text": text} for name, text in zip("qrs", ["A", "tie", "B"], strict=True)]
+    )
+    assert _choices(named, "person").sort("item")["score"].to_list() == [1.0, 0.5, 0.0]
 
 
 def test_command_takes_runs_alone(runs: Any, tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ depend on the order shown, so that one verdict of it stands beside every order a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
 from visualjudge.analysis.cells import estimate_of, image_sums, test_of
 from visualjudge.analysis.figures import Above
 from visualjudge.analysis.join import Run, Study
+from visualjudge.analysis.scopes import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import ratio_influence
@@ -46,11 +48,18 @@ def above_baseline(study: Study, index: int, baseline: int | None, chance: float
     if both.is_empty() or not both["parsed"].any():
         return ()
     name = study.runs[baseline].name
-    return tuple(row for scope in ("all", *SCOPES) for row in _rows(both, scope, name, chance))
+    return _adjusted([row for scope in (ALL, *SCOPES) for row in _rows(both, scope, name, chance)])
+
+
+def _adjusted(rows: list[Above]) -> tuple[Above, ...]:
+    """The p of tasks and error types by Holm."""
+    parts = [None if row.scope == ALL else row.p for row in rows]
+    adjusted = holm_apart(parts, originals(rows, above_verdicts))
+    return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
 
 
 def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[Above]:
-    by = [] if scope == "all" else [scope]
+    by = [] if scope == ALL else [scope]
     right, other, known = (pl.col(column) for column in ("right", "right_b", "parsed_b"))
     values = {
         "n": known,
@@ -60,12 +69,14 @@ def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[
         "other": known & other,
     }
     sums = image_sums(both, by, values)
-    value, influence = ratio_influence(sums.columns["gap"], sums.columns["n"], sums.cell, sums.cells)
-    found = jackknife.spread(influence, sums.columns["n"], sums.cell, sums.cells)
+    held = sums.columns["n"] > 0
+    weights, cell = sums.columns["n"][held], sums.cell[held]
+    value, influence = ratio_influence(sums.columns["gap"][held], weights, cell, sums.cells)
+    found = jackknife.spread(influence, weights, cell, sums.cells)
     n, apart, declined = (sums.total(column) for column in ("n", "apart", "declined"))
     ends = gap_ends(value, found, apart, n)
     for k in range(sums.cells):
-        place = str(sums.keys[scope][k]) if by else "all"
+        place = str(sums.keys[scope][k]) if by else ALL
         gap = estimate_of(value, found, ends, int(n[k]), k)
         theirs = float(sums.total("other")[k] / n[k]) if n[k] else None
         yield Above(name, scope, place, gap, test_of(value, found, k), int(declined[k]), chance, theirs)

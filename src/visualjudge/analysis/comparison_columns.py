@@ -17,6 +17,7 @@ ABOVE: Table[f.Above] = Table((
     Column("p", lambda r: r.p),
     Column("declined", lambda r: r.declined, "Declined by it", lambda r: number(r.declined)),
     Column("baseline_accuracy", lambda r: r.baseline_right, "Baseline right", lambda r: percent(r.baseline_right)),
+    Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
     Column("standing", lambda r: r.standing, "Standing", text=True),
 ), Plot(lambda r: r.gap, -0.5, 0.5, 0))  # fmt: skip
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from visualjudge.analysis.estimates import Ends, Estimate
 
 NO_PROOF = "baseline below chance"
+UNDECIDED = "not shown to be better"
+LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Above:
     """What guessing gets of the judge's questions."""
     baseline_right: float | None = None
     """Share of these verdicts in which the baseline is right."""
+    p_holm: float | None = None
+    """``p`` by Holm over the tasks and error types; None of all questions, which are no one of several."""
 
     @property
     def below_chance(self) -> bool:
@@ -33,13 +37,15 @@ class Above:
 
     @property
     def standing(self) -> str:
-        """What the interval shows."""
+        """What the interval shows; of one of several tasks or error types, the adjusted test must show it too."""
         low, high = self.gap.interval or (None, None)
         if low is None or high is None:
             return "cannot be told"
+        if self.p_holm is not None and self.p_holm >= LEVEL:
+            return UNDECIDED
         if low > 0:
             return NO_PROOF if self.below_chance else "better"
-        return "worse" if high < 0 else "not shown to be better"
+        return "worse" if high < 0 else UNDECIDED
 
 
 @dataclass(frozen=True)

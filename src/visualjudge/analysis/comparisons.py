@@ -46,9 +46,11 @@ def _overlap(a: IntArray, b: IntArray) -> float:
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    keep = [*KEYS, "right", "parsed", "cluster"]
+    """The verdicts on the same question, order and repeat; each answer of people beside each other on its question."""
+    keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
+    keep = [*keys, "right", "parsed", "cluster"]
     a, b = (study.joined[k].lazy().filter(pl.col("kind") == "pairwise").select(keep).collect() for k in (i, j))
-    return a.join(b.drop("cluster"), on=KEYS, suffix="_b")
+    return a.join(b.drop("cluster"), on=keys, suffix="_b")
 
 
 def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
@@ -140,20 +142,19 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
 
 
 def _ratings(study: Study, runs: Sequence[int], kind: str, value: pl.Expr) -> tuple[FloatArray, IntArray]:
-    """Raters × units of the usable replies, NaN where a judge gave none; and the units' images."""
-    parts = [
-        study.joined[k]
-        .lazy()
-        .filter((pl.col("kind") == kind) & pl.col("parsed"))
-        .select(*KEYS, "cluster", value.cast(pl.Float64).alias(f"j{k}"))
-        .collect()
-        for k in runs
-    ]
+    """Raters × units of the usable replies, NaN where one gave none; and the units' images.
+
+    People who answered the same question are as many raters.
+    """
+    parts = []
+    for k in runs:
+        usable = study.joined[k].lazy().filter((pl.col("kind") == kind) & pl.col("parsed"))
+        said = usable.select(*KEYS, "cluster", said=value.cast(pl.Float64)).collect()
+        each = said.partition_by("repeat") if study.runs[k].of_people else [said]
+        parts += [part.with_columns(repeat=pl.lit(0, pl.Int32)) for part in each] if len(each) > 1 else each
     units = pl.concat([part.select(*KEYS, "cluster") for part in parts]).unique(maintain_order=True)
-    for part in parts:
-        units = units.join(part.drop("cluster"), on=KEYS, how="left", maintain_order="left")
-    table = units.select([f"j{k}" for k in runs]).to_numpy().astype(float).T
-    return table, units["cluster"].to_numpy()
+    table = [units.join(part, on=KEYS, how="left", maintain_order="left")["said"].to_numpy() for part in parts]
+    return np.array(table, dtype=float), units["cluster"].to_numpy()
 
 
 _CHOICES = {answer: k for k, answer in enumerate(("A", "B", *TIES))}

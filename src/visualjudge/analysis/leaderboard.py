@@ -7,6 +7,7 @@ won, or never lost, half a game is added between sources that met, and that sour
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +43,8 @@ PLAYED = (
     "scores",
 )
 """Columns of pairwise verdicts that a leaderboard is made from."""
+EQUAL = 1e-9
+"""Strengths this near are the same."""
 EMPTY = Leaderboard((), 0, 0, False, 0, None, None, None)
 
 
@@ -186,14 +189,14 @@ def _true_strengths(games: Games) -> list[float | None]:
 
 
 def _ranked(rows: list[_Ranked]) -> tuple[SourceRow, ...]:
-    """Rows by the judge's order, with both ranks inside a component."""
-    by_judge = sorted(rows, key=lambda r: (r.row.component, -r.strength))
-    by_truth = sorted(rows, key=lambda r: (r.row.component, -r.truth))
+    """Rows by the judge's order, with both ranks inside a component; sources of equal strength share the best."""
 
-    def rank(order: list[_Ranked], one: _Ranked) -> int:
-        return 1 + [r.row.source for r in order if r.row.component == one.row.component].index(one.row.source)
+    def rank(one: _Ranked, strength: Callable[[_Ranked], float]) -> int:
+        beside = (strength(r) for r in rows if r.row.component == one.row.component)
+        return 1 + sum(other > strength(one) + EQUAL for other in beside)
 
-    return tuple(replace(r.row, rank=rank(by_judge, r), true_rank=rank(by_truth, r)) for r in by_judge)
+    ranked = [replace(r.row, rank=rank(r, lambda x: x.strength), true_rank=rank(r, lambda x: x.truth)) for r in rows]
+    return tuple(sorted(ranked, key=lambda row: (row.component, row.rank)))
 
 
 def _agreement(rows: list[_Ranked]) -> tuple[float | None, float | None]:

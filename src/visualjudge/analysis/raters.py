@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
+from visualjudge.analysis.leaderboard import points
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.ratings import COLUMNS, ratings_of_run
 
@@ -61,14 +62,12 @@ def _scores(named: pl.DataFrame) -> pl.DataFrame:
 
 def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Choices between two options, one rating a question and rater."""
-    pairs = named.filter(
-        (pl.col("kind") == "pairwise") & pl.col("parsed") & pl.col("text").cast(pl.String).is_in(["A", "B"])
-    )
+    pairs = named.filter((pl.col("kind") == "pairwise") & pl.col("parsed"))
     dimension = pl.col("task").cast(pl.String) + "/pairwise"
     return (
         pairs.group_by(item=pl.col("id").cast(pl.String), rater="rater", dimension=dimension, maintain_order=True)
         .agg(
-            score=(pl.col("text").cast(pl.String) == "A").mean(),
+            score=points("text").mean(),
             source=pl.lit(CHOICE).first(),
             kind=pl.lit(kind).first(),
         )

@@ -51,9 +51,14 @@ def leaks(rows: Sequence[Leak]) -> list[Leak]:
     return _distinct(rows, leak_verdicts)
 
 
+def above_verdicts(row: Above) -> Hashable:
+    """How many verdicts the gap is of, and how many have none beside them."""
+    return row.gap.n, row.declined
+
+
 def above(rows: Sequence[Above]) -> list[Above]:
     """Gaps to the baseline, each once for the same questions."""
-    return _distinct(rows, lambda row: (row.gap.n, row.declined))
+    return _distinct(rows, above_verdicts)
 
 
 def sensitivity(rows: Sequence[Sensitivity]) -> list[Sensitivity]:
