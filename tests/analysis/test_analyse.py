@@ -151,15 +151,18 @@ def test_ranking_reply_with_a_letter_too_many_is_failed() -> None:
     assert judged([question], [said(question, "AAB")])["ranking"]["failed"] == 1
 
 
-def _sensitive(alpha: float, lapse: float = 0.0) -> dict[str, Any]:
-    rng = rng_for(3, "sensitive", alpha)
+def _sensitive(
+    alpha: float, lapse: float = 0.0, *, failed: float = 0.0, ties: tuple[str, ...] | None = None, seed: int = 3
+) -> dict[str, Any]:
+    rng, chance = rng_for(seed, "sensitive", alpha), 1 / (2 + len(ties or ()))
     questions, verdicts = [], []
     for i in range(1500):
         margin = float(rng.uniform(0.05, 9.9))
-        q = pair(i, (margin, 0.0), image_id=f"image{i % 60}")
-        right = rng.random() < 0.5 + (0.5 - lapse) * (1 - np.exp(-margin / alpha))
+        q = pair(i, (margin, 0.0), image_id=f"image{i % 60}", ties=ties)
+        right = rng.random() < chance + (1 - chance - lapse) * (1 - np.exp(-margin / alpha))
         questions.append(q)
-        verdicts.append(said(q, "A" if right else "B"))
+        status = "unparseable" if rng.random() < failed else "ok"
+        verdicts.append(said(q, "A" if right else "B", status=status))
     found: dict[str, Any] = judged(questions, verdicts)["sensitivity"][0]
     return found
 
@@ -169,6 +172,19 @@ def test_just_noticeable_difference_is_recovered() -> None:
     want = 2 * math.log(2)
     assert row["ci95"][0] < want < row["ci95"][1]
     assert row["jnd"] == pytest.approx(want, rel=0.25)
+
+
+def test_failed_replies_and_more_answers_lower_the_beginning_of_the_curve() -> None:
+    """A guess is right as often as it is read and hits one of the answers that are allowed."""
+    failed, four = _sensitive(2.0, failed=0.1), _sensitive(2.0, ties=("tie", "both_bad"))
+    assert failed["floor"] == pytest.approx(0.45, abs=0.02) and four["floor"] == 0.25
+    assert failed["jnd"] == pytest.approx(2 * math.log(0.45 / 0.15), rel=0.2)
+    assert four["jnd"] == pytest.approx(2 * math.log(3), rel=0.2)
+
+
+def test_a_judge_that_fails_at_one_reply_in_four_never_reaches_75_percent() -> None:
+    rows = [_sensitive(1.0, failed=0.27, seed=seed) for seed in range(5)]
+    assert [row["jnd"] for row in rows] == [None] * 5
 
 
 def test_no_75_percent_point_is_made_up() -> None:

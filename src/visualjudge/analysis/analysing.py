@@ -194,7 +194,7 @@ def judge_result(
         by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
         cells=accuracy_cells(cells, CELL),
         bias=preferences(pairs),
-        sensitivity=_sensitivity(pairs, resampling),
+        sensitivity=_sensitivity(pairs, resampling, guessed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED)),
@@ -247,9 +247,9 @@ def _keys(name: str, keys: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
 
 
-def _sensitivity(pairs: pl.DataFrame, resampling: Resampling) -> tuple[Sensitivity, ...]:
+def _sensitivity(pairs: pl.DataFrame, resampling: Resampling, chance: float) -> tuple[Sensitivity, ...]:
     """Curves against margin for all, each task and each error type; against the gap in severity where it is known."""
-    pairs = pairs.select("task", "error_type", "margin", "right", "cluster", "severity_gap")
+    pairs = pairs.select("task", "error_type", "margin", "right", "parsed", "cluster", "severity_gap")
     parts = [(Scope("all", "all", "margin", "margin"), pairs)]
     for key in ("task", "error_type"):
         parts += [(Scope(key, value, "margin", "margin"), part) for value, part in _parts(pairs, key)]
@@ -259,7 +259,7 @@ def _sensitivity(pairs: pl.DataFrame, resampling: Resampling) -> tuple[Sensitivi
         parts += [
             (Scope("error_type", value, "severity", "severity_gap"), part) for value, part in _parts(told, "error_type")
         ]
-    return curves(parts, resampling)
+    return curves(parts, resampling, chance)
 
 
 def _variance(pairs: pl.DataFrame) -> tuple[Variance, ...]:

@@ -145,6 +145,7 @@ SENSITIVITY: Table[f.Sensitivity] = Table((
     Column("alpha", lambda s: s.alpha),
     Column("beta", lambda s: s.beta),
     Column("lapse", lambda s: s.lapse),
+    Column("floor", lambda s: s.floor),
     Column("reason", lambda s: s.reason),
     Column("slope_p", lambda s: s.slope_p),
     Column("fit_p", lambda s: s.fit_p),

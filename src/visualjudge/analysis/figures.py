@@ -25,6 +25,7 @@ from visualjudge.analysis.estimates import UNANSWERED as UNANSWERED
 from visualjudge.analysis.estimates import Ends as Ends
 from visualjudge.analysis.estimates import Estimate as Estimate
 from visualjudge.analysis.estimates import Share as Share
+from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.pairwise_figures import Accuracy as Accuracy
 from visualjudge.analysis.pairwise_figures import Pairwise as Pairwise
 from visualjudge.analysis.pairwise_figures import Preference as Preference
@@ -110,6 +111,8 @@ class Sensitivity:
     """Clustered test that the curve misses the data."""
     reason: str | None
     points: tuple[CurvePoint, ...] = ()
+    floor: float = OF_TWO
+    """Where the curve begins: what a guess gets, times the share of replies that were read."""
 
 
 @dataclass(frozen=True)

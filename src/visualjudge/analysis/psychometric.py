@@ -1,7 +1,8 @@
 """How the share of right answers grows with the distance between the options, and the distance at which it is 75 %.
 
-The curve of a two-alternative choice: ψ(m) = ½ + (½ − λ)(1 − exp(−(m/α)^β)), Weibull's (Quick 1974; Wichmann & Hill
-2001), with λ the share lost at any distance (lapses, failed replies). Fitted by penalised maximum likelihood (weak
+The curve of a choice: ψ(m) = γ + (1 − γ − λ)(1 − exp(−(m/α)^β)), Weibull's (Quick 1974; Wichmann & Hill 2001). γ is
+what a guess gets, ½ of two answers, times the share of replies that were read: a failed reply is wrong at any distance.
+λ is the share lost at any distance (failed replies, lapses). Fitted by penalised maximum likelihood (weak
 priors on the shape and the lapses, as psignifit's: Schütt et al. 2016), by Fisher scoring, for all bootstrap
 replicates at once. The just-noticeable difference is the m at which ψ = ¾.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,7 @@ from scipy import sparse, stats
 from visualjudge.analysis.bootstrap import Resampling, standard_error, t_interval, widened_tail
 from visualjudge.analysis.figures import CurvePoint, Estimate, Sensitivity
 from visualjudge.analysis.join import clusters_of
+from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.scopes import holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.records import FloatArray, IntArray
@@ -39,8 +41,8 @@ FLAT = 1e-9
 """A variance of ranks, as shares of their number, below this is rounding."""
 SHAPE = (0.1, 1.0)
 LAPSE = (-3.5, 1.5)
-"""Means and deviations of the normal priors on log β (β about 1.1) and logit 2λ (λ about 1.5 %): wide, since a prior on
-more lapses pulls the 75 % point up."""
+"""Means and deviations of the normal priors on log β (β about 1.1) and the logit of lapses (3 %): wide, since a prior
+on more lapses pulls the 75 % point up."""
 SCALE_SPREAD = 2.5
 
 
@@ -66,17 +68,24 @@ def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: i
     return Binned(x, n, k)
 
 
-def _parts(theta: FloatArray, logx: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """ψ (draws × bins) and its gradient (draws × bins × 3) in log α, log β, logit 2λ."""
+class Limits(NamedTuple):
+    """Where a curve begins, γ, and how far it rises without lapses: both times the share of replies that were read."""
+
+    floor: float
+    room: float
+
+
+def _parts(theta: FloatArray, logx: FloatArray, limits: Limits) -> tuple[FloatArray, FloatArray]:
+    """ψ (draws × bins) and its gradient (draws × bins × 3) in log α, log β, logit of lapses."""
     shape = np.exp(theta[:, 1:2])
     z = np.clip(shape * (logx - theta[:, :1]), -40, 5)
     u = np.exp(z)
     left = np.exp(-u)
     sigma = 1 / (1 + np.exp(-theta[:, 2:3]))
-    room = 0.5 * (1 - sigma)
-    psi = 0.5 + room * (1 - left)
+    room = limits.room * (1 - sigma)
+    psi = limits.floor + room * (1 - left)
     gradient = np.stack(
-        [-room * left * u * shape, room * left * u * z, -0.5 * sigma * (1 - sigma) * (1 - left)],
+        [-room * left * u * shape, room * left * u * z, -limits.room * sigma * (1 - sigma) * (1 - left)],
         axis=-1,
     )
     return np.clip(psi, 1e-9, 1 - 1e-9), gradient
@@ -89,25 +98,28 @@ def _prior(theta: FloatArray, centre: float) -> tuple[FloatArray, FloatArray, Fl
     return -0.5 * (off**2 * precision).sum(1), -off * precision, precision
 
 
-def _objective(theta: FloatArray, logx: FloatArray, n: FloatArray, k: FloatArray, centre: float) -> FloatArray:
-    psi, _ = _parts(theta, logx)
+def _objective(
+    theta: FloatArray, logx: FloatArray, n: FloatArray, k: FloatArray, centre: float, limits: Limits
+) -> FloatArray:
+    psi, _ = _parts(theta, logx, limits)
     return np.asarray((k * np.log(psi) + (n - k) * np.log1p(-psi)).sum(1) + _prior(theta, centre)[0])
 
 
-def fit(x: FloatArray, n: FloatArray, k: FloatArray, start: FloatArray | None = None) -> FloatArray:
-    """θ = (log α, log β, logit 2λ) of each row of ``n`` and ``k`` (draws × bins) at distances ``x`` > 0.
+def fit(x: FloatArray, n: FloatArray, k: FloatArray, limits: Limits, start: FloatArray | None = None) -> FloatArray:
+    """θ = (log α, log β, logit of the part of ``limits.room`` that lapses take) of each row of ``n`` and ``k``.
 
+    ``n``, ``k``: draws × bins, at distances ``x`` > 0.
     ``start`` (3,) is where every row begins; by default the prior's centre.
     """
     logx = np.log(x)
     centre = float(np.average(logx, weights=n.sum(0)))
     theta = np.tile([centre, SHAPE[0], LAPSE[0]] if start is None else start, (n.shape[0], 1))
     damping = np.full(n.shape[0], 1e-3)
-    value = _objective(theta, logx, n, k, centre)
+    value = _objective(theta, logx, n, k, centre, limits)
     for _ in range(STEPS):
-        step = _scoring_step(theta, logx, n, k, centre, damping)
+        step = _scoring_step(theta, logx, n, k, centre, damping, limits)
         proposal = theta + step
-        new = _objective(proposal, logx, n, k, centre)
+        new = _objective(proposal, logx, n, k, centre, limits)
         better = new >= value
         theta = np.where(better[:, None], proposal, theta)
         gain = np.where(better, new - value, 0)
@@ -119,9 +131,15 @@ def fit(x: FloatArray, n: FloatArray, k: FloatArray, start: FloatArray | None = 
 
 
 def _scoring_step(
-    theta: FloatArray, logx: FloatArray, n: FloatArray, k: FloatArray, centre: float, damping: FloatArray
+    theta: FloatArray,
+    logx: FloatArray,
+    n: FloatArray,
+    k: FloatArray,
+    centre: float,
+    damping: FloatArray,
+    limits: Limits,
 ) -> FloatArray:
-    psi, gradient = _parts(theta, logx)
+    psi, gradient = _parts(theta, logx, limits)
     variance = psi * (1 - psi)
     _, slope, precision = _prior(theta, centre)
     score = (((k - n * psi) / variance)[:, None, :] @ gradient)[:, 0, :] + slope
@@ -130,11 +148,12 @@ def _scoring_step(
     return np.clip(np.linalg.solve(information, score[:, :, None])[:, :, 0], -1.5, 1.5)
 
 
-def threshold(theta: FloatArray, target: float = TARGET) -> FloatArray:
+def threshold(theta: FloatArray, limits: Limits, target: float = TARGET) -> FloatArray:
     """The distance at which each curve reaches ``target``; infinity where it never does."""
-    room = 0.5 / (1 + np.exp(theta[:, 2]))
-    reached = room > target - 0.5
-    inner = np.where(reached, 1 - (target - 0.5) / np.where(reached, room, 1), 0.5)
+    room = limits.room / (1 + np.exp(theta[:, 2]))
+    above = target - limits.floor
+    reached = room > above
+    inner = np.where(reached, 1 - above / np.where(reached, room, 1), 0.5)
     return np.asarray(np.where(reached, np.exp(theta[:, 0] + np.log(-np.log(inner)) / np.exp(theta[:, 1])), np.inf))
 
 
@@ -143,6 +162,7 @@ class _Asked:
     """The verdicts of one curve, binned, with the fitted parameters."""
 
     binned: Binned
+    limits: Limits
     theta: FloatArray
     images: int
     n: int
@@ -162,15 +182,17 @@ class Scope:
     column: str
 
 
-def curves(parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling) -> tuple[Sensitivity, ...]:
-    """The fitted curve of each part and its 75 % point, or the reason for its absence.
+def curves(
+    parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling, chance: float = OF_TWO
+) -> tuple[Sensitivity, ...]:
+    """The fitted curve of each part and its 75 % point, or the reason for its absence; ``chance``: what a guess gets.
 
     A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered by image, with Holm
     over the parts that differ. It needs a curve that fits, and data below it.
     """
     apart = [_apart(scope, rows) for scope, rows in parts]
     sizes = {scope: rows.height for (scope, _), rows in zip(parts, apart, strict=True)}
-    asked = [_asked(rows, scope.column, resampling) for (scope, _), rows in zip(parts, apart, strict=True)]
+    asked = [_asked(rows, scope.column, resampling, chance) for (scope, _), rows in zip(parts, apart, strict=True)]
     whole = originals([scope for scope, _ in parts], lambda scope: (scope.against, sizes[scope]))
     slopes = [None if data is None else slope_p(data.distance, data.right, data.clusters) for data in asked]
     out = []
@@ -181,13 +203,15 @@ def curves(parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling) 
 
 def _apart(scope: Scope, rows: pl.DataFrame) -> pl.DataFrame:
     """The verdicts on options that lie apart."""
-    return rows.select("right", "cluster", scope.column).filter(pl.col(scope.column) > 0)
+    return rows.select("right", "parsed", "cluster", scope.column).filter(pl.col(scope.column) > 0)
 
 
-def _asked(rows: pl.DataFrame, column: str, resampling: Resampling) -> _Asked | None:
+def _asked(rows: pl.DataFrame, column: str, resampling: Resampling, chance: float) -> _Asked | None:
+    read = rows["parsed"].cast(pl.Float64).mean()
     images = rows["cluster"].n_unique()
-    if rows.height < LEAST_VERDICTS or images < LEAST_IMAGES:
+    if rows.height < LEAST_VERDICTS or images < LEAST_IMAGES or not isinstance(read, float) or not read:
         return None
+    limits = Limits(read * chance, read * (1 - chance))
     x, right, clusters = (
         rows[column].to_numpy().astype(float),
         rows["right"].to_numpy().astype(float),
@@ -195,7 +219,7 @@ def _asked(rows: pl.DataFrame, column: str, resampling: Resampling) -> _Asked | 
     )
     data = binned(x, right, clusters, resampling.clusters)
     n, k = (np.asarray(part.sum(0)).reshape(1, -1) for part in (data.n, data.k))
-    return _Asked(data, fit(data.x, n, k), images, rows.height, float(x.max()), x, right, clusters)
+    return _Asked(data, limits, fit(data.x, n, k, limits), images, rows.height, float(x.max()), x, right, clusters)
 
 
 def _sensitivity(
@@ -207,20 +231,20 @@ def _sensitivity(
         none = Estimate(None, None, rows.height, rows["cluster"].n_unique(), few)
         return Sensitivity(*where, none, None, None, None, None, None, few)
     n, k = (np.asarray(part.sum(0)).ravel() for part in (data.binned.n, data.binned.k))
-    jnd, fits = float(threshold(data.theta)[0]), fit_p(data)
+    jnd, fits = float(threshold(data.theta, data.limits)[0]), fit_p(data)
     reason = _why_no_slope(slope, fits) or _why_none(jnd, data.binned.x, n, data.most)
     ends = None if reason else _jnd_ends(data, jnd, resampling)
     figure = Estimate(None if reason else jnd, ends, data.n, data.images, reason)
-    alpha, beta, lapse = np.exp(data.theta[0, 0]), np.exp(data.theta[0, 1]), 0.5 / (1 + np.exp(-data.theta[0, 2]))
-    return Sensitivity(
-        *where, figure, float(alpha), float(beta), float(lapse), slope, fits, reason, _points(data.binned.x, n, k)
-    )
+    (floor, room), (alpha, beta) = data.limits, np.exp(data.theta[0, :2])
+    lapse = 1 - floor - room / (1 + np.exp(data.theta[0, 2]))
+    fitted = (float(alpha), float(beta), float(lapse))
+    return Sensitivity(*where, figure, *fitted, slope, fits, reason, _points(data.binned.x, n, k), floor)
 
 
 def _jnd_ends(data: _Asked, jnd: float, resampling: Resampling) -> tuple[float | None, float | None]:
     n, k = resampling.sums(data.binned.n), resampling.sums(data.binned.k)
     held = n.sum(1) > 0
-    draws = threshold(fit(data.binned.x, n[held], k[held], data.theta[0]))
+    draws = threshold(fit(data.binned.x, n[held], k[held], data.limits, data.theta[0]), data.limits)
     low, high = _widest(draws, jnd, data.images, widened_tail(data.images))
     return (low if np.isfinite(low) else None), (high if np.isfinite(high) else None)
 
@@ -265,7 +289,7 @@ def fit_p(data: _Asked) -> float | None:
     groups = int(group.max()) + 1
     if data.images < LEAST_FIT_IMAGES or groups < LEAST_FIT_GROUPS:
         return None
-    psi = _parts(data.theta, np.log(data.binned.x))[0][0]
+    psi = _parts(data.theta, np.log(data.binned.x), data.limits)[0][0]
     member = (group[:, None] == np.arange(groups)).astype(float)
     residual, expected = (k - n * psi) @ member, (n.sum(0) * psi * (1 - psi)) @ member
     effect = max(1.0, float((residual**2).sum() / expected.sum()))
@@ -321,6 +345,6 @@ def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> tuple[CurvePoint, ..
     return tuple(out)
 
 
-def curve(alpha: float, beta: float, lapse: float, x: FloatArray) -> FloatArray:
+def curve(alpha: float, beta: float, lapse: float, floor: float, x: FloatArray) -> FloatArray:
     """ψ at ``x`` ≥ 0."""
-    return np.asarray(0.5 + (0.5 - lapse) * (1 - np.exp(-((x / alpha) ** beta))))
+    return np.asarray(floor + (1 - floor - lapse) * (1 - np.exp(-((x / alpha) ** beta))))

@@ -102,7 +102,7 @@ def _one_curve(row: Sensitivity, most: float, series: int) -> list[str]:
     out = []
     if row.jnd.value is not None and row.alpha is not None and row.beta is not None and row.lapse is not None:
         x = np.linspace(0, most, 80)
-        y = curve(row.alpha, row.beta, row.lapse, x)
+        y = curve(row.alpha, row.beta, row.lapse, row.floor, x)
         path = " ".join(f"{_x(a, most):.1f},{_y(b):.1f}" for a, b in zip(x, y, strict=True))
         out.append(f'<polyline class="curve s{series}" points="{path}"/>')
     largest = max((p.n for p in row.points), default=1)
