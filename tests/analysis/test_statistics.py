@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from visualjudge.analysis.cells import accuracy_cells, counted
+from visualjudge.analysis.cells import accuracy_cells, counted, macro
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
@@ -242,6 +242,16 @@ def test_interval_holds_the_truth_where_few_images_carry_all_errors() -> None:
     right = np.where(rng.random(n.size) < 0.1, rng.binomial(8, 0.5, n.size), 8).astype(float)
     found = shares(right, n, np.repeat(np.arange(simulations), images), simulations)
     assert np.mean((found.low <= 0.95) & (found.high >= 0.95)) > 0.94
+
+
+@pytest.mark.parametrize(("images", "told"), [(4, False), (5, True)])
+def test_the_mean_over_tasks_has_an_interval_where_each_task_has_five_images(images: int, told: bool) -> None:
+    counts = {"wide": 50, "narrow": images}
+    rows = [(task, f"{task}{k}", k % 3 > 0) for task, count in counts.items() for k in range(count)]
+    table = pl.DataFrame(rows, schema=["task", "image", "right"], orient="row")
+    found = macro(table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64)), "task")
+    assert (found.interval is not None) is told
+    assert found.why == (None if told else "a task with fewer than 5 images")
 
 
 def test_one_image_has_no_interval() -> None:

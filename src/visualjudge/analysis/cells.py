@@ -169,7 +169,10 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
 
 
 def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
-    """Mean over ``by`` of the share right, each of its values counted once, whatever the number of its verdicts."""
+    """Mean over ``by`` of the share right, each of its values counted once, whatever the number of its verdicts.
+
+    Without an interval where a value of ``by`` has too few images: a few that agree by luck would make it narrow.
+    """
     if table.is_empty():
         return NO_SHARE
     right = pl.col("right") if top is None else top
@@ -186,7 +189,7 @@ def _macro_share(value: float, found: jackknife.Spread, sums: ImageSums) -> Shar
     n = float(sums.columns["n"].sum())
     low, high = share_ends(np.array([value]), found, np.array([n]))
     short = int(np.bincount(sums.cell, minlength=sums.cells).min())
-    if short < 2:
-        return Share(value, None, int(n), int(found.images[0]), "a task with a single image")
+    if short < jackknife.LEAST_IMAGES:
+        return Share(value, None, int(n), int(found.images[0]), f"a task with {jackknife.FEW}")
     interval = None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
     return Share(value, interval, int(n), int(found.images[0]), None if interval else jackknife.FEW)
