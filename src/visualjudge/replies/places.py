@@ -39,7 +39,7 @@ def place_of(scan: Scan, at: int, n_options: int) -> int:
 
 
 LAST = ("last", "最后", "dernier", "последнем")
-_MIDDLE = ("middle", "посередине", "intermedia", "mittlere")
+_MIDDLE = ("middle", "mid", "medium", "middling", "посередине", "intermedia", "mittlere")
 
 
 _SENTENCE_END = re.compile("[.\n]")

@@ -27,7 +27,7 @@ _TAIL = re.compile(
 )
 _ENDED = re.compile(r"\Z|,?bo|[\n.\-)(R]|,?(?:i[jmb]{0,2}[kR]|Ow?[RS])|[tn]?b[na>\-t,Oo]{0,3}u")
 _LISTED = re.compile(
-    rf"(?:(?<=\n)|^|(?<=[,.;:(|iA-H]))[nRj]{{0,3}}(?:(#)[.):|\-=iR]{{0,3}}|(o)[nR:,i.\-]{{0,3}}|R(#):?)({_O})(?![A-H])"
+    rf"(?:(?<=\n)|^|(?<=[,.;:(|iA-H]))[nRj]{{0,3}}(?:(#)[.):|\-=iR>]{{0,3}}|(o)[nR:,i.\->]{{0,3}}|R(#)[:>]?)({_O})(?![A-H])"
 )
 _HEADED_LINE = re.compile(rf"(?:(?<=\n)|(?<=:)(?={_O}[\-:]))({_O})(?=[\-:(,])")
 _LAST_COLUMN = re.compile(rf"(?<=\n)\|?({_O})\|[^\n#]*\|(#)(?=\|?(?:\n|$))")
@@ -37,6 +37,7 @@ _RANKED = re.compile(rf"({_O})[|:i\-(]{{1,3}}R?:?(#)(?!\|[^\n]|[/N])")
 
 _SCORED = re.compile(rf"({_O})[:(,i=V\-]{{1,2}}(#)[|'](#)")
 _POINTS = re.compile(rf"({_O})[:(,i=V\-]{{0,2}}(#)(?![|'N#])()")
+_ONLY_POINTS = re.compile(rf"(?:{_O}[:(,i=V\-]{{0,2}}#[),.\n]*)+")
 _NUMBERED = re.compile(r"(?:^|\n)#[.):]")
 _RESPECT = re.compile("RO[^:m]*:$")
 """Ranking by sharpness: …"""
@@ -99,7 +100,7 @@ _NOTED = steps(("(", rf"(?<={_O})\([^()A-Hbuo#\n]{{0,30}}\)(?=[,.\n]|$)", ""))
 _ALL_NOTED = re.compile(rf"[^A-H(]{{0,20}}{_O}\([^()A-Hbuo#\n]{{0,30}}\),{_O}\(")
 _AFTER = steps(
     ("ML", r"[ML](?=[,.\n&]|$)", lambda scan, match: "b" if match[0] == "M" else "u"),  # A the most, C the least
-    ("+", rf"(?<=d)\+(?={_O})", ""),  # followed closely by
+    ("+", rf"(?<=d)\+(?={_O})|\+(?=d{_O})", ""),  # followed closely by
     ("o", "ob", "o"),  # second best
     ("d", "(?<=d)b(?=[nk]{0,2}[:iA-H])", ""),  # the next best is
     ("T", rf"(?<={_O}ib)n?T(?=,?&?d{_O})", ""),  # C is closest to the original, followed by
@@ -108,7 +109,7 @@ _AFTER = steps(
     ("", rf"(?<={_O})(?:,?[wir]{{0,3}}u[ta]|[iIV]J[wrO]?|[iI]?la)(?={_O})", "<"),
     ("K", rf"(?<={_O})K(?={_O})", _above),
     ("e", "(?<=>[A-H]),?&?e(?:[bg]t?|>)(?=[A-H])", ">"),  # and both beat C
-    ("", r",?[&rY]{0,2}([A-H])(?:[iI]?[lo]|u)(?=[.\n]|$)", _last),  # …, and A trails
+    ("", r",?[&rY]{0,2}([A-H])(?:[iI]?[lod]|u)(?=[.\n]|$)", _last),  # …, and A trails
     ("b", rf"(?<=R{_O})b(?=,?d{_O})", ""),  # I rank C highest, then B
     ("", r"([A-H])[,&]{1,2}(?=\1[<>])", ""),  # A > B, B > C
 )
@@ -234,12 +235,18 @@ def _level(lead: str, said: str, *, whole: bool) -> float | None:
 
 def _scored(scan: Scan) -> Iterator[Claim]:
     """``B: 8.5/10, A: 7/10, C: 4/10``: a score for each option, no two alike."""
-    form = _SCORED if "S" not in scan.codes or _SCORED.search(scan.codes) else _POINTS
+    form = _SCORED if _SCORED.search(scan.codes) else _POINTS
     found = [] if _NUMBERED.search(scan.codes) else list(form.finditer(scan.codes))
     scores = {match[1]: scan.token(match.start(2)) for match in found}
     scales = {scan.token(match.start(3)) if match[3] else "" for match in found}
     if len(scores) == len(found) == scan.n_options == len(set(scores.values())) and len(scales) == 1:
         order = sorted(scores, key=lambda letter: -float(scores[letter].replace(",", ".")))
+        if (
+            form is _POINTS
+            and "S" not in scan.codes
+            and (order != list(scores) or not _ONLY_POINTS.fullmatch(scan.codes))
+        ):
+            return
         yield Claim("".join(order), DECLARED - CONCLUDING, found[0].start(), found[-1].end(), "scores")
 
 

@@ -41,7 +41,7 @@ _FORMS: tuple[tuple[str, float, str], ...] = (
     ("sum", BARE, rf"^(?!w{{1,3}}[:=])(?=.{{0,60}}[\^K\-])[^zhfq]{{0,80}}#[^zhfq=]{{0,20}}[=V]{_NUM}{_END}"),
     ("after all", BARE, rf"^[^zhfqK:]{{1,30}}(?:\(|[iK][^:zhfq]{{0,12}}:|[iIg+][^:zhfq(]{{0,12}}-){_NUM}{_END}"),
     ("after all", BARE, rf"^(?=[^:]*(?:[yzlIij][^:]|[+uW][^:]*,|,[^:]*[+uW]))[^:hfqSV]*:{_NUM}$"),
-    ("after all", BARE, rf"y[^:zhfq#]{{1,60}}:{_NUM}$"),
+    ("after all", BARE, rf"y[^:zhfq#]{{1,60}}:m?{_NUM}m?$"),
     ("fair", BARE, rf"{_START}{_NUM}(?=i[jm]?\+$)"),
     ("noun", BARE, rf"^(?P<noun>n):{_NUM}{_END}"),
     ("is", BARE, rf"{_START}[sjmna]{{0,6}}i[jm+baKvO]{{0,3}}{_NUM}{_END}"),
@@ -163,7 +163,7 @@ _THEN = steps(
     ("T", r"(?:^|(?<=[.\n]))[tra]{1,3}T[O(]#(?:[|']#)?\)?,(?=[^.\n]*#)", _of_ten),  # relative to the original at 10,
     ("O", "^O(?=[ij#])", ""),  # on the scale from 0 to 10, this is
     ("I", "I", lambda scan, match: "i" if scan.token(match.start()).lower() in ("makes", "make") else "I"),
-    ("f", "f[jfah]{0,4}[vV][^#,:]{0,8}[,:](?=#|j)", ""),  # if I had to give a score
+    ("f", "f(?:[jfah]{0,4}[vV]|O)[^#,:]{0,8}[,:]i?(?=[#ji])", ""),  # if I had to give a score
     ("@", "#U?@(?=#)", ""),
     ("(", r"\((?:#N|'#)\)", _of_ten),
     ("n", r"(?<=\n)n(?=:)", lambda scan, match: "c" if scan.token(match.start()).lower() == "edit" else "n"),
