@@ -189,7 +189,8 @@ def agreement(check: Check, stated: Iterable[Mapping[str, Any]], judged: Mapping
         units: dict[Any, dict[str, float]] = defaultdict(dict)
         for name in row["names"]:
             for v in (v for v in judged[name] if v["kind"] == row["kind"] and v["parsed"]):
-                value = float(v["value"] == "A") if row["kind"] == "pairwise" else float(v["value"])
+                pairwise = row["kind"] == "pairwise"
+                value = float(("A", "B", "tie", "both_bad").index(v["value"]) if pairwise else v["value"])
                 units[v["id"], v["order"], v["repeat"]][name] = value
         table = np.array([[unit.get(name, np.nan) for unit in units.values()] for name in row["names"]])
         if row["alpha"] is not None:

@@ -20,7 +20,7 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.dataset.choosing import Choice
 from visualjudge.errors import DataError, UsageError
 from visualjudge.frontdoor.judging import wait
-from visualjudge.runs.budget import Limits
+from visualjudge.runs.budget import Limits, Prices
 from visualjudge.runs.runner import Stop
 
 
@@ -180,3 +180,14 @@ def test_import_takes_less_than_fifty_milliseconds() -> None:
     code = "import time; t = time.process_time(); import visualjudge; print(time.process_time() - t)"
     times = [float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(3)]
     assert min(times) <= 0.05
+
+
+def test_prices_are_of_one_model(example: Example, tmp_path: Path) -> None:
+    def asked(model: str) -> ScriptedClient:
+        return ScriptedClient(["Answer: A"], model_name=model)
+
+    more = {"limit": 2, "prices": Prices(1.0, 2.0), "progress": False}
+    with pytest.raises(UsageError, match="of another model"):
+        vj.judge(example.dataset, asked("judge"), tmp_path / "a", extractor=asked("reader"), **more)
+    run = vj.judge(example.dataset, asked("judge"), tmp_path / "b", extractor=asked("judge"), **more)
+    assert len(run.verdicts) == 2

@@ -241,7 +241,7 @@ async def judge_async(
     name
         Name of the judge in reports; None = the model.
     limits, prices
-        Budget of the run, and the prices of tokens.
+        Budget of the run, and the prices of tokens. Prices cannot be stated with an extractor of another model.
     on_event
         Called with the state of the run after each verdict, and now and then while none comes.
 
@@ -257,6 +257,7 @@ async def judge_async(
     options = RunSettings(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
     chosen = judge_of(asked, read.root, mode, retries, seed, ties)
     if extractor is not None:
+        _check_prices(asked, extractor, prices)
         chosen = ExtractingJudge(chosen, extractor, ties)
     engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
     if processes != 1 or workers != "local":
@@ -264,6 +265,17 @@ async def judge_async(
     budget = Budget(limits, prices)
     report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine)
     return Run(out, read, report)
+
+
+def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> None:
+    """A second reader's tokens are counted with the judge's: they have the judge's price where it is the same model."""
+    asked_of, read_by = (getattr(one, "identity", None) for one in (asked, extractor))
+    same = asked_of and read_by and (asked_of.base_url, asked_of.model) == (read_by.base_url, read_by.model)
+    if prices is not None and prices.are_stated and not same:
+        raise UsageError(
+            "--price-in and --price-out (prices) cannot be stated with --extractor-model (extractor) of another model: "
+            "the cost of its tokens is not known; limit --max-tokens-total or --max-calls instead"
+        )
 
 
 def _engine(
