@@ -265,7 +265,7 @@ def scoring(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Ver
     for v in known:
         q = v["q"]
         classes = None if q["class_of_interest"] is None else tuple(q["class_of_interest"])
-        groups[q["image_id"], q["task"], q["encoding"], classes, q["error_type"]].append(v)
+        groups[q["image_id"], q["task"], q["encoding"], classes, q["error_type"], v["repeat"]].append(v)
     halves = []
     for group in groups.values():
         truth = [v["q"]["answer"] for v in group]

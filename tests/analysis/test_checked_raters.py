@@ -81,6 +81,17 @@ def test_two_raters_in_two_orders_are_no_swap(found: Analysis) -> None:
     assert pairwise.published["mmrb2"].n == 0 and pairwise.published["vl_rewardbench_micro"].n == 24
 
 
+def test_order_inside_an_image_is_that_of_each_rater(tmp_path: Path) -> None:
+    questions = [scoring(i, float(i), image_id="i") for i in range(4)]
+    rows = [_line(q, float(str(q.answer)) + 6, "kind") for q in questions]
+    rows += [_line(q, float(str(q.answer)), "strict", repeat=1) for q in questions[1:]]
+    root = write_dataset(tmp_path / "ds", questions)
+    run = write_run(tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows))
+    (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
+    within = analyse([run]).results.judges[0].scoring.within
+    assert (within.n, within.value) == (2, 1)
+
+
 def test_checks_are_counted_by_rater(found: Analysis) -> None:
     assert found.results.judges[0].rater_checks == (
         RaterChecks("anna", 1, 1, 3, 2, 1, 1),

@@ -138,6 +138,15 @@ def test_judge_that_says_one_number_has_no_order_inside_an_image() -> None:
     assert within.n == 20
 
 
+@pytest.mark.parametrize("repeats", [1, 2, 5])
+def test_order_inside_an_image_does_not_depend_on_the_number_of_repeats(repeats: int) -> None:
+    questions = [scoring(4 * i + k, float(k), image_id=f"image{i}") for i in range(20) for k in range(4)]
+    verdicts = [
+        said(q, float(str(q.answer)) + 0.01 * repeat, repeat=repeat) for q in questions for repeat in range(repeats)
+    ]
+    assert result(questions, verdicts).scoring.within.value == pytest.approx(1)
+
+
 def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> None:
     rng = rng_for(4, "sources")
     questions, verdicts = [], []

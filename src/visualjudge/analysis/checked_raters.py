@@ -23,13 +23,14 @@ KEYS = ("id", "order", "repeat")
 def ordinary_and_checks(home: Path, answered: pl.DataFrame) -> tuple[pl.DataFrame, tuple[RaterChecks, ...]]:
     """The verdicts on ordinary questions with their ``rater``, and how each rater did where they were checked.
 
-    The verdicts have one ``order`` (``said_first`` knows the one shown), and of one question a ``repeat`` each.
+    The verdicts have one ``order`` (``said_first`` knows the one shown) and a ``repeat`` for each rater.
     """
     named = answered.join(_purposes(home, answered), on=KEYS, how="inner", maintain_order="left")
     ordinary = named.filter(pl.col("purpose") == "question")
+    asked = pl.int_range(pl.len()).over("question", "rater")
     once = ordinary.with_columns(
         order=pl.lit("AB").cast(WORD),
-        repeat=pl.int_range(pl.len(), dtype=pl.Int32).over("question"),
+        repeat=pl.concat_str(asked, "rater").rank("dense").cast(pl.Int32) - 1,
     )
     return once.drop("purpose"), _checks(named)
 

@@ -16,7 +16,8 @@ from visualjudge.analysis.statistics import correlation, jackknife
 from visualjudge.analysis.unanswered import cannot_tell
 from visualjudge.records import LETTERS, FloatArray
 
-GROUP = ["image", "task", "encoding", "classes", "error_type"]
+GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
+"""What scores of one order share: a reply and its repeat are no tie."""
 MOST_IN_GROUP = 64
 RANKED = ("task", "encoding", "error_type", "cluster", "parsed", "status", "options", "scores", "text", "answer")
 SCORED = (*GROUP, "cluster", "parsed", "status", "number", "truth")
@@ -153,7 +154,7 @@ def _pooled(parsed: pl.DataFrame, scores: correlation.Cases, weighted: correlati
 
 
 def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
-    """τ-b of each group of one image, task and encoding that holds two different scores or more: cluster, tau."""
+    """τ-b of each group (GROUP) of one image that holds two different scores or more: cluster, tau."""
     groups = (
         parsed.group_by(GROUP, maintain_order=True)
         .agg(pl.col("cluster").first(), pl.col("number"), pl.col("truth"), k=pl.len())
@@ -167,7 +168,7 @@ def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
 
 
 def within_image(parsed: pl.DataFrame) -> Estimate:
-    """Mean τ-b inside the groups of one image, task and encoding that hold two different scores or more.
+    """Mean τ-b inside the groups (GROUP) of one image that hold two different scores or more.
 
     A group to which the judge gave one and the same number counts as 0: it told nothing apart.
     """
