@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -148,6 +149,15 @@ def test_questions_that_check_raters_are_in_no_share(tmp_path: Path) -> None:
     assert (share.right, share.verdicts) == (0, 1) == (told.value, told.n)
 
 
+def test_a_judge_without_an_answer_has_no_share(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(3)]
+    root = write_dataset(tmp_path / "ds", questions)
+    write_run(tmp_path / "runs/one", root, [said(q, "A", status="refusal") for q in questions])
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    page = TestClient(create_app(site), base_url="http://127.0.0.1:8421").get("/").text
+    assert '<dd data-field="share-pairwise">\N{EN DASH} of 3</dd>' in page and "0.0 % of 3" not in page
+
+
 def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
     page = client.get("/").text
     for words in ("pairs right", "rankings right throughout", "scores at most 1 off"):
@@ -173,3 +183,13 @@ def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_pat
     assert ["Copy as curl" in pages[name][1] for name in ("labels", "whole")] == [False, True]
     with pytest.raises(UsageError, match="people cannot be asked: it holds labels only"):
         people_pages(Site(find_places([tmp_path / "labels"]), tmp_path / "cache"), tmp_path / "p", Settings(), ["anna"])
+
+
+def test_a_run_of_published_replies_is_finished_once_all_are_there(tmp_path: Path) -> None:
+    questions = [pair(i, (2.0, 1.0)) for i in range(2)]
+    root = write_dataset(tmp_path / "ds", questions)
+    for name, asked in (("all", 2), ("some", 3)):
+        run = write_run(tmp_path / "runs" / name, root, [said(q, "A") for q in questions], asked=asked)
+        os.utime(run / "verdicts.jsonl", (0, 0))
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    assert {run.name: site.state(run).state for run in site.places.runs} == {"all": "finished", "some": "stopped"}

@@ -207,7 +207,7 @@ def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(tmp_path: 
     found.refresh()
     assert found.summary().outcome.tolist() == [1, 1, 4]
     assert (found.summary().verdicts, found.summary().failed) == (3, 1)
-    assert found.summary().shares == (Share("pairwise", 1, 2), Share("scoring", 1, 1))
+    assert found.summary().shares == (Share("pairwise", 1, 2, 1), Share("scoring", 1, 1, 1))
 
 
 def test_a_run_that_is_compacted_while_it_is_looked_at_stays(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def facts(question: Question) -> list[tuple[str, str]]:
     scores = question.final_scores
     rows = [
         ("Task", task_label(question.task)),
-        ("Encoding", f"{encoding_title(question.task, question.encoding)} ({question.encoding})"),
+        ("Encoding", _encoding(question)),
         ("Type", question.question_type),
         ("Answer", said(question.answer)),
         ("Margin", f"{max(scores) - min(scores):.4g}" if len(scores) > 1 else ""),
@@ -226,6 +226,12 @@ def facts(question: Question) -> list[tuple[str, str]]:
         ("Id", question.id),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def _encoding(question: Question) -> str:
+    """Title and stem; one of them where both are the same."""
+    title, stem = encoding_title(question.task, question.encoding), question.encoding
+    return title if title == stem else f"{title} ({stem})"
 
 
 def _text(verdict: Mapping[str, Any], field: str) -> str | None:

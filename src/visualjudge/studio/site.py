@@ -134,7 +134,7 @@ class Site:
         asked = info.get("asked") if isinstance(info.get("asked"), int) else None
         spent = spent_in(*(index.tokens if index else (0, 0)), info)
         rate = self._rate(run.slug, done)
-        running = _state(run, info)
+        running = _state(run, info, complete=asked is not None and done >= asked)
         codes = Counter(rows["status"].tolist()) if rows is not None else Counter()
         statuses = {STATUSES[code]: n for code, n in codes.items()} or _counts(info.get("statuses"))
         return RunState(
@@ -169,8 +169,9 @@ class Site:
         return (done - pace[0][1]) / seconds if seconds > 0.5 else 0.0
 
 
-def _state(run: RunPlace, info: Mapping[str, Any]) -> str:
-    if info.get("finished"):
+def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
+    """``complete``: all that was asked is there, as in a run of published replies, which has no end."""
+    if info.get("finished") or complete:
         return "finished" if not info.get("stopped") and not info.get("missing") else "stopped"
     try:
         quiet = time.time() - run.journal.stat().st_mtime

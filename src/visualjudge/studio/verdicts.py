@@ -52,6 +52,8 @@ class Share:
     question_type: str
     right: int
     verdicts: int
+    answered: int
+    """Those that could be read; where there are none, nothing is said of how often the judge is right."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -260,14 +262,15 @@ def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArra
     return np.asarray(good & np.where(np.isnan(columns.truth[q]), exact, close))
 
 
-def _shares(rows: Rows, dataset: DatasetIndex, right: NDArray[np.bool_]) -> tuple[Share, ...]:
+def _shares(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: NDArray[np.bool_]) -> tuple[Share, ...]:
     columns, q = dataset.columns, rows["q"]
     counts = (rows["check"] == 0) & (columns.changed[q] == 0)
     names = columns.vocabulary.get("type", ())
-    asked, rights = (
-        np.bincount(columns.one["type"][q[chosen]], minlength=len(names)) for chosen in (counts, counts & right)
-    )
-    found = {name: Share(name, int(rights[code]), int(asked[code])) for code, name in enumerate(names) if asked[code]}
+    tallies = [
+        np.bincount(columns.one["type"][q[chosen]], minlength=len(names)).tolist()
+        for chosen in (counts & right, counts, counts & good)
+    ]
+    found = {name: Share(name, *tally) for name, *tally in zip(names, *tallies, strict=True) if tally[1]}
     return tuple(found[name] for name in get_args(QuestionType) if name in found)
 
 
@@ -309,7 +312,7 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
         value=value,
         number=number,
         verdicts=int(rows.size),
-        shares=_shares(rows, dataset, right),
+        shares=_shares(rows, dataset, good, right),
         failed=int((~good & ~unsure).sum()),
     )
 

@@ -24,7 +24,7 @@ class Live extends HTMLElement {
     put("state", run.state);
     card.querySelector("[data-field=state]").dataset.state = run.state;
     put("done", run.asked ? `${count(run.done)} of ${count(run.asked)}` : count(run.done));
-    for (const { question_type: kind, right, verdicts } of run.shares) put(`share-${kind}`, `${share(right, verdicts)} of ${count(verdicts)}`);
+    for (const one of run.shares) put(`share-${one.question_type}`, `${share(one.right, one.answered && one.verdicts)} of ${count(one.verdicts)}`);
     put("failed", share(run.failed, run.done));
     put("rate", run.state === "running" && run.rate ? `${run.rate.toFixed(1)} /s` : "");
     put("left", run.seconds_left === null ? "" : duration(run.seconds_left));
