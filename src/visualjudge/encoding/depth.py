@@ -24,9 +24,8 @@ def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
     pixels = cv2.LUT(cv2.cvtColor(near, cv2.COLOR_GRAY2BGR), colormap(style.colormap)[None])
     if absent is not None:
         pixels[absent] = 0
-    height, width = scene.size
     if pixels.shape[:2] != scene.size:
-        pixels = cv2.resize(pixels, (width, height), interpolation=cv2.INTER_NEAREST)
+        pixels = cv2.resize(pixels, scene.size[::-1], interpolation=cv2.INTER_NEAREST)
     return Encoded(pixels)
 
 

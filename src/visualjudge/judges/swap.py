@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from visualjudge.errors import DataError
-from visualjudge.prompts.questions import Prompt
-from visualjudge.prompts.spans import images_within, spans_of
+from visualjudge.prompts.spans import exchanged, images_within, spans_of
 from visualjudge.records import IMAGE_MARK, Question
 
 
@@ -27,6 +26,6 @@ def swapped(question: Question) -> Question:
     if marks != len(images):
         raise DataError(f"the prompt has {marks} {IMAGE_MARK} marks for {len(images)} images")
     a, b = (images_within(question, span) for span in spans.options)
-    exchanged = images[: a.start] + images[b] + images[a.stop : b.start] + images[a] + images[b.stop :]
-    turned = Prompt(question.prompt, spans).turned()
-    return replace(question, prompt=turned.text, spans=turned.spans, images=exchanged)
+    images = images[: a.start] + images[b] + images[a.stop : b.start] + images[a] + images[b.stop :]
+    prompt, turned = exchanged(question.prompt, spans)
+    return replace(question, prompt=prompt, spans=turned, images=images)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from visualjudge.predictions import type_of
 from visualjudge.prompts.contexts import CONTEXTS, mixed, type_sentence
 from visualjudge.prompts.prompt_set import V1, PromptSet
+from visualjudge.prompts.spans import exchanged
 from visualjudge.prompts.template import PromptTemplate
 from visualjudge.records import IMAGE_MARK, LETTERS, QuestionType, Size, Span, Spans
 from visualjudge.tasks import Task
@@ -53,11 +54,8 @@ class Prompt:
     spans: Spans
 
     def turned(self) -> Prompt:
-        """The prompt of the same two options in the other order: what they show changes places, the letters stay."""
-        (a, b), (c, d) = self.spans.options
-        text = self.text
-        turned = f"{text[:a]}{text[c:d]}{text[b:c]}{text[a:b]}{text[d:]}"
-        return Prompt(turned, replace(self.spans, options=((a, a + d - c), (d - b + a, d))))
+        """The prompt of the same two options in the other order."""
+        return Prompt(*exchanged(self.text, self.spans))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 
 from visualjudge.errors import DataError
 from visualjudge.prompts.prompt_set import V1
@@ -29,6 +30,13 @@ def images_within(question: Question, span: Span) -> slice:
     start, end = span
     first = question.prompt.count(IMAGE_MARK, 0, start)
     return slice(first, first + question.prompt.count(IMAGE_MARK, start, end))
+
+
+def exchanged(prompt: str, spans: Spans) -> tuple[str, Spans]:
+    """The prompt of the same two options in the other order: what they show changes places, the letters stay."""
+    (a, b), (c, d) = spans.options
+    turned = f"{prompt[:a]}{prompt[c:d]}{prompt[b:c]}{prompt[a:b]}{prompt[d:]}"
+    return turned, replace(spans, options=((a, a + d - c), (d - b + a, d)))
 
 
 def find_spans(prompt: str, n_options: int = 2) -> Spans:
