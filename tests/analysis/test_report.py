@@ -21,6 +21,7 @@ from visualjudge.analysis.report.charts import fitted, whisker
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.grids import breakable
 from visualjudge.analysis.report.markdown import markdown
+from visualjudge.analysis.report.methods import methods
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.statistics.jackknife import holm
@@ -99,6 +100,16 @@ def test_unreadable_line_is_said_and_ends_with_status_1(run: Path) -> None:
     done = CliRunner().invoke(app, [str(run)])
     assert done.exit_code == 1
     assert "line 1" in done.stderr
+
+
+def test_the_methods_state_the_intervals_that_are_computed(run: Path, tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(20)]
+    part = write_run(tmp_path / "part", write_dataset(tmp_path / "d", questions), [said(q, "A") for q in questions[:8]])
+    whole, asked = (methods(analyse([folder]).results) for folder in (run, part))
+    assert "logit" not in whole
+    assert "Clopper and Pearson's exact interval for the effective number of independent cases" in whole
+    assert "Asked" not in whole
+    assert "Asked: 8 of 20 questions on 8 of 12 images." in asked
 
 
 MISSING = "28 of 36 verdicts are missing; visualjudge judge … --resume goes on"

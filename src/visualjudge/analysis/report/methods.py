@@ -10,7 +10,8 @@ SOURCES = (
     "Bell & McCaffrey 2002; MacKinnon, Nielsen & Webb 2023 (leave-one-cluster-out variance)",
     "Satterthwaite 1946 (degrees of freedom)",
     "Hall 1992 (skewness)",
-    "Clopper & Pearson 1934 (shares of 0 and 1)",
+    "Clopper & Pearson 1934; Korn & Graubard 1998 (shares)",
+    "Agresti & Min 2005 (least width of differences)",
     "Holm 1979 (several tests)",
     "Hemerik, Goeman & Finos 2020 (sign flips); Henderson 1975 (the other pairs of an image)",
     "Kendall 1945 (τ-b)",
@@ -20,13 +21,20 @@ SOURCES = (
 )
 
 TEXT = (
-    "A reply that could not be read counts as wrong; the share of such replies and the accuracy of the others are "
-    "given beside it. Intervals are 95 % and treat the image as the unit: each image is left out in turn, with "
-    "Student's t at Satterthwaite's degrees of freedom of the effective number of images, a correction for "
-    "skewness, and at least the reach that independent cases have; shares are on the logit scale, correlations on "
-    "Fisher's z. With fewer than 5 images no interval is given. Leanings compare questions at equal difficulty "
-    "(task, margin and image), by sign flips of images. Tests are two-sided and clustered by image, with Holm's "
-    "adjustment; comparisons with simulated judges are a family of their own. Encodings are "
+    "In the share of right verdicts, a reply without a usable answer (not readable, declined, or never received) "
+    "counts as wrong; the number of such replies and the share among the others are given beside it. Correlations and "
+    "errors are of the usable replies. Intervals are 95 % and treat the image as the unit: variances come from leaving "
+    "out each image in turn (the delete-one-cluster jackknife). Shares, and mean τ-b as (τ-b + 1)/2, have Clopper and "
+    "Pearson's exact interval for the effective number of independent cases (Korn and Graubard): the number of cases "
+    "over a design effect, which allows for images whose cases are alike, for skewness and for few images. Other "
+    "figures have intervals by Student's t at Satterthwaite's degrees of freedom, fewer than the effective number of "
+    "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α on −log(1 − α), differences "
+    "of shares, errors and strengths on their own scales, and differences of shares with at least the width of a 90 % "
+    "interval for independent cases. Intervals of 75 % points and of the order of sources are from resampled images. "
+    "With fewer than 5 images no interval is given. Leanings compare questions at equal difficulty "
+    "(task, margin and image); their tests and intervals are by sign flips of images. Tests of leanings and of "
+    "differences are two-sided and clustered by image, with Holm's adjustment over the tests of a family; comparisons "
+    "with simulated judges are a family of their own. Encodings are "
     "recommended only where a difference is shown; the figure of the recommended one is from images that it was "
     "not chosen on."
 )
@@ -38,7 +46,8 @@ def methods(results: Results) -> str:
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in facts.by_question_type.items())
     names = ", ".join(judge.name for judge in results.judges)
     dataset = f"{facts.questions:,} questions ({kinds}) on {facts.images:,} images{_checksum(facts.questions_sha256)}"
-    return f"Judges: {names}. Dataset: {dataset}. {TEXT} Computed with visualjudge {visualjudge.__version__}."
+    asked = f" Asked: {facts.extent}." if facts.asked < facts.questions else ""
+    return f"Judges: {names}. Dataset: {dataset}.{asked} {TEXT} Computed with visualjudge {visualjudge.__version__}."
 
 
 def _checksum(found: str | None) -> str:
