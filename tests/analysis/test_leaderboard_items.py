@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import polars as pl
+import pytest
 
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.figures import Leaderboard
 from visualjudge.analysis.join import question_table
-from visualjudge.records import Question
+from visualjudge.analysis.statistics.jackknife import ALIKE
+from visualjudge.records import Question, Verdict
 
 ONE = Question(
     id="q1",
@@ -87,4 +90,41 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
     ]
     board = analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].leaderboard
     assert [row.rank for row in board.rows] == [1, 1, 1]
+    assert all((row.strength.interval, row.strength.why) == (None, ALIKE) for row in board.rows)
     assert sorted(row.true_rank for row in board.rows) == [1, 2, 3]
+
+
+def _board(questions: list[Question], verdicts: list[Verdict]) -> Leaderboard:
+    return analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].leaderboard
+
+
+def test_what_is_compared_elsewhere_changes_no_strength() -> None:
+    twos = [("one", "two"), ("two", "three"), ("one", "three")] * 16
+    questions = [pair(i, (7.0, 5.0), sources=names) for i, names in enumerate(twos)]
+    verdicts = [said(q, "AB"[i % 7 == 0]) for i, q in enumerate(questions)]
+    alone = _board(questions, verdicts)
+    unbeaten = [pair(100 + i, (8.0, 2.0), task="keypoint", sources=("best", "worst")) for i in range(8)]
+    both = _board([*questions, *unbeaten], [*verdicts, *(said(q, "A") for q in unbeaten)])
+    assert both.regularised and not alone.regularised
+    assert [replace(row, component=0) for row in both.rows if row.group == "object_detection"] == list(alone.rows)
+
+
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_repeated_replies_change_no_strength_of_a_source_that_never_lost(repeats: int) -> None:
+    questions = [pair(i, (8.0, 2.0)) for i in range(8)]
+    once, often = (
+        _board(questions, [said(q, "A", repeat=k) for q in questions for k in range(times)]) for times in (1, repeats)
+    )
+    for row, other in zip(once.rows, often.rows, strict=True):
+        assert other.strength.value == pytest.approx(row.strength.value)
+        assert other.strength.interval == pytest.approx(row.strength.interval)
+
+
+def test_rank_correlation_is_with_the_true_scores_shown() -> None:
+    names = ("one", "two", "three")
+    levels = (5.0, 4.0, 3.0)
+    questions = [pair(i, levels[k : k + 2], sources=names[k : k + 2]) for i in range(24) for k in (i % 2,)]
+    against = [replace(q, answer="AB"[q.sources[0] == "two"]) for q in questions]
+    board = _board(against, [said(q, "A") for q in against])
+    assert [row.true_rank for row in board.rows] != [1, 2, 3]
+    assert (board.spearman, board.kendall_tau) == (pytest.approx(1), pytest.approx(1))

@@ -2,18 +2,19 @@
 
 A question asked in both orders with different answers is a tie; a failed reply takes no part. Intervals leave out each
 image in turn and count a source's own images (:mod:`visualjudge.analysis.statistics.strengths`). Where a source never
-won, or never lost, half a game is added between sources that met, and that source's side of the interval stays open.
+won, or never lost, half a game is added between sources of its group that met, and that source's side of the interval
+stays open. Each group of sources is fitted by itself: what is compared elsewhere changes nothing in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figures import Ends, Estimate, Leaderboard, SourceRow
+from visualjudge.analysis.figures import NOTHING, Ends, Estimate, Leaderboard, SourceRow
 from visualjudge.analysis.groups import placed, places_of
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.jackknife import renumbered
@@ -85,9 +86,9 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def games_of(games: pl.DataFrame, places: pl.DataFrame, size: int) -> Games:
-    """Who beat whom on which image; ``places``: of ``size`` sources (:func:`visualjudge.analysis.groups.placed`)."""
-    a, b = (places_of(games, places, side).to_numpy() for side in "ab")
+def games_of(games: pl.DataFrame, size: int) -> Games:
+    """Who beat whom on which image; ``a`` and ``b`` are numbers of ``size`` sources."""
+    a, b = (games[side].to_numpy() for side in "ab")
     outcome = games["outcome"].to_numpy()
     image, each = renumbered(games["cluster"].to_numpy())
     row = each % MOST_IMAGES
@@ -102,10 +103,10 @@ def games_of(games: pl.DataFrame, places: pl.DataFrame, size: int) -> Games:
     return Games(wins, ties, np.bincount(pairs // image.size, minlength=size))
 
 
-def fitted(wins: FloatArray, ties: FloatArray) -> Fitted:
-    """Strengths of S × S sums; half a game is added where no finite maximum exists."""
+def fitted(wins: FloatArray, ties: FloatArray, game: float = 1.0) -> Fitted:
+    """Strengths of S × S sums; half a game is added where no finite maximum exists. ``game``: what one counts."""
     _, finite = components(wins, ties)
-    regular = np.zeros_like(wins) if finite else with_half_games(wins, ties) - wins
+    regular = np.zeros_like(wins) if finite else game * (with_half_games(wins, ties) - wins)
     return Fitted(davidson(wins + regular, ties), regular)
 
 
@@ -132,41 +133,54 @@ def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
 
 
 def leaderboard(table: pl.DataFrame) -> Leaderboard:
-    """Strengths by the judge and by the truth of every source, ranks, and the correlation of the two orders.
+    """Strengths by the judge and by the truth of every source, ranks, and how the judge's order goes with the scores.
 
     ``components`` > 1: some sources were never compared in the same tasks, not even through others; strengths then
-    compare only within a component, which ``group`` names, and no rank correlation over all is given.
+    compare only within a component, which ``group`` names, and neither a rank correlation nor a tie parameter over all
+    is given.
     """
     games = duels(table)
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
         return replace(EMPTY, n=games.height)
-    truth = games.with_columns(outcome=points("answer"))
-    judged, true = (games_of(rows, places, len(known)) for rows in (games, truth))
-    fit = fitted(judged.wins.sum(0), judged.ties.sum(0))
-    strengths, by_truth = _strengths(fit, judged), _true_strengths(true)
     scores = _true_scores(table, places)
+    played = games.with_columns(a=places_of(games, places, "a"), b=places_of(games, places, "b"))
     names = sorted({group for group, _ in known})
-    order = fitted(true.wins.sum(0), true.ties.sum(0)).strengths.log_strength.tolist()
-    rows = [
-        _Ranked(SourceRow(source, group, names.index(group), strengths[i], by_truth[i], scores.get(i)), order[i])
-        for i, (group, source) in enumerate(known)
-    ]
-    same = _agreement(rows) if len(names) == 1 else (None, None)
-    added, ties = bool(fit.added.any()), int(judged.ties.sum() / 2)
-    return Leaderboard(_ranked(rows), games.height, len(names), added, ties, fit.strengths.log_tie, *same)
+    boards = []
+    for number, name in enumerate(names):
+        own = [place for place, (group, _) in enumerate(known) if group == name]
+        inside = played.filter(pl.col("a").is_in(own)).with_columns(pl.col("a", "b") - own[0])
+        rows = [SourceRow(known[place][1], name, number, NOTHING, None, scores.get(place)) for place in own]
+        boards.append(_board(rows, inside))
+    ties, added = sum(board.ties for board in boards), any(board.added for board in boards)
+    log_tie, same = (boards[0].log_tie, boards[0].agreement) if len(boards) == 1 else (None, (None, None))
+    ranked = tuple(chain.from_iterable(board.rows for board in boards))
+    return Leaderboard(ranked, games.height, len(names), added, ties, log_tie, *same)
 
 
 @dataclass(frozen=True)
-class _Ranked:
-    """A row, and the finite strength by truth that ranks it."""
+class _Board:
+    """One group: its sources by the judge's order, and how that goes with their true scores (ρ and τ-b)."""
 
-    row: SourceRow
-    truth: float
+    rows: tuple[SourceRow, ...]
+    ties: int
+    added: bool
+    log_tie: float | None
+    agreement: tuple[float | None, float | None]
 
-    @property
-    def strength(self) -> float:
-        return self.row.strength.value or 0.0
+
+def _board(rows: list[SourceRow], games: pl.DataFrame) -> _Board:
+    """The strengths and ranks of ``rows``, the sources that ``games`` number; all of one group."""
+    judged = games_of(games, len(rows))
+    true = games_of(games.with_columns(outcome=points("answer")), len(rows))
+    repeats = games.height / games["question"].n_unique()
+    fit = fitted(judged.wins.sum(0), judged.ties.sum(0), repeats)
+    by_truth = fitted(true.wins.sum(0), true.ties.sum(0), repeats).strengths.log_strength
+    found = zip(rows, _strengths(fit, judged), _bounded(by_truth, true), strict=True)
+    filled = [replace(row, strength=own, true_strength=truth) for row, own, truth in found]
+    ranked = _ranked(filled, fit.strengths.log_strength, by_truth)
+    agreement = _agreement(fit.strengths.log_strength, [row.mean_score for row in rows])
+    return _Board(ranked, int(judged.ties.sum() / 2), bool(fit.added.any()), fit.strengths.log_tie, agreement)
 
 
 def _strengths(fit: Fitted, games: Games) -> list[Estimate]:
@@ -180,28 +194,27 @@ def _strengths(fit: Fitted, games: Games) -> list[Estimate]:
     return out
 
 
-def _true_strengths(games: Games) -> list[float | None]:
-    """Strengths by truth; None for a source that by truth never lost, or never won: it has none that is finite."""
-    wins = games.wins.sum(0)
-    no_low, no_high = open_sides(wins)
-    strength = fitted(wins, games.ties.sum(0)).strengths.log_strength
+def _bounded(strength: FloatArray, games: Games) -> list[float | None]:
+    """``strength``; None for a source that never lost, or never won: it has none that is finite."""
+    no_low, no_high = open_sides(games.wins.sum(0))
     return [None if a or b else float(x) for a, b, x in zip(no_low, no_high, strength, strict=True)]
 
 
-def _ranked(rows: list[_Ranked]) -> tuple[SourceRow, ...]:
-    """Rows by the judge's order, with both ranks inside a component; sources of equal strength share the best."""
+def _ranked(rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray) -> tuple[SourceRow, ...]:
+    """Rows of one group by the judge's order, with both ranks; sources of equal strength share the best."""
 
-    def rank(one: _Ranked, strength: Callable[[_Ranked], float]) -> int:
-        beside = (strength(r) for r in rows if r.row.component == one.row.component)
-        return 1 + sum(other > strength(one) + EQUAL for other in beside)
+    def rank(values: FloatArray, one: int) -> int:
+        return 1 + int((values > values[one] + EQUAL).sum())
 
-    ranked = [replace(r.row, rank=rank(r, lambda x: x.strength), true_rank=rank(r, lambda x: x.truth)) for r in rows]
-    return tuple(sorted(ranked, key=lambda row: (row.component, row.rank)))
+    ranked = [replace(row, rank=rank(strength, i), true_rank=rank(by_truth, i)) for i, row in enumerate(rows)]
+    return tuple(sorted(ranked, key=lambda row: row.rank))
 
 
-def _agreement(rows: list[_Ranked]) -> tuple[float | None, float | None]:
-    """Spearman's ρ and Kendall's τ-b of the two orders; None for fewer than three sources."""
-    if len(rows) < 3:
+def _agreement(strength: FloatArray, scores: list[float | None]) -> tuple[float | None, float | None]:
+    """Spearman's ρ and Kendall's τ-b of the judge's order and that of the mean true scores; None for fewer than three
+    sources.
+    """
+    if len(scores) < 3 or None in scores:
         return None, None
-    mine, true = [row.strength for row in rows], [row.truth for row in rows]
+    mine, true = (np.round(np.array(values, float), 9) for values in (strength, scores))
     return correlation.spearman(mine, true), correlation.kendall(mine, true)

@@ -27,7 +27,8 @@ class SourceRow:
 class Leaderboard:
     """The sources by group, strongest first.
 
-    ``regularised``: some source won or lost everything, so half a game is added.
+    ``regularised``: some source won or lost everything, so half a game is added in its group. ``log_tie``, ``spearman``
+    and ``kendall_tau`` (of strengths and mean true scores) are of a single group.
     """
 
     rows: tuple[SourceRow, ...]

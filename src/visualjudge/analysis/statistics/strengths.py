@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from visualjudge.analysis.statistics.jackknife import FEW, TAIL, Spread, enough, reaches, spread
+from visualjudge.analysis.statistics.jackknife import ALIKE, FEW, TAIL, TINY, Spread, enough, reaches, spread
 from visualjudge.records import BoolArray, FloatArray, IntArray
 
 NEWTON_STEPS = 200
@@ -177,7 +177,9 @@ def strength_ends(fit: Strengths, wins: FloatArray, ties: FloatArray, regular: F
     told = enough(found)
     low, high = (np.where(told, ends, np.nan) for ends in (fit.log_strength - down, fit.log_strength + up))
     low, high = _opened(fit, total_wins, total_ties, found, low, high)
-    why = tuple(None if ok else FEW for ok in told)
+    flat = high - low < TINY
+    low, high = (np.where(flat, np.nan, ends) for ends in (low, high))
+    why = tuple(FEW if not ok else ALIKE if same else None for ok, same in zip(told, flat, strict=True))
     return StrengthEnds(low, high, found.images, why)
 
 
