@@ -222,6 +222,28 @@ def test_errors_are_verdicts_and_are_asked_again_only_when_told(dataset: Dataset
     assert len(lines(tmp_path / "run")) == 13
 
 
+def test_a_failure_that_is_asked_again_stays_until_a_verdict_replaces_it(dataset: Dataset, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    judged(dataset, QuestionJudge(ScriptedClient([ApiError(400, "no")]), dataset.root), out)
+    some = Budget(Limits(max_calls=3))
+    judge = QuestionJudge(ScriptedClient(["A"]), dataset.root)
+    again = RunSettings(resume=True, retry_errors=True)
+    report = asyncio.run(run_judge(dataset, judge, out, again, budget=some))
+    assert (report.statuses.total(), report.statuses["api_error"], report.missing) == (13, 10, 0)
+    assert len(lines(out)) == len(RunFolder(out).verdicts()) == 13
+
+
+def test_replaced_failures_of_a_killed_run_are_counted_once(dataset: Dataset, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    judged(dataset, QuestionJudge(ScriptedClient([ApiError(400, "no")]), dataset.root), out)
+    new = {**lines(out)[4], "status": "ok", "value": "A"}
+    with (out / "verdicts.jsonl").open("a") as journal:
+        journal.write(json.dumps(new) + "\n")
+    report = judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
+    assert report.statuses == {"api_error": 12, "ok": 1}
+    assert len(lines(out)) == 13
+
+
 def test_run_json_says_who_judged_what_and_how_it_ended(dataset: Dataset, tmp_path: Path) -> None:
     judged(dataset, baseline_judge("oracle:0.9", dataset.root), tmp_path / "run", swap=True, name="chance")
     told = RunFolder(tmp_path / "run").manifest()

@@ -199,10 +199,21 @@ def test_wrong_requests_are_no_reason_to_give_up(tmp_path: Path) -> None:
     assert runs(tmp_path / "j", range(200), ask).done == 200
 
 
+@pytest.mark.parametrize(("cause", "done"), [("HTTP 500", 200), ("not JSON", 200), ("connection", 60)])
+def test_where_failures_are_asked_again_those_of_a_living_server_do_not_end_it(
+    tmp_path: Path, cause: str, done: int
+) -> None:
+    async def ask(number: int) -> Outcome:
+        return outcome(number, "api_error", cause)
+
+    progress = runs(tmp_path / "j", range(200), ask, concurrency=1, progress=Progress(total=200, again=True))
+    assert progress.done == done
+
+
 INTERRUPTED = """
 import asyncio, sys
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.runner import Outcome, run, run_until_stopped
+from visualjudge.runs.runner import Outcome, Progress, run, run_until_stopped
 
 async def ask(number):
     print(number, flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +17,7 @@ from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.dataset.folder import QUESTIONS, Dataset
 from visualjudge.dataset.stored import columns, distinct
 from visualjudge.errors import DataError
-from visualjudge.judges.asks import Ask, Judge, Judged, most_calls, verdict_line
+from visualjudge.judges.asks import Ask, Judge, Judged, Key, most_calls, verdict_line
 from visualjudge.records import Question
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget
@@ -160,15 +160,17 @@ async def run_judge(
     with _journal(folder, dataset, options) as journal:
         spent = spent_before(folder.verdicts_path, folder.manifest()) if options.resume else Spending()
         before = answered(folder.verdicts_path)
+        if before.statuses.total() > len(before):  # an invocation that asked errors again was killed
+            _drop_replaced(journal)
+            before = answered(folder.verdicts_path)
         todo = _todo(dataset, before, options)
         manifest["asked"] = todo.total
         if options.resume:
             unasked = len(before) - (todo.total - len(todo.numbers))
             manifest = _continued(folder, dataset, manifest, before, unasked, options)
-        if options.retry_errors and before.statuses["api_error"]:
-            journal.drop(lambda line: line["status"] == "api_error")
-            before = answered(folder.verdicts_path)
-            todo = _todo(dataset, before, options)
+        again = options.retry_errors and before.statuses["api_error"] > 0
+        if again:
+            todo = _todo(dataset, answered(folder.verdicts_path, without="api_error"), options)
         folder.write_manifest({**manifest, "total": spent.as_dict()})
         left = len(todo.numbers)
         try:
@@ -177,19 +179,28 @@ async def run_judge(
                 partial(outcome_of, judge),
                 journal,
                 concurrency=options.concurrency,
-                progress=Progress(total=left, budget=budget, server=manifest.get("base_url")),
+                progress=Progress(total=left, budget=budget, server=manifest.get("base_url"), again=again),
                 on_event=on_event,
                 stop=stop,
             )
         finally:
             await asyncio.shield(judge.aclose())
         diagnostics = _diagnostics(engine, judge)
-        report = RunReport(
+        statuses, causes, missing = (
             before.statuses + progress.statuses,
             before.causes + progress.causes,
+            left - progress.done,
+        )
+        if again:
+            _drop_replaced(journal)
+            now = answered(folder.verdicts_path)
+            statuses, causes, missing = now.statuses, now.causes, len(_todo(dataset, now, options).numbers)
+        report = RunReport(
+            statuses,
+            causes,
             progress,
             diagnostics.failures,
-            left - progress.done,
+            missing,
             journal.torn_bytes,
             manifest.get("base_url"),
             progress.error or before.error,
@@ -205,6 +216,24 @@ async def run_judge(
 
 def _todo(dataset: Dataset, done: Answered, options: RunSettings) -> Todo:
     return left_of(dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)
+
+
+def _drop_replaced(journal: Journal) -> None:
+    """Leave failures out that were asked again, and of which a later line has the new verdict."""
+    left = Counter[Key]()
+    for line in journal.records():
+        if line["status"] == "api_error" or _key(line) in left:
+            left[_key(line)] += 1
+
+    def is_replaced(line: Mapping[str, Any]) -> bool:
+        left[_key(line)] -= 1
+        return left[_key(line)] > 0
+
+    journal.drop(is_replaced)
+
+
+def _key(line: Mapping[str, Any]) -> Key:
+    return line["id"], line.get("order") or "AB", line.get("repeat") or 0
 
 
 def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journal:
@@ -275,9 +304,7 @@ def _ending(report: RunReport) -> dict[str, Any]:
             "verdicts": report.progress.done,
             "calls": budget.calls,
             "seconds": round(report.progress.seconds, 2),
-            "tokens_in": budget.tokens_in,
-            "tokens_out": budget.tokens_out,
-            "cost": round(budget.cost, 6),
+            **Spending().and_by(budget).as_dict(),
             "failed_calls": dict(report.failures),
         },
     }

@@ -24,6 +24,8 @@ Result = TypeVar("Result")
 FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404"})
 FATAL_AFTER = 8
 FAILURES_AFTER = 60
+_GONE = frozenset({"connection", "timeout"})
+"""Causes of a call that no server answered."""
 _REPORT_EVERY_S = 0.05
 _QUIET_EVERY_S = 1.0
 """How often the state of the run is told while nothing comes back."""
@@ -63,6 +65,8 @@ class Progress:
     """What the last job that failed says of why."""
     server: str | None = None
     """Whom the jobs in flight wait for, where that is one server."""
+    again: bool = False
+    """Whether the jobs are some that failed before: that a server fails with many in a row is no news then."""
     started: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
     """When the last job ended, or the first began."""
@@ -100,9 +104,10 @@ class _Streak:
         self.fatal = 0
         self.failures = 0
 
-    def after(self, outcome: Outcome) -> str | None:
-        failed = outcome.status == "api_error"
-        self.failures = self.failures + 1 if failed and not (outcome.cause or "").startswith("HTTP 4") else 0
+    def after(self, outcome: Outcome, *, again: bool) -> str | None:
+        failed, cause = outcome.status == "api_error", outcome.cause or ""
+        counts = cause in _GONE if again else not cause.startswith("HTTP 4")
+        self.failures = self.failures + 1 if failed and counts else 0
         self.fatal = self.fatal + 1 if failed and outcome.cause in FATAL_CAUSES else 0
         if self.fatal >= FATAL_AFTER:
             return f"given up: {outcome.cause} {self.fatal} times in a row"
@@ -226,7 +231,7 @@ class _Crew:
             return
         self.journal.write(outcome.record, at_once=outcome.calls > 0)
         self.unreported.append(outcome)
-        hopeless = self.streak.after(outcome)
+        hopeless = self.streak.after(outcome, again=self.progress.again)
         if hopeless:
             self.stop.request(hopeless)
 
