@@ -1,10 +1,10 @@
 """How much of a bare HTTP client's rate judging reaches: ours, bare aiohttp, and the openai SDK, on one server.
 
-    python benchmarks/judge.py [--questions 2000] [--processes 2] [--memory 20000] [--lean]
+    python benchmarks/judge.py [--questions 2000] [--processes 2] [--memory 20000] [--lean | --url http://127.0.0.1:8991/v1]
 
 Each question shows two 640×480 PNG photographs. The server, a process of its own, answers at once; aiohttp's takes more
 processor time for a request than a client does, so that on two cores it is what is measured. With --lean the server
-counts bytes and no more. All three send to it
+counts bytes and no more; with --url a running server is asked, such as nginx with a fixed reply. All three send to it
 in turn with the same concurrency; bare aiohttp sends bytes that were prepared before the clock started. Ours is the
 whole `judge` core: planning, images from disk, base64, parsing, the journal synced to the disk.
 """
@@ -22,7 +22,8 @@ import socket
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -264,24 +265,31 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1, help="also: so many processes, their start left out")
     parser.add_argument("--memory", type=int, default=0, help="also: peak memory over so many questions")
     parser.add_argument("--lean", action="store_true", help="ask a server that counts bytes, in place of aiohttp's")
+    parser.add_argument("--url", help="ask this server, in place of aiohttp's")
     args = parser.parse_args()
+    root = Path(tempfile.mkdtemp(prefix="judge_bench_"))
+    try:
+        with nullcontext(args.url) if args.url else _server(serve_lean if args.lean else serve) as url:
+            compare(url, root, args.questions, args.rounds, args.processes)
+            if args.memory:
+                memory(url, root, args.memory)
+    finally:
+        shutil.rmtree(root)
+
+
+@contextmanager
+def _server(run: Callable[[int], None]) -> Iterator[str]:
+    """``run`` in a process of its own, on a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = multiprocessing.get_context("spawn").Process(
-        target=serve_lean if args.lean else serve, args=(port,), daemon=True
-    )
-    server.start()
-    root = Path(tempfile.mkdtemp(prefix="judge_bench_"))
+    process = multiprocessing.get_context("spawn").Process(target=run, args=(port,), daemon=True)
+    process.start()
     try:
-        url = f"http://127.0.0.1:{port}/v1"
         _wait(port)
-        compare(url, root, args.questions, args.rounds, args.processes)
-        if args.memory:
-            memory(url, root, args.memory)
+        yield f"http://127.0.0.1:{port}/v1"
     finally:
-        server.terminate()
-        shutil.rmtree(root)
+        process.terminate()
 
 
 def _wait(port: int) -> None:
