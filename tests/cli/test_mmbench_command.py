@@ -115,3 +115,15 @@ def test_unusable_record_stops_unless_skipped(data, replies, tmp_path):
 def test_every_sub_command_shows_an_example():
     for name in ("infer", "eval", "circular", "report"):
         assert f"visualjudge mmbench {name}" in call(name, "--help").stdout
+
+
+def test_a_question_whose_image_is_not_there_is_left_out_of_the_rotations(tmp_path):
+    table = tmp_path / "data.tsv"
+    table.write_text(HEADER + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\t99\n")
+    refused = call("circular", table, "--out", tmp_path / "r.tsv")
+    assert refused.returncode == 1
+    assert "the images of 1 record cannot be used" in refused.stderr
+    assert not (tmp_path / "r.tsv").exists()
+    done = call("circular", table, "--out", tmp_path / "r.tsv", "--skip-invalid")
+    assert done.returncode == 0
+    assert "2 rows of 1 question" in done.stdout

@@ -246,6 +246,18 @@ class TestLabelMaps:
         table = {0: "sky", 2: "road"}
         assert class_table(tmp_path / "names.txt") == class_names(tmp_path / "names.txt") == table
 
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+    def test_a_byte_order_mark_is_no_part_of_a_name(self, tmp_path: Path, encoding: str) -> None:
+        (tmp_path / "names.txt").write_text("person\ncar\n", encoding)
+        assert class_names(tmp_path / "names.txt") == {0: "person", 1: "car"}
+        (tmp_path / "table.csv").write_text("id,name\n7,person\n", encoding)
+        assert class_table(tmp_path / "table.csv") == {7: "person"}
+
+    def test_a_text_in_another_encoding_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "names.txt").write_text("löwe\n", "latin-1")
+        with pytest.raises(DataError, match="must be UTF-8, got another byte at 1; save it as UTF-8"):
+            class_names(tmp_path / "names.txt")
+
     def test_a_value_outside_the_table_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "images" / "a.png")
         gray(tmp_path / "gt" / "a.png", np.full((HEIGHT, WIDTH), 9, dtype=np.uint8))

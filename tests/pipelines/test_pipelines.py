@@ -138,27 +138,34 @@ def test_images_are_found_beside_the_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "field"),
+    ("line", "field", "reason"),
     [
-        ("{not json", "row"),
-        ("[1]", "row"),
-        ('{"key": "x", "instruction": "i", "input_image": "a"}', "edited_images"),
-        ('{"key": "x", "instruction": 7, "input_image": "a", "edited_images": ["b"]}', "instruction"),
-        ('{"key": "x", "instruction": "i", "input_image": "a", "edited_images": [1]}', "edited_images.0"),
-        ('{"key": "x", "instruction": "i", "input_image": "a", "edited_images": []}', "edited_images"),
-        ('{"instruction": "i", "input_image": "a", "edited_images": ["b"]}', "key"),
-        ('{"key": "r0", "instruction": "i", "input_image": "a", "edited_images": ["b"]}', "key"),
+        ("{not json", "row", "is not JSON"),
+        ("[1]", "row", "must be an object"),
+        ('{"key": "x", "instruction": "i", "input_image": "a"}', "edited_images", "the field is missing"),
+        (
+            '{"key": "x", "instruction": 7, "input_image": "a", "edited_images": ["b"]}',
+            "instruction",
+            "must be a string",
+        ),
+        ('{"key": "x", "instruction": "i", "input_image": "a", "edited_images": [1]}', "edited_images.0", "a string"),
+        ('{"key": "x", "instruction": "i", "input_image": "a", "edited_images": []}', "edited_images", "not be empty"),
+        ('{"instruction": "i", "input_image": "a", "edited_images": ["b"]}', "key", "the field is missing"),
+        ('{"key": "r0", "instruction": "i", "input_image": "a", "edited_images": ["b"]}', "key", "an earlier line"),
     ],
 )
-def test_a_bad_row_is_reported_by_line_and_field_and_costs_no_other(tmp_path: Path, line: str, field: str) -> None:
+def test_a_bad_row_is_reported_by_line_and_field_and_costs_no_other(
+    tmp_path: Path, line: str, field: str, reason: str
+) -> None:
     make_rows(tmp_path, 2)
     file = tmp_path / "rows.jsonl"
-    file.write_text(file.read_text() + "\n" + line + "\n")
+    file.write_text(file.read_text() + "\n" + line + "\n", "utf-8-sig")
     rows, problems = read_rows(file)
     assert [row.key for row in rows] == ["r0", "r1"]
     (problem,) = problems
     assert problem.record.startswith("line 4")
     assert problem.field == field
+    assert reason in problem.reason
 
 
 # ---------------------------------------------------------------- runs

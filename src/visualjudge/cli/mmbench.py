@@ -163,10 +163,12 @@ def circular(
 ) -> None:
     """Write every rotation of every question: index + k·1000000, options and answer rotated, image shared."""
     from visualjudge.cli.progress import stages
-    from visualjudge.mmbench.circular import write_rotations
+    from visualjudge.mmbench.circular import without_image, write_rotations
 
     _required(data)
     table = _table(data, skip_invalid)
+    lost = without_image(table)
+    _left_out(lost.values(), f"{data}: the images of {many(len(lost), 'record')}", skip_invalid)
     done = 0
     with stages() as show:
 
@@ -175,8 +177,8 @@ def circular(
             done += 1
             show("rotating", done, len(table.rows))
 
-        count = write_rotations(table, out, progress=tick)
-    print(f"{out}: {count} rows of {len(table.rows)} questions")
+        count = write_rotations(table, out, skip=lost, progress=tick)
+    print(f"{out}: {count} rows of {many(len(table.rows) - len(lost), 'question')}")
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 

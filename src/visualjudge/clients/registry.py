@@ -19,6 +19,7 @@ from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import check_url
 from visualjudge.errors import UsageError
 from visualjudge.registry import Registry
+from visualjudge.validation import first_problem
 
 CLIENT_REGISTRY: Registry[str, Any] = Registry(
     "backend",
@@ -61,9 +62,8 @@ def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
     try:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"client configuration: {where}: {first['msg']}") from None
+        place, reason = first_problem(error)
+        raise UsageError(f"client configuration: {'.'.join(place)}: {reason}") from None
     if checked.base_url:
         check_url(checked.base_url, "base_url, --base-url")
     return {name: value for name, value in checked.model_dump().items() if value is not None}

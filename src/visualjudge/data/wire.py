@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from visualjudge.errors import InvalidRecord, Problem
 from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.tasks import TASKS
+from visualjudge.validation import first_problem
 
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 LONGEST_TEXT = 20_000
@@ -134,32 +135,8 @@ def _validated(model: type[Wire], raw: Mapping[str, Any], file: str, name: str) 
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "record"
-        reason = first["msg"].removeprefix("Value error, ")
-        raise InvalidRecord(
-            Problem(file, name, field, _in_words(first["type"], reason, repr(raw[field]) if field in raw else ""))
-        ) from None
-
-
-_WORDS = {
-    "string_type": "must be a string",
-    "string_too_short": "must not be empty",
-    "list_type": "must be a list",
-    "dict_type": "must be an object",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "finite_number": "must be a finite number",
-}
-"""Pydantic's kinds of error as this package says them."""
-
-
-def _in_words(kind: str, reason: str, shown: str) -> str:
-    if kind == "missing":
-        return "the field is missing"
-    said = _WORDS.get(kind, f"{reason[0].lower()}{reason[1:]}".replace("input should be", "must be"))
-    said = said.replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
-    return said + (f", got {shown}" if 0 < len(shown) <= 40 else "")
+        place, reason = first_problem(error, raw)
+        raise InvalidRecord(Problem(file, name, ".".join(place) or "record", reason)) from None
 
 
 def _name_of(raw: Any, position: int) -> str:

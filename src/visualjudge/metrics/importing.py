@@ -272,7 +272,7 @@ def notices(task: str, done: Imported) -> Iterator[str]:
     """What an import left out or could not do, each in a line."""
     if done.left_out:
         point = done.point
-        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f}),"
+        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
         yield f"predictions left out{told}: {done.left_out}; --min-score 0 keeps all"
     if done.unmatched:
         yield (

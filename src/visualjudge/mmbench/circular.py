@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from visualjudge.atomic import atomic_path
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, InvalidRecord, Problem
 from visualjudge.mmbench.records import ROTATION, Row
 from visualjudge.mmbench.table import Table
 
 
-def write_rotations(table: Table, out: str | Path, *, progress: Callable[[], None] | None = None) -> int:
+def without_image(table: Table) -> dict[int, Problem]:
+    """The rows whose image cell points at a row that is not there or back, by index."""
+    found: dict[int, Problem] = {}
+    for row in table.rows:
+        try:
+            table.image_row(row)
+        except InvalidRecord as error:
+            found[row.index] = error.problem
+    return found
+
+
+def write_rotations(
+    table: Table,
+    out: str | Path,
+    *,
+    skip: Collection[int] = (),
+    progress: Callable[[], None] | None = None,
+) -> int:
     """Write every rotation of every question as a TSV; the number of rows written.
 
     Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the answer with it; its
     index is the question's plus k·10^6, and its image cell names the row that holds the image. Rotation 0 is the row
     as it is. All other cells are kept. Memory does not grow with the table.
+
+    Parameters
+    ----------
+    skip
+        Indices of rows to leave out.
 
     Raises
     ------
@@ -34,6 +56,8 @@ def write_rotations(table: Table, out: str | Path, *, progress: Callable[[], Non
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(table.columns)
         for row in table.rows:
+            if row.index in skip:
+                continue
             for cells in rotations(table, row):
                 writer.writerow([cells[column] for column in table.columns])
                 count += 1

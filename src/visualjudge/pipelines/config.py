@@ -34,6 +34,7 @@ from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.pipe import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY
 from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.validation import first_problem
 from visualjudge.yamls import yaml_reason, yaml_text
 
 
@@ -108,8 +109,8 @@ def _metric(file: Path, name: str, config: Any) -> MetricConfig:
 
 
 def _first_problem(error: ValidationError) -> str:
-    first = error.errors(include_input=False, include_url=False)[0]
-    return "".join(f".{part}" for part in first["loc"]) + f": {first['msg']}"
+    place, reason = first_problem(error)
+    return "".join(f".{part}" for part in place) + f": {reason}"
 
 
 def build_pipes(

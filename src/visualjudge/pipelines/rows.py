@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 from visualjudge import jsons
 from visualjudge.digests import file_sha256
 from visualjudge.errors import DataError, Problem
+from visualjudge.validation import first_problem
 
 MOST_IMAGES = 100
 """Edited images of one row."""
@@ -63,7 +65,7 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
         raise DataError(f"{file}: no such file")
     rows: dict[str, Row] = {}
     problems: list[Problem] = []
-    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+    for number, line in enumerate(file.read_bytes().removeprefix(BOM_UTF8).splitlines(), 1):
         if not line.strip():
             continue
         row = _row(line, file, number)
@@ -89,8 +91,8 @@ def _row(line: bytes, file: Path, number: int) -> Row | Problem:
     try:
         row = RowFile.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        return Problem(str(file), where, ".".join(map(str, first["loc"][:2])) or "row", first["msg"])
+        place, reason = first_problem(error)
+        return Problem(str(file), where, ".".join(place[:2]) or "row", reason)
     images = [_place(image, file.parent) for image in (row.input_image, *row.edited_images)]
     return Row(row.key, row.instruction, images[0], tuple(images[1:]))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import pickle
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -232,19 +234,22 @@ def read_table(path: Path) -> list[dict[str, Any]]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file.
+    """The text of a UTF-8 file, or of one in UTF-16 that begins with its byte order mark, as Windows writes them.
 
     Raises
     ------
     DataError
-        If there is no such file, or it is not UTF-8.
+        If there is no such file, or it is in neither.
     """
     try:
-        return path.read_text("utf-8")
+        content = path.read_bytes()
+        return content.decode("utf-16" if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: must be UTF-8, got another byte at {error.start}; save it as UTF-8") from None
 
 
 def names_by_line(path: Path) -> dict[int, str]:
@@ -322,13 +327,10 @@ def _put(found: dict[str, Path], key: str, file: Path) -> None:
 
 
 def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
+    text = StringIO(read_text(path), newline="")
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, delimiter=delimiter, strict=True)
-            rows = list(reader)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows = list(csv.DictReader(text, delimiter=delimiter, strict=True))
+    except csv.Error as error:
         raise DataError(f"{path}: is not a table: {error}") from None
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
