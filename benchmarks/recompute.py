@@ -206,7 +206,7 @@ def published(check: Compare, name: str, stated: Mapping[str, Any], rows: list[V
         "multimodal_rewardbench": [(v["image"], v["right"] if v["parsed"] else 0.5) for v in one],
     }
     for key, cases in found.items():
-        value, ends = share(cases, whole=key != "multimodal_rewardbench")
+        value, ends = share(cases)
         check(f"{name}.{key}", stated[key]["value"], value)
         check(f"{name}.{key}.ci95", stated[key]["ci95"], ends)
     tasks = sorted({v["q"]["task"] for v in one})

@@ -166,6 +166,24 @@ def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> 
     assert rows["best"].strength.images == 16
 
 
+@pytest.mark.parametrize("per_image", [1, 5])
+def test_difference_of_a_perfect_and_an_inverted_judge_has_a_width(per_image: int) -> None:
+    questions = [pair(i, (9.0, 1.0), image_id=f"image{i // per_image}") for i in range(30 * per_image)]
+    judged = {name: [said(q, value) for q in questions] for name, value in (("perfect", "A"), ("inverted", "B"))}
+    (row,) = analyse_study(study_of(questions, judged)).results.comparisons
+    unseen = 1 - 0.025 ** (1 / 30)
+    assert row.gap.interval == pytest.approx((1 - 2 * unseen, 1))
+
+
+def test_same_share_has_the_same_interval_by_every_rule() -> None:
+    rng = rng_for(6, "rules")
+    questions = [pair(i, (9.0, 1.0), image_id=f"image{i % 20}") for i in range(200)]
+    published = result(
+        questions, [drawn(q, 0.5 + 0.4 * (i % 2), rng) for i, q in enumerate(questions)]
+    ).pairwise.published
+    assert published["multimodal_rewardbench"].interval == published["vl_rewardbench_micro"].interval
+
+
 def test_published_figures_count_as_their_benchmarks_do() -> None:
     questions = [pair(i, (8.0, 1.0), task=("object_detection", "keypoint")[i == 3]) for i in range(4)]
     order = {"AB": ["A", "A", "B", "A"], "BA": ["A", "B", "B", None]}

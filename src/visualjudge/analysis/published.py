@@ -23,11 +23,11 @@ class Rule:
     share: Callable[[pl.DataFrame], Share]
 
 
-def _share(table: pl.DataFrame, top: pl.Expr, *, whole: bool = True) -> Share:
+def _share(table: pl.DataFrame, top: pl.Expr) -> Share:
     if table.is_empty():
         return NO_SHARE
     values = {"top": top, "n": pl.col("cluster").is_not_null()}
-    return share_of(image_sums(table, [], values).shares("top", "n", whole=whole))
+    return share_of(image_sums(table, [], values).shares("top", "n"))
 
 
 def net(table: pl.DataFrame) -> pl.DataFrame:
@@ -61,9 +61,12 @@ def _mean_over_tasks(pairs: pl.DataFrame) -> Share:
 
 
 def _tossed(pairs: pl.DataFrame) -> Share:
-    """One order, a failed reply is decided by a coin toss: ½ in expectation (Multimodal RewardBench)."""
+    """One order, a failed reply is decided by a coin toss: ½ in expectation (Multimodal RewardBench).
+
+    The interval is that of tossed cases, each right or wrong.
+    """
     right = pl.when(pl.col("parsed")).then(pl.col("right").cast(pl.Float64)).otherwise(0.5)
-    return _share(_stored_order(pairs), right, whole=False)
+    return _share(_stored_order(pairs), right)
 
 
 def _net_right(pairs: pl.DataFrame) -> Share:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, Spread, enough, reaches
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, TINY, Spread, enough, reaches
 from visualjudge.records import FloatArray
 
 LEVEL = 0.05
@@ -25,15 +25,17 @@ def gap_ends(
 
     ``apart``: cases that only one of the two has right. The interval reaches at least as far as a 90 % interval of
     independent cases with half a case more each way (after Agresti & Min 2005). Where no case is apart, the ends are
-    Clopper and Pearson's for none in the effective images.
+    Clopper and Pearson's for none in the effective images; where all are, the same way, such a case could be the other
+    way, which counts two.
     """
     n = np.maximum(cases, 1)
-    least = LEAST_REACH * np.sqrt(np.maximum((apart + 1) / (n + 1) - value**2, 0) / n)
+    least = LEAST_REACH * np.sqrt(np.maximum((apart + 1) / (n + 1) - (value * n / (n + 1)) ** 2, 0) / n)
     error = np.sqrt(found.variance)
     down, up = (np.maximum(reach, least) for reach in reaches(found, error, np.zeros_like(error), tail))
     edge = 1 - tail ** (1 / np.maximum(found.effective, 1))
-    same = apart <= 0
-    low, high = np.where(same, -edge, value - down), np.where(same, edge, value + up)
+    alike = np.where(apart <= 0, edge, np.where(np.abs(value) >= 1 - TINY, 2 * edge, 0))
+    down, up = np.maximum(down, alike), np.maximum(up, alike)
+    low, high = value - down, value + up
     told = enough(found) & np.isfinite(value)
     return np.where(told, np.maximum(low, -1), np.nan), np.where(told, np.minimum(high, 1), np.nan)
 
