@@ -86,6 +86,8 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
         If it is anything else.
     """
     text = _printable(name)
+    if not (text[0] == "/" or ".." in text or "\\" in text or ":" in text):  # as nearly all are
+        return text
     windows = PureWindowsPath(text)
     outside = windows.drive or windows.root or PurePosixPath(text).is_absolute() or ".." in windows.parts
     if outside:

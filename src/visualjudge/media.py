@@ -109,10 +109,19 @@ def image_at(root: Path, name: object) -> Place:
     DataError
         If the name leads out of the dataset, also over a link, or there is no such image.
     """
-    root = located(root)
-    shards = _shards(root)
-    part = None if shards is None else shards.find(stated_path(name))
-    return confined_path(root, name) if part is None else part
+    return image_finder(root)(name)
+
+
+def image_finder(root: Path) -> Callable[[object], Place]:
+    """:func:`image_at` for many images of the dataset at ``root``: whether its index changed is looked at once."""
+    place = located(root)
+    shards = _shards(place)
+
+    def find(name: object) -> Place:
+        part = None if shards is None else shards.find(stated_path(name))
+        return confined_path(place, name) if part is None else part
+
+    return find
 
 
 def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes | DataError]]:
@@ -121,10 +130,10 @@ def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes | Da
     The order is that of ``names``, but that those that are not there come earlier.
     """
     batch: dict[str, Place] = {}
-    size = 0
+    size, find = 0, image_finder(root)
     for name in names:
         try:
-            batch[name] = image_at(root, name)
+            batch[name] = find(name)
             size += batch[name].stat().st_size
         except DataError as error:
             yield name, error
@@ -219,6 +228,7 @@ class _Shards:
         self._root = root
         self._paths: dict[int, Path] = {}
         self._rows = _read_index(confined_path(root, INDEX))
+        self._high = self._rows[0]
         self.count = int(self._rows[3].max() >> _SIZE_BITS) + 1 if self._rows.size else 0
 
     def path(self, number: int) -> Path:
@@ -231,13 +241,13 @@ class _Shards:
         """Where an image lies; None where no shard has it."""
         import numpy as np
 
-        high, low = _key(name)
-        place = int(np.searchsorted(self._rows[0], np.uint64(high)))
-        while place < self._rows.shape[1] and self._rows[0, place] == high:
-            if self._rows[1, place] == low:
-                start, packed = int(self._rows[2, place]), int(self._rows[3, place])
+        key = _key(name)
+        for place in range(int(self._high.searchsorted(np.uint64(key[0]))), len(self._high)):
+            high, low, start, packed = self._rows[:, place].tolist()
+            if (high, low) == key:
                 return Part(self.path(packed >> _SIZE_BITS), start, packed & ((1 << _SIZE_BITS) - 1), name)
-            place += 1
+            if high != key[0]:
+                break
         return None
 
 

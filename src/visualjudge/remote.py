@@ -52,7 +52,7 @@ def located(path: str | Path) -> Path:
         return cast(Path, known)
     found = _URL.fullmatch(os.fspath(path))
     if found is None:
-        return Path(path)
+        return path if isinstance(path, Path) else Path(path)
     scheme, rest = found.groups()
     if "@" in rest.split("/", 1)[0]:
         raise UsageError(f"a {scheme}:// address must not hold credentials; use the environment variables of the store")

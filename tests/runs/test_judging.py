@@ -21,6 +21,8 @@ from visualjudge.errors import ApiError, DataError, UsageError
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
+from visualjudge.media import Part
+from visualjudge.media import _Shards as shards
 from visualjudge.raster.images import write_png
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.folder import RunFolder
@@ -30,6 +32,7 @@ from visualjudge.runs.judging import (
     check_images,
     run_judge,
 )
+from visualjudge.runs.resuming import edited_images
 
 FIELDS = ["id", "order", "value", "status", "raw_response", "usage", "latency_s"]
 
@@ -194,6 +197,33 @@ def test_images_edited_during_a_run_are_another_dataset(dataset: Dataset, tmp_pa
     judged(edited, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True, accept_changes=True, limit=3)
     assert list(RunFolder(out).manifest()["changes"][0]["fields"]) == ["media"]
     judged(edited, QuestionJudge(ScriptedClient(["A"]), dataset.root), out, resume=True)
+
+
+def test_images_in_shards_are_looked_for_once_on_resume_and_read_only_where_a_shard_was_written(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"media/{p.name}": hashlib.sha256(p.read_bytes()).hexdigest() for p in (dataset.root / "media").iterdir()}
+    meta = {**dataset.meta, "files": {**dataset.meta["files"], **files}}
+    (dataset.root / "dataset.json").write_text(json.dumps(meta))
+    root, out = tmp_path / "packed", tmp_path / "run"
+    convert(dataset.root, root, "parquet", media="shards")
+    packed = load_dataset(root)
+    judged(packed, QuestionJudge(ScriptedClient(["A"]), root), out, limit=1)
+    looked: list[str] = []
+    real = shards.find
+    monkeypatch.setattr(shards, "find", lambda self, name: looked.append(name) or real(self, name))
+    check_images(packed, packed.questions)
+    assert sorted(looked) == sorted(files)
+    looked.clear()
+    assert edited_images(packed, {"started": "2999-01-01T00:00:00+00:00"}) == [] and looked == []
+    shard = root / "media/shard-00000.tar"
+    part = packed.image(min(files))
+    assert isinstance(part, Part)
+    content = bytearray(shard.read_bytes())
+    content[part.start + part.size - 20] ^= 1
+    shard.write_bytes(content)
+    with pytest.raises(UsageError, match=f"images was .* now .1 of {len(files)} differ, the first {min(files)}"):
+        judged(packed, QuestionJudge(ScriptedClient(["A"]), root), out, resume=True)
 
 
 def test_a_run_without_verdicts_that_can_be_read_is_not_guessed_at(dataset: Dataset, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -18,6 +18,7 @@ from visualjudge.dataset.folder import QUESTIONS, Dataset
 from visualjudge.dataset.stored import columns, distinct
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, most_calls, verdict_line
+from visualjudge.media import image_finder
 from visualjudge.records import Question
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget
@@ -114,12 +115,13 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
             f"{dataset.root}: cannot be judged: it holds labels only, since the copy that it was imported from has no "
             "images or texts to show; report on the runs that `visualjudge bench import --replies` wrote"
         )
+    find = image_finder(dataset.root)
     seen, missing = set[int](), dict[str, str]()  # of a name its hash alone is kept: there may be millions
     for some in distinct(questions, "images"):
         names = {hash(name): name for name in some}
         fresh = [names[key] for key in names.keys() - seen]
         seen.update(names)
-        missing |= {name: reason for name in fresh if (reason := _unusable(dataset, name))}
+        missing |= {name: reason for name in fresh if (reason := _unusable(find, name))}
     for question_id, images in columns(questions, "id", "images") if missing else ():
         first = next((missing[name] for name in images if name in missing), None)
         if first is not None:
@@ -127,9 +129,9 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
             raise DataError(f"{dataset.root}: question {question_id}: images: {first}{more}")
 
 
-def _unusable(dataset: Dataset, name: str) -> str | None:
+def _unusable(find: Callable[[object], object], name: str) -> str | None:
     try:
-        dataset.image(name)
+        find(name)
     except DataError as error:
         return str(error)
     return None

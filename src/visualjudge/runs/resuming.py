@@ -14,7 +14,7 @@ import orjson
 
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 from visualjudge.errors import DataError, UsageError
-from visualjudge.media import media_form
+from visualjudge.media import image_finder, shard_files
 
 _NAMED = ("backend", "model", "base_url")
 _ASKED = ("swap", "repeats", "asked")
@@ -70,13 +70,15 @@ def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
 
 
 def _written(dataset: Dataset, names: Iterable[str], since: float) -> Iterator[str]:
-    packed = media_form(dataset.root) == "shards"
+    shards = shard_files(dataset.root)
+    if shards and all(path.stat().st_ctime < since for path in dataset.root.rglob("*") if path.is_file()):
+        return  # no file of the dataset was written, so no image was: there are few, where images lie in shards
+    find = image_finder(dataset.root) if shards else dataset.root.joinpath
     for name in names:
         with suppress(
             OSError, ValueError, DataError
         ):  # no question shows it: those that are shown were looked for before
-            place = dataset.image(name) if packed else dataset.root / name
-            if place.stat().st_ctime >= since:
+            if find(name).stat().st_ctime >= since:
                 yield name
 
 
