@@ -192,6 +192,30 @@ def test_what_is_found_in_labels_alone_leads_to_no_studio(
         assert out.splitlines()[-1].startswith(f"next: visualjudge {following}")
 
 
+def test_one_of_a_thing_is_said_in_the_singular(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_dataset(tmp_path / "set", [pair(0, (9.0, 1.0))])
+    run, table, replies = tmp_path / "run", tmp_path / "t.tsv", tmp_path / "replies.jsonl"
+    table.write_text("index\tquestion\tA\tB\tanswer\tcategory\timage\n1\tWhat?\tcat\tdog\tA\tx\timage\n")
+    replies.write_text('{"index":1,"prediction":"A"}\n{"index":2,"prediction":"B"}\n')
+    commands: list[tuple[object, ...]] = [
+        ("convert", root, "--to", "parquet", "--out", tmp_path / "parquet"),
+        ("judge", root, *RANDOM, "--out", run),
+        ("report", run),
+        ("validate", root),
+        ("audit", root),
+        ("drift", "build", root, "--n", 1, "--out", tmp_path / "canary"),
+        ("mmbench", "circular", table, "--out", tmp_path / "r.tsv"),
+        ("mmbench", "eval", replies, "--data", table),
+    ]
+    for words in commands:
+        told = " ".join(said(capsys, monkeypatch, *words))
+        wrong = re.search(r"(?<![\d.,])1 (?!of|less)\w+s\b(?!:)", told)
+        assert wrong is None, (words[:2], told)
+    assert "1 verdict: " in "".join(said(capsys, monkeypatch, "judge", root, *RANDOM, "--resume", "--out", run))
+
+
 def test_agreement_without_people_is_an_error_that_names_the_reason(
     made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,7 +95,7 @@ def test_what_all_invocations_spent_is_stated(tmp_path):
     assert (report.total.tokens, report.progress.budget.tokens) == (27, 11)
     assert json.loads(places.manifest.read_text())["total"]["cost"] == 0.000027
     told = spent_in_all(report.progress, report.total)
-    assert told == "27 tokens, cost 2.7e-05; this time 1 calls, 11 tokens, cost 1.1e-05"
+    assert told == "27 tokens, cost 2.7e-05; this time 1 call, 11 tokens, cost 1.1e-05"
 
 
 def test_second_run_without_resume_is_refused(tmp_path):

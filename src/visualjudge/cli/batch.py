@@ -13,6 +13,7 @@ import typer
 from visualjudge.cli.listing import AsJson, following, print_json
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import key_of
+from visualjudge.plurals import many
 from visualjudge.tables import Table
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def fetch(run: Run, server: ServerOptions) -> None:
 
     async def work(keeper: Keeper) -> None:
         fetched, waiting = await keeper.fetch()
-        print(f"{run}: fetched {fetched} batches, {waiting} have not ended")
+        print(f"{run}: fetched {many(fetched, 'batch', 'batches')}, {waiting} not ended")
         following("judge", "DATASET", "--batch", "--resume", "--out", run)
 
     server.do(run, work)
@@ -96,7 +97,7 @@ def cancel(run: Run, server: ServerOptions) -> None:
     """Cancel unfinished batches. Replies completed so far are kept, and billed."""
 
     async def work(keeper: Keeper) -> None:
-        print(f"{run}: asked the server to cancel {await keeper.cancel()} batches")
+        print(f"{run}: asked the server to cancel {many(await keeper.cancel(), 'batch', 'batches')}")
         following("batch", "fetch", run)
 
     server.do(run, work)

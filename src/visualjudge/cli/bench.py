@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import AsJson, following, print_json
+from visualjudge.plurals import many
 
 EXAMPLES = """Examples:
 
@@ -77,13 +78,13 @@ def import_(
 
     done = import_benchmark(name, folder, out, replies=replies or (), prompt=prompt.value, hub=hub, force=force)
     kind = " (labels only: no judge can be asked)" if done.labels_only else ""
-    print(f"{out}: {done.questions} questions{kind}")
+    print(f"{out}: {many(done.questions, 'question')}{kind}")
     for line in done.left_out[:SHOWN]:
         print(f"left out: {line}", file=sys.stderr)
     if len(done.left_out) > SHOWN:
         print(f"left out: {len(done.left_out) - SHOWN} more", file=sys.stderr)
     for path, count in done.runs:
-        print(f"{path}: {count} verdicts")
+        print(f"{path}: {many(count, 'verdict')}")
     if done.runs:
         following("report", *(path for path, _ in done.runs))
     elif done.labels_only:

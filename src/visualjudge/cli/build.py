@@ -12,6 +12,7 @@ import typer
 from visualjudge.cli.listing import following, say, tell
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions, FormName, MediaName
+from visualjudge.plurals import many
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import Built
@@ -92,12 +93,11 @@ def build(
     for line in _left_out(built):
         print(line)
     target = located(out)
-    print(f"{built.questions} questions and {built.images} images in {target}")
+    print(f"{many(built.questions, 'question')} and {many(built.images, 'image')} in {target}")
     following("judge", target, "--swap", "--model", "MODEL", "--out", "RUN")
     following("judge", target, "--swap", "--backend", "local", "--model", "default", "--out", "RUN", title="or")
     if built.problems:
-        count = len(built.problems)
-        say(f"{count} invalid record{'s' * (count > 1)} left out")
+        say(f"{many(len(built.problems), 'invalid record')} left out")
         raise typer.Exit(0 if skip_invalid else 1)
 
 
@@ -108,4 +108,5 @@ def _left_out(built: Built) -> Iterator[str]:
             hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))
             told = f"; it does not show: {hidden}" if hidden else ""
             asked = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
-            yield f"{task}/{stem}: {asked} questions not asked, their options look the same{told}"
+            noun = "question" if sum(counts.values()) == 1 else "questions"
+            yield f"{task}/{stem}: {asked} {noun} not asked, their options look the same{told}"

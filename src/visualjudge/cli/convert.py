@@ -10,6 +10,7 @@ import typer
 from visualjudge.cli.listing import following
 from visualjudge.cli.options import FormName, MediaName
 from visualjudge.errors import UsageError
+from visualjudge.plurals import many
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -70,7 +71,7 @@ def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None
     forms = [f"in the {to.value} form"] if to else []
     forms += [f"with images as {media.value}"] if media else []
     target = located(out)
-    print(f"{target}: {count} questions {', '.join(forms)}")
+    print(f"{target}: {many(count, 'question')} {', '.join(forms)}")
     following("validate", target)
 
 

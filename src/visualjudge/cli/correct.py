@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following, say, unused
+from visualjudge.plurals import many
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -49,5 +50,5 @@ def correct(
         following("report", *runs)
     say(*board.problems)
     if board.problems:
-        say(f"{len(board.problems)} labels left out")
+        say(f"{many(len(board.problems), 'label')} left out")
         raise typer.Exit(1)

@@ -22,6 +22,7 @@ from visualjudge.cli.options import (
 )
 from visualjudge.cli.progress import interruptible
 from visualjudge.errors import UsageError
+from visualjudge.plurals import many
 
 if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
@@ -238,7 +239,7 @@ def _finish(report: RunReport, out: Path) -> None:
     if report.torn_bytes:
         say(f"{out}: the last line was cut short by a kill; its question was asked again")
     money = spent_in_all(progress, report.total)
-    verdicts = f"{report.statuses.total()} verdicts: {counted(report.statuses) or 'none'}"
+    verdicts = f"{many(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
     print(f"{out}: {verdicts} ({money})" if money else f"{out}: {verdicts}")
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
@@ -249,10 +250,12 @@ def _finish(report: RunReport, out: Path) -> None:
     if report.causes:
         say(f"verdicts without an answer, by cause: {counted(report.causes)}")
     if errors:
-        say(f"{errors} of {report.statuses.total()} verdicts are API errors; --resume --retry-errors asks them again")
+        failed = f"{many(errors, 'API error')} in {many(report.statuses.total(), 'verdict')}"
+        say(f"{failed}; --resume --retry-errors asks again")
         say(_last_error(report))
     if report.missing:
-        say(f"{progress.stopped or 'stopped'}; {report.missing} verdicts are missing; continue with --resume")
+        missing = many(report.missing, "verdict is", "verdicts are")
+        say(f"{progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
     if errors or report.missing:
         raise typer.Exit(1)
     following("report", out, "--out", "report.html")

@@ -178,7 +178,7 @@ def circular(
             show("rotating", done, len(table.rows))
 
         count = write_rotations(table, out, skip=lost, progress=tick)
-    print(f"{out}: {count} rows of {many(len(table.rows) - len(lost), 'question')}")
+    print(f"{out}: {many(count, 'row')} of {many(len(table.rows) - len(lost), 'question')}")
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
@@ -283,20 +283,24 @@ def _finish(result: InferReport, places: Places) -> None:
     from visualjudge.runs.progress import counted, spent_in_all
 
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
-    print(f"{places.workbook}: {result.replied} replies{statuses} ({places.journal.name} is the record)")
+    replied = many(result.replied, "reply", "replies")
+    print(f"{places.workbook}: {replied}{statuses} ({places.journal.name} is the record)")
     if money := spent_in_all(result.progress, result.total):
         print(f"spent: {money}")
     if result.statuses["truncated"]:
-        say(f"{result.statuses['truncated']} replies were cut by the token limit; see --max-tokens")
+        cut = many(result.statuses["truncated"], "reply was", "replies were")
+        say(f"{cut} cut by the token limit; see --max-tokens")
     if result.cut:
-        say(f"{places.workbook}: {result.cut} cells were cut to 32,767 characters; {places.journal} holds the whole")
+        cut = many(result.cut, "cell was", "cells were")
+        say(f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} holds the whole")
     if not result.missing:
         return
     if result.causes:
-        say(f"{result.causes.total()} rows got no reply: {counted(result.causes)}; the first: {result.example}")
+        say(f"{many(result.causes.total(), 'row')} got no reply: {counted(result.causes)}; the first: {result.example}")
     if result.progress.stopped:
         say(result.progress.stopped)
-    raise RunError(f"{result.missing} rows are without a reply and not in {places.workbook}; --resume asks them again")
+    missing = many(result.missing, "row is", "rows are")
+    raise RunError(f"{missing} without a reply and not in {places.workbook}; --resume asks again")
 
 
 def _evaluation(table: Table, predictions: Path, rules: RulesName, matched: Any = None) -> Evaluation:
@@ -339,8 +343,11 @@ def _summary(numbers: dict[str, Any]) -> None:
         say(missing)
     if numbers["invalid_groups"]:
         named = ", ".join(map(str, numbers["invalid_groups"][:SHOWN]))
-        say(f"{len(numbers['invalid_groups'])} questions lack a rotation and count neither way: {named}")
+        lacking = ("question lacks a rotation and counts", "questions lack a rotation and count")
+        say(f"{many(len(numbers['invalid_groups']), *lacking)} neither way: {named}")
     if numbers["unknown"]:
-        say(f"{len(numbers['unknown'])} replies have an index that the table does not have: {numbers['unknown'][:5]}")
+        unknown = many(len(numbers["unknown"]), "reply has", "replies have")
+        say(f"{unknown} an index that the table does not have: {numbers['unknown'][:5]}")
     if numbers.get("differs"):
-        say(f"{len(numbers['differs'])} replies are read differently by the strict rules (see differs)")
+        differing = many(len(numbers["differs"]), "reply is", "replies are")
+        say(f"{differing} read differently by the strict rules (see differs)")

@@ -10,6 +10,7 @@ import typer
 
 from visualjudge.cli.listing import following, say, tell
 from visualjudge.errors import UsageError
+from visualjudge.plurals import many
 
 if TYPE_CHECKING:
     from visualjudge.data.importers.sample import Found
@@ -149,7 +150,8 @@ def _reader(
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
     tell(done.problems)
-    print(f"{out}: {task}: {done.annotations} annotations in {done.groups} groups on {done.images} images")
+    where = f"{many(done.groups, 'group')} on {many(done.images, 'image')}"
+    print(f"{out}: {task}: {many(done.annotations, 'annotation')} in {where}")
     following("build", out, "--out", "DATASET")
     if done.problems:
         say(f"invalid records left out: {len(done.problems)}")

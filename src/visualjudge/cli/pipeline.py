@@ -14,6 +14,7 @@ from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions
 from visualjudge.cli.progress import interruptible
 from visualjudge.errors import UsageError
+from visualjudge.plurals import many
 
 if TYPE_CHECKING:
     from visualjudge.errors import Problem
@@ -122,18 +123,20 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: t
     from visualjudge.runs.progress import counted, spent
 
     money = f" ({spent(report.progress)})" if spent(report.progress) else ""
-    print(f"{out}: {report.statuses.total()} rows: {counted(report.statuses) or 'none'}{money}")
+    print(f"{out}: {many(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}{money}")
     if report.statuses:
         print(_by_metric(report.metrics))
     lines = [str(problem) for problem in problems]
     lines += [f"{out}: row {key}: {said}" for key, said in report.errors.items()]
     say(*lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
-        say(f"and {len(lines) - _MOST_LINES} more rows without a result")
+        say(f"and {many(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
     if report.unchecked:
-        say(f"{out}: {report.unchecked} results are of an earlier version, which did not record what rows they are of")
+        unchecked = many(report.unchecked, "result is", "results are")
+        say(f"{out}: {unchecked} of an earlier version, which did not record what rows its results are of")
     if report.missing:
-        say(f"{report.progress.stopped or 'stopped'}; {report.missing} rows are missing; continue with --resume")
+        missing = many(report.missing, "row is", "rows are")
+        say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
     if report.missing or report.errors:
         following(*again)
     if lines or report.missing:

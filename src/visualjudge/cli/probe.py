@@ -11,6 +11,7 @@ import typer
 from visualjudge.cli.listing import AsJson, following, print_json, tell
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions
+from visualjudge.plurals import many
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -56,5 +57,5 @@ def probe(
         print_json({"probe": name, "questions": count} for name, count in asked.items())
         return
     target = located(out)
-    print(f"{made.questions} questions in {target}")
+    print(f"{many(made.questions, 'question')} in {target}")
     following("judge", target, "--out", "RUN")

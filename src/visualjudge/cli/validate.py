@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following_judge, say, tell
+from visualjudge.plurals import many
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -31,8 +32,8 @@ def validate(
         read, problems = check(dataset, lambda done, total: progress("checking files", done, total), sample=sample)
     tell(problems)
     if problems:
-        say(f"{len(problems)} rules do not hold in {read.root}")
+        say(f"{many(len(problems), 'rule does', 'rules do')} not hold in {read.root}")
         raise typer.Exit(1)
-    checked = len(read.questions) if sample is None else f"{min(sample, len(read.questions))} of {len(read.questions)}"
-    print(f"{read.root}: {checked} questions, all checksums and rules hold")
+    part = "" if sample is None else f"{min(sample, len(read.questions))} of "
+    print(f"{read.root}: {part}{many(len(read.questions), 'question')}, all checksums and rules hold")
     following_judge(read, read.root, "--swap", "--out", "RUN")

@@ -34,7 +34,7 @@ class Bar extends HTMLElement {
   }
 
   show({ total, of, facets }) {
-    this.querySelector(".total").textContent = total === of ? `${count(of)} questions` : `${count(total)} of ${count(of)} questions`;
+    this.querySelector(".total").textContent = `${total === of ? "" : `${count(total)} of `}${count(of)} ${of === 1 ? "question" : "questions"}`;
     const chips = facets.flatMap((facet) => facet.chosen.map((value) => {
       const label = facet.values.find((v) => v.value === value)?.label ?? value;
       const title = facet.group ? `${facet.group}: ${label}` : `${facet.title}: ${label}`;
