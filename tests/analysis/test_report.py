@@ -294,7 +294,7 @@ def test_judges_that_were_asked_different_questions_stand_in_tables_of_their_own
     told = page(analysis)
     parts = {part.split('"')[0]: part for part in told.split(' id="')}
     assert words.APART in parts["headline"]
-    for mixed in ("answer", "tasks", "published"):
+    for mixed in ("answer", "published"):
         assert all(f"{name}</th>" in parts[mixed] for name in ("one (set 1)", "two (set 1)", "three (set 2)"))
         assert words.SETS in parts[mixed]
     assert words.SETS not in parts["headline"] + parts["compared"]
@@ -356,6 +356,10 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
     one, two = of("object_detection"), of("object_detection", "keypoint_detection")
     assert "object_detection · margin" not in page(one)
     assert "object_detection · margin" in page(two)
+    for analysis, times in ((one, 0), (two, 2)):  # the error type is one in both; the tasks are two
+        assert markdown(analysis).count("| Task | Verdicts |") == times
+        assert ('id="tasks"' in page(analysis)) == bool(times)
+        assert "| Error type | Verdicts |" not in markdown(analysis)
     leaks = one.results.leaks
     assert {row.scope for row in leaks} == {"all", "object_detection"}
     by_scope = [[row.p_holm for row in leaks if row.scope == scope] for scope in ("all", "object_detection")]

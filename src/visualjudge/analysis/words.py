@@ -20,6 +20,7 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.join import missing_verdicts
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.unanswered import unanswered
+from visualjudge.plurals import word
 
 Ends = Sequence[float | None] | None
 NONE = "–"
@@ -79,7 +80,7 @@ SOURCES = (
 
 def many(count: int, noun: str) -> str:
     """1 image, 1,200 images."""
-    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+    return f"{number(count)} {word(count, noun)}"
 
 
 def percents(ends: Ends) -> str:

@@ -12,7 +12,7 @@ import typer
 from visualjudge.cli.listing import following, say, tell
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions, FormName, MediaName
-from visualjudge.plurals import many
+from visualjudge.plurals import many, word
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import Built
@@ -108,5 +108,5 @@ def _left_out(built: Built) -> Iterator[str]:
             hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))
             told = f"; it does not show: {hidden}" if hidden else ""
             asked = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
-            noun = "question" if sum(counts.values()) == 1 else "questions"
-            yield f"{task}/{stem}: {asked} {noun} not asked, their options look the same{told}"
+            asked = f"{asked} {word(sum(counts.values()), 'question')}"
+            yield f"{task}/{stem}: {asked} not asked, their options look the same{told}"

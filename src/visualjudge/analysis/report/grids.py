@@ -84,11 +84,14 @@ def across(
     cells: Callable[[JudgeResult], Iterable[Cell]],
     label: Callable[[str], str | Markup] = str,
 ) -> Grid:
-    """Accuracy of cells, a row a cell and a column a judge: share, interval, images, what was not read."""
+    """Accuracy of cells, a row a cell and a column a judge: share, interval, images, what was not read.
+
+    A single row would say again what the headline says: there is none then.
+    """
     by_judge = [{cell.name: cell for cell in cells(judge) if cell.accuracy.share.n} for judge in judges]
     names = list(dict.fromkeys(name for found in by_judge for name in found))
     rows = [GridRow([label(name), *(_accuracy(found.get(name)) for found in by_judge)]) for name in names]
-    return _by_judge([title], judges, rows)
+    return _by_judge([title], judges, rows if len(rows) > 1 else [])
 
 
 def breakable(name: str) -> Markup:

@@ -36,8 +36,9 @@ def of(columns: Table[Row], rows: Iterable[Row]) -> str:
 
 
 def _cells(title: str, cells: Iterable[Cell]) -> str:
+    """A row a cell; none where a single one would say again what the headline says."""
     rows = [[cell.name, *ACCURACY.cells(cell.accuracy)] for cell in cells if cell.accuracy.share.n]
-    return table([title, *ACCURACY.titles], rows)
+    return table([title, *ACCURACY.titles], rows if len(rows) > 1 else [])
 
 
 def _judge_parts(judge: JudgeResult) -> Iterable[str]:
