@@ -151,6 +151,33 @@ def test_a_fair_judge_of_few_items_does_not_favour_the_best_source(images: int) 
     assert flagged <= 1
 
 
+@pytest.mark.parametrize("right", [1.0, 0.0])
+@pytest.mark.parametrize("kind", ["pair_questions", "scoring_questions"])
+def test_a_judge_that_follows_the_truth_alone_favours_nobody(kind: str, right: float) -> None:
+    questions = getattr(World.of(12, 4), kind)()
+    scores = [float(q.final_scores[0]) for q in questions]
+    answers = [f"{s if right else 10 - s:.6f}" for s in scores]
+    verdicts = (
+        choices_of(questions, right)
+        if kind == "pair_questions"
+        else [Verdict(q.id, "AB", float(a), "ok", a) for q, a in zip(questions, answers, strict=True)]
+    )
+    main = system(study_of(questions, {"judge": verdicts}), 0).main
+    assert main is not None
+    assert [favour.value for favour in main.found.favours] == pytest.approx([0] * 4, abs=1e-6)
+    assert not _favoured(study_of(questions, {"judge": verdicts}))
+
+
+def test_a_source_with_no_error_seen_is_as_uncertain_as_its_group() -> None:
+    """What is left of a smooth curve is nearly the same on every image; a single error on another source is not."""
+    source, image = np.tile(np.arange(3), 20), np.repeat(np.arange(20), 3)
+    fair = np.full(60, 0.5)
+    judged = fair + np.where(source == 0, 0.004 + 0.0001 * (image % 2), 0.0) + 0.5 * ((source == 1) & (image == 3))
+    found = system_agreement(image_sums(judged, fair, source, image, 3, fair=fair))
+    assert found is not None
+    assert [(favour.p or 0) > 0.5 for favour in found.favours] == [True, True, True]
+
+
 def test_a_tie_is_half_a_win_for_both() -> None:
     answers = ["A"] * 10 + ["tie"] * 20 + ["both_bad"] * 10
     scores = {"A": (7.0, 5.0)}

@@ -149,7 +149,7 @@ def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
     mine = np.array([name in own for name in found.names])
     if not mine.any() or mine.all():
         return None
-    fair = fair_judge(found.said, found.level, found.task, ~mine[found.source])
+    fair = fair_judge(found.said, found.truth, found.level, found.task, ~mine[found.source])
     group = mine[found.source].astype(np.int64)
     sums = image_sums(found.said, found.truth, group, found.image, 2, fair=fair)
     return contrast(sums)

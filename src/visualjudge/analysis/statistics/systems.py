@@ -80,38 +80,42 @@ class Sums:
     count: FloatArray
 
 
-def fair_judge(judged: FloatArray, level: FloatArray, part: IntArray, reference: BoolArray | None = None) -> FloatArray:
-    """What a judge of the same skill that knows no systems would say of (R,) items of true ``level``.
+def fair_judge(
+    judged: FloatArray, true: FloatArray, level: FloatArray, part: IntArray, reference: BoolArray | None = None
+) -> FloatArray:
+    """What a judge of the same skill that knows no systems would say of (R,) items that are ``true`` and of ``level``.
 
-    The judge's own mean at each level in each ``part`` (its task), over the rows of ``reference`` (None: all). A judge
-    that errs says less of the best and more of the worst than is true; that is not favour, and nor is it that it errs
-    more in one task than in another. A part without a row of ``reference`` has the mean of all its rows.
+    The judge's own mean by truth and level in each ``part`` (its task), over the rows of ``reference`` (None: all). A
+    judge that errs says less of the best and more of the worst than is true; that is not favour, and nor is it that it
+    errs more in one task than in another. A part without a row of ``reference`` has the mean of all its rows. What is
+    said depends on the truth alone, as by a judge that is always right: it is what a fair judge says.
     """
-    kept = np.isfinite(judged) & np.isfinite(level)
+    kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(level)
     out = np.full(judged.shape, np.nan)
     for own in np.unique(part):
         rows = kept & (part == own)
         used = rows if reference is None or not (rows & reference).any() else rows & reference
         if used.any():
-            out[rows] = _mean_at(level[rows], judged[used], level[used])
+            out[rows] = _mean_at((true[rows], level[rows]), judged[used], (true[used], level[used]))
     return out
 
 
-def _mean_at(level: FloatArray, values: FloatArray, known: FloatArray) -> FloatArray:
-    """The mean of ``values`` near each ``level``: a straight line, and lines between what at most 12 groups of equal
-    size leave of it. The groups' means alone would be flat beyond the outermost, and call the best system favoured.
+def _mean_at(at: tuple[FloatArray, FloatArray], values: FloatArray, seen: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """The mean of ``values`` near each truth and level: linear in both, and in the level lines between what at most 12
+    groups of equal size leave of it. The groups' means alone would be flat beyond the outermost, and call the best
+    system favoured; without the truth, the answer's step where the options are equal would be a slope.
     """
-    from_mean = known - known.mean()
-    squares = float(from_mean @ from_mean)
-    slope = float(from_mean @ values) / squares if squares > 0 else 0.0
-    rest = values - slope * known
+    centred = np.column_stack([column - column.mean() for column in seen])
+    slopes = np.linalg.lstsq(centred, values - values.mean(), rcond=1e-9)[0]
+    rest = values - np.column_stack(seen) @ slopes
+    known, level = seen[1], at[1]
     groups = int(np.clip(known.size // LEAST_GROUP, 1, MOST_GROUPS))
     edges = np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1])) if groups > 1 else np.array([])
     which = renumbered(np.searchsorted(edges, known, side="left"))[1]
     count = np.bincount(which)
     knots, means = np.bincount(which, known) / count, np.bincount(which, rest) / count
     centre = float((rest - np.interp(known, knots, means)).mean())
-    return np.asarray(slope * level + np.interp(level, knots, means) + centre)
+    return np.asarray(np.column_stack(at) @ slopes + np.interp(level, knots, means) + centre)
 
 
 def fair_reference(
@@ -130,11 +134,11 @@ def fair_reference(
     """
     reference = np.ones(groups.size, dtype=bool)
     while True:
-        fair = fair_judge(judged, level, part, reference[system])
+        fair = fair_judge(judged, true, level, part, reference[system])
         sums = image_sums(judged, true, system, image, groups.size, fair=fair)
         if sums.count.shape[0] < LEAST_IMAGES or (sums.count.sum(0) == 0).any():
             return fair
-        favours = _favours(sums)
+        favours = _favours(sums, groups)
         sure = [s for s in _left_out_next(reference, groups) if (p := favours[s].p) is not None and p < 0.05]
         if not sure:
             return fair
@@ -198,7 +202,7 @@ def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 
         _measured(order, counted, 0.0),
         _measured(spa, counted, 0.0),
         rank_sets(judged[0], influence.T @ influence, (held - 1)[:, None], group),
-        _favours(sums),
+        _favours(sums, group),
         _smallest_gap(judged, true, pairs),
         images,
         int(pairs[0].size),
@@ -320,14 +324,18 @@ def _measured(draws: FloatArray, images: float, floor: float) -> Measured:
     return Measured(value, (min(low, value), max(high, value)))
 
 
-def _favours(sums: Sums) -> tuple[Favour, ...]:
-    """Of each system, from the images that show it: a system on too few of them has no interval and no ``p``."""
+def _favours(sums: Sums, group: IntArray) -> tuple[Favour, ...]:
+    """Of each system, from the images that show it: a system on too few of them has no interval and no ``p``.
+
+    Its error is at least that of so many items of its group: where none of its own went wrong, those of others did.
+    """
     gap = (sums.judged - sums.fair).sum(0) / sums.count.sum(0)
     images = (sums.count > 0).sum(0)
     enough = images >= LEAST_IMAGES
     free = np.where(enough, images - 1, 1)
-    influence = _influence(sums.judged - sums.fair, sums.count, gap)
-    error = np.sqrt((influence**2).sum(0) * (free + 1) / free)
+    squares, items = (_influence(sums.judged - sums.fair, sums.count, gap) ** 2).sum(0), sums.count.sum(0)
+    pooled = np.bincount(group, squares * items**2) / np.bincount(group, items)
+    error = np.sqrt(np.maximum(squares, pooled[group] / items) * (free + 1) / free)
     known = enough & (error > 1e-12)
     p = np.where(known, 2 * stats.t.sf(np.abs(gap) / np.where(known, error, 1), free), 1.0)
     reach = stats.t.isf(0.025, free) * error
