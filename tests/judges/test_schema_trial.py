@@ -16,6 +16,7 @@ from runs.chaotic_server import completion
 from runs.made_dataset import make_dataset
 from visualjudge.clients.registry import open_client
 from visualjudge.frontdoor.judging import judge_async
+from visualjudge.judges.trial import TRIES
 
 QUESTIONS = 9
 IN_SCHEMA = '{"reasoning": "Tighter boxes.", "answer": "B"}'
@@ -28,8 +29,8 @@ WORDS = {
 class Server:
     """Counts requests with and without a schema; ``does`` says what becomes of a schema."""
 
-    def __init__(self, does: str) -> None:
-        self.does = does
+    def __init__(self, does: str, declines: int = 0) -> None:
+        self.does, self.declines = does, declines
         self.schemas = self.texts = 0
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
@@ -41,6 +42,8 @@ class Server:
             return web.json_response({"error": {"message": WORDS[self.does]}}, status=400)
         if self.does == "any":
             return web.json_response({"error": {"message": "no such model"}}, status=404)
+        if self.schemas + self.texts <= self.declines:
+            return web.json_response(completion("I'm sorry, I can't help with that."))
         return web.json_response(completion(IN_SCHEMA if asked and self.does == "followed" else "Answer: B"))
 
 
@@ -57,10 +60,12 @@ async def serving(server: Server) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
-def run(tmp_path: Path, does: str, **options: Any) -> tuple[Server, dict[str, Any], list[dict[str, Any]]]:
-    """The server, run.json, and the verdicts."""
+def run(
+    tmp_path: Path, does: str, declines: int = 0, **options: Any
+) -> tuple[Server, dict[str, Any], list[dict[str, Any]]]:
+    """The server, which declines the first questions, run.json, and the verdicts."""
     dataset, out = make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0), tmp_path / "run"
-    server = Server(does)
+    server = Server(does, declines)
 
     async def main() -> None:
         async with serving(server) as url:
@@ -109,3 +114,51 @@ def test_text_is_asked_without_a_schema(tmp_path: Path) -> None:
 def test_a_resumed_run_with_nothing_left_keeps_what_is_known_of_schemas(tmp_path: Path) -> None:
     assert run(tmp_path, "ignored")[1]["schema"] == "ignored"
     assert run(tmp_path, "ignored", resume=True, accept_changes=True)[1]["schema"] == "ignored"
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_refusal_does_not_switch_the_schema_off(tmp_path: Path, processes: int) -> None:
+    server, manifest, verdicts = run(tmp_path, "followed", declines=2, processes=processes)
+    assert (server.schemas, server.texts, manifest["schema"]) == (QUESTIONS, 0, "followed")
+    assert [v["status"] for v in verdicts] == ["refusal"] * 2 + ["ok"] * (QUESTIONS - 2)
+
+
+def test_a_server_that_declines_at_first_and_ignores_the_schema_is_asked_in_text_then(tmp_path: Path) -> None:
+    server, manifest, _ = run(tmp_path, "ignored", declines=2)
+    assert (server.schemas, server.texts, manifest["schema"]) == (3, QUESTIONS - 3, "ignored")
+
+
+def test_where_no_reply_tells_in_time_the_mode_stays_as_it_is(tmp_path: Path) -> None:
+    server, manifest, _ = run(tmp_path, "ignored", declines=TRIES)
+    assert (server.schemas, server.texts, manifest["schema"]) == (QUESTIONS, 0, None)
+
+
+@pytest.mark.parametrize(("first", "then"), [("ignored", "followed"), ("followed", "ignored"), ("named", "followed")])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
+    tmp_path: Path, first: str, then: str, killed: bool
+) -> None:
+    server = Server(first)
+
+    async def main() -> tuple[int, int]:
+        async with serving(server) as url:
+            dataset, out = make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0), tmp_path / "run"
+            fields = {"backend": "api", "model_name": "m", "base_url": url, "attempts": 1}
+            states = []
+            await judge_async(
+                dataset,
+                open_client(fields),
+                out,
+                limit=3,
+                on_event=lambda progress: states.append((out / "run.json").read_bytes()),
+            )
+            if killed:
+                (out / "run.json").write_bytes(states[0])
+            before, server.does = (server.schemas, server.texts), then
+            await judge_async(dataset, open_client(fields), out, resume=True)
+            return server.schemas - before[0], server.texts - before[1]
+
+    rest = QUESTIONS - 3
+    assert asyncio.run(main()) == ((rest, 0) if first == "followed" else (0, rest))
+    outcome = "refused" if first == "named" else first
+    assert json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))["schema"] == outcome

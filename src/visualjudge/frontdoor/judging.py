@@ -24,6 +24,7 @@ from visualjudge.judges.asks import Judge
 from visualjudge.judges.extractor import ExtractingJudge
 from visualjudge.judges.question import Mode, QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES
+from visualjudge.judges.trial import trial_of
 from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.batch.ledger import parts_of
@@ -293,8 +294,7 @@ def _engine(
     if limits is not None and limits != Limits():
         raise UsageError("--max-calls, --max-tokens-total and --max-cost cannot be kept with --batch; use --limit")
     provider = provider_of(batched)
-    trial = chosen.trial if isinstance(chosen, QuestionJudge) and chosen.mode == "auto" else None
-    engine = BatchEngine(batched, provider, out, trial, _log.info, options.retry_errors)
+    engine = BatchEngine(batched, provider, out, trial_of(chosen), _log.info, options.retry_errors)
     return engine, None if prices is None else replace(prices, share=provider.discount)
 
 

@@ -12,6 +12,7 @@ import orjson
 
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, OfflineJudge, failed, most_calls
+from visualjudge.judges.trial import SchemaTrial, trial_of
 from visualjudge.records import Answer, Order, Verdict
 
 By = Literal["probability", "agreement"]
@@ -138,6 +139,11 @@ class CascadeJudge:
     def most_calls(self) -> int:
         """The most replies that one ask may take."""
         return len(self.rule.asks) * most_calls(self.cheap) + most_calls(self.expensive)
+
+    @property
+    def trial(self) -> SchemaTrial | None:
+        """The expensive judge's."""
+        return trial_of(self.expensive)
 
     async def _first(self, ask: Ask) -> tuple[str | None, float, int, Counter[str]]:
         """The cheap judge's answer and confidence, its calls and tokens; a question that was decided costs no more."""

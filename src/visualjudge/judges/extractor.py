@@ -11,6 +11,7 @@ from typing import Any
 from visualjudge.clients.base import Client, Diagnostics, Reply, Request, TextPart
 from visualjudge.errors import ClientError
 from visualjudge.judges.asks import Ask, Judge, Judged, most_calls
+from visualjudge.judges.trial import SchemaTrial, trial_of
 from visualjudge.records import LETTERS, TIES, Answer, Question
 
 UNDERSTOOD = frozenset({"tie", "cut", "too long", "too slow to read"})
@@ -76,6 +77,11 @@ class ExtractingJudge:
     def most_calls(self) -> int:
         """The most replies that one ask may take."""
         return most_calls(self.judge) + 1
+
+    @property
+    def trial(self) -> SchemaTrial | None:
+        """The judge's."""
+        return trial_of(self.judge)
 
     def _ties(self, question: Question) -> tuple[str, ...]:
         allowed = question.ties or (TIES if self.ties else ())

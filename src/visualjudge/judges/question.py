@@ -85,8 +85,8 @@ class QuestionJudge:
         The dataset's folder.
     mode
         ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema of the answer is asked for beside
-        it. ``"auto"``: a schema with the reasons before the answer; where the first reply shows that the server refuses
-        or ignores it, the rest is asked in text.
+        it. ``"auto"``: a schema with the reasons before the answer; where the first answer shows that the server
+        refuses or ignores it, the rest is asked in text.
         ``"logprobs"``: log-probabilities too, from which the probability of A and the expected score follow (the
         schema tells where the answer stands; scores are whole).
     retries
@@ -105,7 +105,11 @@ class QuestionJudge:
     """Whether a tie, and that both are bad, are answers to every pairwise question; its prompt then says so."""
     images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
-    trial: SchemaTrial = field(default_factory=SchemaTrial)
+    trial: SchemaTrial | None = field(init=False)
+    """Of the mode "auto"."""
+
+    def __post_init__(self) -> None:
+        self.trial = SchemaTrial() if self.mode == "auto" else None
 
     @property
     def most_calls(self) -> int:
@@ -134,7 +138,7 @@ class QuestionJudge:
         )
 
     def _schema(self, question: Question) -> dict[str, Any] | None:
-        if self.mode == "text" or (self.mode == "auto" and not self.trial.wanted):
+        if self.mode == "text" or (self.trial is not None and not self.trial.wanted):
             return None
         return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
 
@@ -143,7 +147,7 @@ class QuestionJudge:
         if self.ties and ask.question.question_type == "pairwise" and not ask.question.ties:
             prompt = ask.question.prompt + TIE_ALLOWED
             ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
-        if self.mode != "auto":
+        if self.trial is None:
             return await self._judged(ask)
         async with self.trial.turn():
             return await self._judged(ask)
@@ -171,14 +175,17 @@ class QuestionJudge:
                 calls += 1
                 paid.update(reply.usage)
             seconds = time.perf_counter() - begun
-            verdict = self._verdict(ask, reply, await _read(ask.question, reply), seconds, attempt)
+            reading = await _read(ask.question, reply)
+            if self.trial is not None:
+                self.trial.hear(request, reply, answers=reading.status == "ok")
+            verdict = self._verdict(ask, reply, reading, seconds, attempt)
             if verdict.status != "unparseable":
                 break
         return Judged(verdict, calls, paid)
 
     async def _reply(self, request: Request, attempt: int) -> Reply:
         asked = partial(self.client.ask, attempt=attempt)
-        return await (self.trial.reply(request, asked) if self.mode == "auto" else asked(request))
+        return await (asked(request) if self.trial is None else self.trial.reply(request, asked))
 
     def _verdict(self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int) -> Verdict:
         question = ask.question
@@ -219,6 +226,8 @@ class QuestionJudge:
     def diagnostics(self) -> Diagnostics:
         """What happened to the client, and what the server did with a schema."""
         known = self.client.diagnostics
+        if self.trial is None:
+            return known
         more = tuple(note for note in self.trial.adjustments if note not in known.adjustments)
         return replace(known, adjustments=known.adjustments + more, schema=self.trial.outcome)
 

@@ -1,4 +1,4 @@
-"""Whether a server keeps to a JSON schema: tried with the first question of a run, so that the rest is asked alike."""
+"""Whether a server keeps to a JSON schema: tried with the first questions of a run, so that the rest is asked alike."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.schemas import REFUSED, follows
 from visualjudge.errors import ApiError
+from visualjudge.judges.asks import Judge
 
 Outcome = Literal["followed", "refused", "ignored"]
 IGNORED = "schema ignored by the server; asked in text"
@@ -24,12 +25,19 @@ _OF_A_PARAMETER = re.compile(
 """How servers refuse a parameter that they do not have; most do not name it."""
 
 
+TRIES = 4
+"""Questions that are asked alone at most: where none of them tells, all others are asked with a schema too."""
+
+
 @dataclass
 class SchemaTrial:
-    """``outcome`` is None until a reply tells."""
+    """``outcome`` is None until a reply tells. How a question is asked changes while the trial is open, and not after
+    it: a run is to be of one mode.
+    """
 
     outcome: Outcome | None = None
-    _over: bool = False
+    tries: int = TRIES
+    """Questions that are left to try with."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -39,12 +47,12 @@ class SchemaTrial:
 
     @property
     def open(self) -> bool:
-        """Whether the first question has not been answered yet."""
-        return not self._over
+        """Whether the next question is asked alone."""
+        return self.outcome is None and self.tries > 0
 
     def recall(self, outcome: str | None) -> None:
         """Take over how an earlier trial ended."""
-        self.outcome, self._over = next((known for known in get_args(Outcome) if known == outcome), None), True
+        self.outcome, self.tries = next((known for known in get_args(Outcome) if known == outcome), None), 0
 
     @property
     def adjustments(self) -> tuple[str, ...]:
@@ -53,12 +61,12 @@ class SchemaTrial:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """The first question alone; all others at once when it has been answered."""
-        if not self._over:
+        """One question alone as long as the trial is open; all others at once after it."""
+        if self.open:
             async with self._lock:
-                if not self._over:
-                    yield  # what is raised here, such as Pending, leaves the trial open
-                    self._over = True
+                if self.open:
+                    yield  # what is raised here, such as Pending, is no try
+                    self.tries -= 1
                     return
         yield
 
@@ -71,7 +79,7 @@ class SchemaTrial:
             The server failed with either.
         """
         try:
-            reply = await ask(request)
+            return await ask(request)
         except ApiError as error:
             refused = error.status in _FINAL_STATUSES and _OF_A_PARAMETER.search(str(error))
             if self.outcome is not None or request.schema is None or not refused:
@@ -79,14 +87,23 @@ class SchemaTrial:
             reply = await ask(replace(request, schema=None))
             self.outcome = "refused"
             return reply
-        if self.outcome is None and request.schema is not None:
-            self.outcome = _told(request, reply)
-        return reply
+
+    def hear(self, request: Request, reply: Reply, *, answers: bool) -> None:
+        """Learn from a reply; ``answers``: an answer was read in it.
+
+        Only answers tell whether a schema is ignored: what the model declines to answer, or breaks off, does not.
+        """
+        if self.outcome is not None or request.schema is None:
+            return
+        if REFUSED in reply.notes:
+            self.outcome = "refused"
+        elif reply.finish_reason == "stop" and follows(reply.text, request.schema):
+            self.outcome = "followed"
+        elif reply.finish_reason == "stop" and answers and self.open:
+            self.outcome = "ignored"
 
 
-def _told(request: Request, reply: Reply) -> Outcome | None:
-    if REFUSED in reply.notes:
-        return "refused"
-    if reply.finish_reason != "stop" or not reply.text or request.schema is None:
-        return None
-    return "followed" if follows(reply.text, request.schema) else "ignored"
+def trial_of(judge: Judge) -> SchemaTrial | None:
+    """The trial that a judge makes; None where it makes none."""
+    found: SchemaTrial | None = getattr(judge, "trial", None)
+    return found

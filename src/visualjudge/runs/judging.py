@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from visualjudge.dataset.folder import QUESTIONS, Dataset
 from visualjudge.dataset.stored import columns, distinct
 from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, most_calls, verdict_line
+from visualjudge.judges.trial import trial_of
 from visualjudge.media import image_finder
 from visualjudge.records import Question
 from visualjudge.runs.answered import Answered, answered
@@ -170,15 +170,17 @@ async def run_judge(
         if options.resume:
             unasked = len(before) - (todo.total - len(todo.numbers))
             manifest = _continued(folder, dataset, manifest, before, unasked, options)
+            _recall_schema(folder, manifest, judge)
         again = options.retry_errors and before.statuses["api_error"] > 0
         if again:
             todo = _todo(dataset, answered(folder.verdicts_path, without="api_error"), options)
-        folder.write_manifest({**manifest, "total": spent.as_dict()})
+        manifest["total"] = spent.as_dict()
+        folder.write_manifest(manifest)
         left = len(todo.numbers)
         try:
             progress = await engine(
                 todo,
-                partial(outcome_of, judge),
+                _noting_schema(folder, manifest, judge),
                 journal,
                 concurrency=options.concurrency,
                 progress=Progress(total=left, budget=budget, server=manifest.get("base_url"), again=again),
@@ -207,7 +209,7 @@ async def run_judge(
             manifest.get("base_url"),
             progress.error or before.error,
             diagnostics.adjustments,
-            diagnostics.schema or manifest.get("schema"),
+            manifest.get("schema") or diagnostics.schema,
             spent.and_by(budget),
         )
     folder.write_manifest({**manifest, **_ending(report)})
@@ -244,6 +246,30 @@ def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journ
     if idle and next(still_to_ask(folder.path, dataset.questions, options), None) is None:
         return Journal(folder.journal_path)
     return folder.open_journal(resume=options.resume)
+
+
+def _recall_schema(folder: RunFolder, manifest: Mapping[str, Any], judge: Judge) -> None:
+    """A run goes on in the mode that its first invocation decided on; with another server or model it is tried anew."""
+    trial, is_same = trial_of(judge), manifest.get("changes") == folder.manifest().get("changes")
+    if trial is not None and is_same and manifest.get("schema"):
+        trial.recall(manifest["schema"])
+
+
+def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) -> AskOne[Ask]:
+    """Asks the judge, and puts into ``run.json`` how its trial of a schema ended.
+
+    That is done before the verdict that told is in the journal, so that a run that is killed goes on as it began.
+    """
+    trial = trial_of(judge)
+
+    async def asked(ask: Ask) -> Outcome:
+        outcome = await outcome_of(judge, ask)
+        if trial is not None and trial.outcome not in (None, manifest.get("schema")):
+            manifest["schema"] = trial.outcome
+            folder.write_manifest(manifest)
+        return outcome
+
+    return asked
 
 
 async def outcome_of(judge: Judge, ask: Ask) -> Outcome:

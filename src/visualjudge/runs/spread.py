@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Protocol
 
 from visualjudge.clients.base import Diagnostics
 from visualjudge.errors import RunError
 from visualjudge.judges.asks import Ask, Judge
+from visualjudge.judges.trial import trial_of
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.runner import Ask as AskOne
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
@@ -84,10 +84,19 @@ class SpreadEngine:
         on_event: Listener | None = None,
         stop: Stop | None = None,
     ) -> Progress:
-        """Do all of ``todo``. The first ask is made here: what it shows of the server goes with the judge."""
-        stop = stop or Stop()
-        first = 1 if self.block == 1 else 0
-        await run(islice(todo(), first), ask, journal, concurrency=1, progress=progress, on_event=on_event, stop=stop)
+        """Do all of ``todo``. The first asks are made here: what they show of the server goes with the judge."""
+        stop, trial, first = stop or Stop(), trial_of(self.judge), 0
+
+        def alone() -> Iterator[Ask]:
+            nonlocal first
+            for one in todo():
+                if first and (trial is None or not trial.open):
+                    return
+                first += 1
+                yield one
+
+        asks = alone() if self.block == 1 else iter(())
+        await run(asks, ask, journal, concurrency=1, progress=progress, on_event=on_event, stop=stop)
         self.diagnostics = getattr(self.judge, "diagnostics", Diagnostics())
         numbers = todo.numbers[first:]
         if stop.reason is not None or not numbers:

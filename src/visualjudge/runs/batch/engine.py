@@ -94,6 +94,8 @@ class _Rounds:
     def __init__(self, batches: Batches, client: Batched, trial: SchemaTrial | None) -> None:
         self._batches, self._ledger = batches, batches.ledger
         self._quirks, self._trial = client.inner.quirks, trial
+        if trial is not None:
+            trial.tries = min(trial.tries, 1)  # a second one would wait for a second batch
         self._planner = Planner(self._ledger, batches.provider, client.settings.size)
         self._where: dict[int, str] = {}
         """By the hash of an ask's key, the part that it waits for; an answered one waits for none."""
