@@ -128,9 +128,9 @@ class ClientPipe:
         edits = self.input_schema.model_fields.get("edited_images")
         return max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0) if edits else 0
 
-    def fewest_calls(self, edits: int) -> int:
-        """Calls that an input with ``edits`` edited images takes if each reply can be used."""
-        return 1
+    def most_calls(self, edits: int) -> int:
+        """Calls that an input with ``edits`` edited images takes at most, repeats included."""
+        return self.retries + 1
 
     async def read_input(self, input_dict: Mapping[str, Any]) -> tuple[str, ImagePart, list[ImagePart]]:
         """The instruction, and the source and edits as the bytes that are sent; the input itself is left as it is.

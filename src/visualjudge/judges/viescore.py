@@ -42,9 +42,9 @@ class VIEscorePipe(ClientPipe):
         details = {} if unread is None else {"cause": await self.cause(unread)}
         return Judgement({"type": kind, "value": _value(scores), "meta": meta}, replies, details)
 
-    def fewest_calls(self, edits: int) -> int:
-        """One for each edit."""
-        return edits
+    def most_calls(self, edits: int) -> int:
+        """As many for each edit as :class:`ClientPipe` says."""
+        return edits * super().most_calls(edits)
 
     def score_single_input(self, messages: Request) -> tuple[float | None, str]:
         """The score of one edit and the last raw reply; None when the budget is spent without one.

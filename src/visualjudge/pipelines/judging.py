@@ -34,11 +34,10 @@ class RowJudge:
 
     async def __call__(self, row: Row) -> Outcome | None:
         """The row's line; None where the budget is spent, which stops the run."""
-        kept = self.kept.get(str(row.key)) or RowResult(row.key, {})
-        due = {name: pipe for name, pipe in self.pipes.items() if name not in kept.results and _applies(pipe, row)}
+        kept, due = self._kept(row), self._due(row)
         begun = time.perf_counter()
         try:
-            async with self.meter.open(sum(pipe.fewest_calls(len(row.edited_images)) for pipe in due.values())) as paid:
+            async with self.meter.open(self.most_calls(row)) as paid:
                 if self.stop.reason is not None:  # while this row waited
                     return None
                 found = await self._found(due, row, paid)
@@ -49,6 +48,17 @@ class RowJudge:
         line = await asyncio.to_thread(self._line, row, kept, found, paid, seconds)
         status, cause = _status(found, line)
         return Outcome(line.record(), status, cause, dict(paid.usage), paid.calls)
+
+    def most_calls(self, row: Row) -> int:
+        """The most calls that the row may take."""
+        return sum(pipe.most_calls(len(row.edited_images)) for pipe in self._due(row).values())
+
+    def _kept(self, row: Row) -> RowResult:
+        return self.kept.get(str(row.key)) or RowResult(row.key, {})
+
+    def _due(self, row: Row) -> dict[str, ClientPipe]:
+        done = self._kept(row).results
+        return {name: pipe for name, pipe in self.pipes.items() if name not in done and _applies(pipe, row)}
 
     async def _found(self, due: Mapping[str, ClientPipe], row: Row, allowance: Allowance) -> Found:
         try:

@@ -1,7 +1,7 @@
 """A budget kept call by call: a row takes several calls, and a judge repeats some of them.
 
-The calls that a row takes at least are booked before it starts, and each further one before it is made. What does not
-fit waits while other calls are under way, since these may cost less than was booked; it is refused when none is.
+The most calls that a row may take are booked before it starts, so that a row that begins is finished. What does not fit
+waits while other calls are under way, since these may cost less than was booked; it is refused when none is.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Allowance:
         """One call, on the account."""
         if self._booked:
             self._booked -= 1
-        else:
+        else:  # a judge that takes more than it says
             await self._meter.book(1)
         try:
             reply = await client.ask(request, attempt=attempt)

@@ -66,7 +66,7 @@ async def run_pipeline(
     ------
     UsageError
         If ``out`` holds results and ``resume`` is not asked for, or they come from another configuration or from
-        other rows under the same keys.
+        other rows under the same keys; or if a row may take more calls than the budget allows.
     DataError
         If ``out`` is a file of another kind.
     """
@@ -75,16 +75,18 @@ async def run_pipeline(
     found = await asyncio.to_thread(_earlier, path, rows if resume else ())
     if resume:
         check_same(path, settings)
-    journal = Journal.resume(path) if resume else Journal.create(path)
     stop, meter = stop or Stop(), Meter(budget or Budget())
+    judge = RowJudge(pipes, meter, stop, found.kept, private_urls)
+    left = [row for row in rows if str(row.key) not in found.done]
+    meter.budget.check(max(map(judge.most_calls, left), default=0))
+    journal = Journal.resume(path) if resume else Journal.create(path)
     try:
         with journal:
             write_settings(path, settings)
             journal.drop(lambda line: bool(line.get("errors")))
-            left = [row for row in rows if str(row.key) not in found.done]
             progress = await run(
                 left,
-                RowJudge(pipes, meter, stop, found.kept, private_urls),
+                judge,
                 journal,
                 concurrency=concurrency,
                 total=len(left),

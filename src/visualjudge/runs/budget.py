@@ -149,13 +149,23 @@ class Budget:
         UsageError
             If a single job may exceed the limit.
         """
+        self.check(calls)
+        self._calls_each = calls
+
+    def check(self, calls: int) -> None:
+        """Check that a single job, or row, that may take this many calls fits.
+
+        Raises
+        ------
+        UsageError
+            If it may exceed the limit.
+        """
         limit = self.limits.max_calls
         if limit is not None and limit < calls:
             raise UsageError(
                 f"--max-calls must be at least {calls}, which one question or row may take with its retries, "
                 f"got {limit}"
             )
-        self._calls_each = calls
 
     def refusal(self, jobs: int = 1) -> str | None:
         """Why so many jobs may not begin now, beside those in flight; None where they may.
