@@ -7,7 +7,7 @@ supposed or only possible is not a choice.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from visualjudge.replies import clauses
@@ -98,16 +98,17 @@ _FORMS: tuple[tuple[str, float, int, str, str], ...] = (
     ("alone", BARE, 0, "sentence", "(@)[,:]?d?»"),
     ("first", BARE, 0, "start", "(@)¶"),
     ("so", BARE, 0, "comma", "(@)¶"),
-    ("so", BARE, 0, "any", r"(?:^|(?<=[.,\n?]))(@)s»"),
+    ("so", BARE, 0, "any", r"(@)(?<![^.,\n?]@)s»"),
     ("so", BARE, 0, "start", "&?[sm]{1,2}:?(@)¶"),
     ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))[^A-H.?\n:zhfqpuWρ]{0,40}[iIV][^A-H.?\n:zhfqpuWρ]{0,30}:(@)»"),
     ("so", BARE, 0, "any", r"y[^A-H.?\nzhfqpuWρ]{1,25}[:,](@)»"),
-    ("so", BARE, 0, "any", r"(?:^|(?<=[.\n?]))r[^.?\n:]{1,80}(?:,|:(?!@[^?]{0,200}[yYzc]))(@)»"),
-    ("rather", BARE, 0, "any", r"(?:^|(?<=[.\n?]))t(@)(?:t@)?»"),
+    ("so", BARE, 0, "any", r"r(?<![^.\n?]r)[^.?\n:]{1,80}(?:,|:(?!@[^?]{0,200}[yYzc]))(@)»"),
+    ("rather", BARE, 0, "any", r"t(?<![^.\n?]t)(@)(?:t@)?»"),
     ("no", BARE, 0, "denial", "(@)(?:»|:)"),
     ("corrected", BARE, 0, "correction", "(@)»"),
     ("corrected", BARE, 0, "any", "c[^A-H.?\nzhfq]{1,40}[,:](@)»"),
-    ("said of each", BARE, 0, "any", r"(?:^|(?<=\n))(@):b\Z|(@)[:=\-(i]{1,2}[b+][nk]{0,2}\)?[,\n&yY]{1,2}@[:=\-(i]{0,2}(?:[uW]|z[b+])[nk]{0,2}\)?»"),
+    ("said of each", BARE, 0, "any", r"(@)(?<![^\n]@):b\Z"),
+    ("said of each", BARE, 0, "any", r"(@)[:=\-(i]{1,2}[b+][nk]{0,2}\)?[,\n&yY]{1,2}@[:=\-(i]{0,2}(?:[uW]|z[b+])[nk]{0,2}\)?»"),
     ("said of each", COMPARED, 0, "any", r"(@)[^A-H.?\nzhfqulWρ]{0,12}[+T][^A-H.?\nzhfqulWρ]{0,12}[.,y&Y]{1,3}(?!\1)@[iI]?z»"),
     ("said of each", BARE, -1, "any", r"(@)[:=\-(i]{1,2}(?:[uW]|z[b+])[nk]{0,2}\)?[,\n&yY]{1,2}@[:=\-(i]{0,2}[b+][nk]{0,2}\)?»"),
     ("does a better job", COMPARED, 0, "subject", r"(@)[iIV]?β(?:t@)?(?:§|(?=O?[^A-H.?\nzu]{0,40}»))"),
@@ -131,16 +132,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 _RULES = tuple(
-    (rule, level, winner, _compiled(rf"(?:{_LEADS[lead]})\Z"), _compiled(form))
+    (rule, level, winner, _compiled(rf"(?:{_LEADS[lead]})\Z"), _compiled(form), form[:3] == "(@)", form[-4:] == "(@)»")
     for rule, level, winner, lead, form in _FORMS
 )
+_AT_OPTION = _compiled(
+    "@(?:" + "|".join(re.sub(r"\(@\)|\(\?!\\1\)@", "@", form[3:]) for *_, form in _FORMS if form[:3] == "(@)") + ")"
+)
+"""What some form that begins with an option matches: most options of a long reply begin none."""
+_CLOSES = _compiled("@»")
 _NEEDS = {
-    "label": "kRVvm", "is sharper": "+b", "ranked": "R", "best": "b+vMg", "verb": "v", "said": "j", "verb last": "v", "is the answer": "kv", "and so it is": "s&r",
-    "is better": "bj", "makes it better": "bk", "but it is better": "y", "is worse": "ul",
-    "rejected": "ρ", "more": "Mb", "the worse is": "u", "not as good": "zl", "beats": "gJ", "outdoes": "γ", "rated better": "bkg",
-    "is beaten": "lJ", "better than": "tP", "better, postposed": "P", "worse than": "t",
-    "worse, postposed": "P", "worse than, postposed": "P", "above": ">", "below": "<", "rather": "t", "no": "z", "corrected": "zco", "settles": "τVR",
-    "said of each": "b+T", "does a better job": "β", "and so it loses": "ul",
+    "label": "kRVvm", "ranked": "R", "best": "b+vMg", "verb": "v", "said": "j", "makes it better": "bk", "rejected": "ρ", "more": "Mb",
+    "the worse is": "u", "not as good": "zl", "rated better": "bkg", "is beaten": "lJ", "better, postposed": "P",
+    "worse than": "t", "below": "<", "rather": "t", "corrected": "c", "settles": "τVR",
 }  # fmt: skip
 """Codes of which one must be there for a rule to hold: most rules are not tried on most replies."""
 _NAMES_OPTION = re.compile(_O)
@@ -173,11 +176,12 @@ def claims(scan: Scan) -> Iterator[Claim]:
     codes = scan.codes
     if not _NAMES_OPTION.search(codes):
         return
-    found, there = [], set(codes)
-    for rule, level, winner, lead, form in _RULES:
-        if rule in _NEEDS and there.isdisjoint(_NEEDS[rule]):
+    found, there, closes = [], set(codes), _CLOSES.search(codes)
+    begun = [match.start() for match in _NAMES_OPTION.finditer(codes) if _AT_OPTION.match(codes, match.start())]
+    for rule, level, winner, lead, form, begins, ends in _RULES:
+        if (rule in _NEEDS and there.isdisjoint(_NEEDS[rule])) or (ends and not closes):
             continue
-        for match in form.finditer(codes):
+        for match in _matches(form, codes, begun) if begins else form.finditer(codes):
             claim = _claim(codes, rule, level, winner, lead, match)
             if (
                 claim
@@ -190,6 +194,15 @@ def claims(scan: Scan) -> Iterator[Claim]:
         yield from _weighed(scan, found)
     elif said := clauses.preferred(scan):
         yield Claim(said, SAID, 0, len(codes), "clauses")
+
+
+def _matches(form: re.Pattern[str], codes: str, places: Iterable[int]) -> Iterator[re.Match[str]]:
+    """The matches that begin at one of these places, as ``finditer`` gives them."""
+    end = 0
+    for place in places:
+        if place >= end and (match := form.match(codes, place)):
+            end = match.end()
+            yield match
 
 
 def _claim(

@@ -83,7 +83,7 @@ def preferred(scan: Scan) -> str | None:
 
 def _opinions(scan: Scan) -> Iterator[Opinion]:
     """What each clause that praises or blames says."""
-    codes, option, last, headed = scan.codes, None, 0, False
+    codes, option, last, headed, silent = scan.codes, None, 0, False, False
     for clause in _CLAUSE.finditer(codes):
         start, end = clause.span(2)
         named = [at for at in range(start, end) if codes[at] in OPTIONS]
@@ -102,8 +102,11 @@ def _opinions(scan: Scan) -> Iterator[Opinion]:
         elif sign == 0 and "Iz" in clause[2]:
             sign = -1  # B has no sail
         last = sign or 0
+        silent = sign == 0 and (silent or bool(named))
         if sign != 0:
             yield from _counted_for(codes[named[-1]] if than else option, sign, words, compared=than is not None)
+    if silent:
+        yield None, None, False  # the last word on an option says nothing of it
 
 
 def _counted_for(option: str | None, sign: int | None, words: _Words, *, compared: bool) -> Iterator[Opinion]:

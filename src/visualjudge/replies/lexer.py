@@ -233,7 +233,7 @@ class Scan:
         """
         there = set(self.codes)
         for needs, pattern, by in steps:
-            if not needs or not there.isdisjoint(needs):
+            if (not needs or not there.isdisjoint(needs)) and pattern.search(self.codes):
                 changed = pattern.sub(partial(_instead, self, by), self.codes)
                 if changed != self.codes:
                     self._steps.append(changed)
@@ -275,7 +275,10 @@ class Scan:
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text the codes from ``start`` to ``end`` (exclusive) stand, as characters."""
         first, last = self._places[start], self._places[max(start, end - 1)]
-        return self._offset(first), self._offset(last) + len(self._tokens[last])
+        begin = at = self._offset(first)
+        for token in self._tokens[first : last + 1]:
+            at = self._text.index(token, at) + len(token)
+        return begin, at
 
     def _offset(self, number: int) -> int:
         """Where the token of this number begins: looked for from the nearer end, since answers stand there."""

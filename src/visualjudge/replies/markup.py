@@ -187,5 +187,8 @@ def _ticked(text: str) -> Iterator[Marked]:
 
 def _numbered(text: str) -> Iterator[Marked]:
     """Each "BETTER IMAGE: 2", 0 for a tie: MJ-Bench's form."""
-    for match in _BETTER.finditer(text) if "etter" in text or "ETTER" in text else ():
+    lowered = text.lower()
+    if not any(f"better {noun}" in lowered for noun in ("image", "response", "answer")):
+        return
+    for match in _BETTER.finditer(text):
         yield Marked(_OF_NUMBER[match[1]], match.start(1), match.end(1), "better", match.start())

@@ -95,8 +95,8 @@ _CROSSES = ("no", "❌", "✗", "✘", "✖", "👎")
 
 
 def _rival(scan: Scan, match: re.Match[str]) -> str:
-    spoken = "z" in match[0][len(match[1]) + 1 :] and scan.token(match.start(3) - 1).lower() in _CROSSES
-    return match[0] if spoken or "M" in match[0] else (match[1] + match[2]).ljust(len(match[0]), GONE)
+    spoken = "z" in match[0] and scan.token(match.start(2) - 1).lower() in _CROSSES
+    return match[0] if spoken or "M" in match[0] else match[1].ljust(len(match[0]), GONE)
 
 
 def _only(scan: Scan, match: re.Match[str]) -> str:
@@ -164,7 +164,10 @@ _QUESTION = r"(?:^|(?<=[.?\n]))[&ys,]{0,2}[ijIvfnhw]{0,4}([A-H])[ni]{0,2}(?:[bgv
 
 
 def _both(scan: Scan, match: re.Match[str]) -> str:
-    return GONE * len(match[0]) if scan.kind == "pairwise" else match[0]
+    """The better of A and B is …; of A and B, …"""
+    before = scan.codes[match.start() - 1 : match.start()]
+    heads = before in ("", ".", "\n", ":") if match[0][-1] == "," else before in tuple("bukn")
+    return GONE * len(match[0]) if heads and scan.kind == "pairwise" else match[0]
 
 
 def _unlike(scan: Scan, match: re.Match[str]) -> str:
@@ -175,7 +178,7 @@ def _unlike(scan: Scan, match: re.Match[str]) -> str:
 _SAME_FORM = steps(
     # Bring the many ways to name an option into one: ``Option A``, ``(a)``, ``image 1``, "the first option" are A.
     ("!", "S'n?([A-H])i!", lambda scan, match: f"{match[1]}ib".ljust(len(match[0]), GONE)),
-    ("S", "S'(?=n?[A-H])|S(?=\\(?[A-H]\\)?[<>])|(?<=[<>])S(?=\\(?[A-H])", ""),
+    ("S", "S(?:'(?=n?[A-H])|(?=\\(?[A-H]\\)?[<>])|(?<=[<>]S)(?=\\(?[A-H]))", ""),
     (
         "✓",
         r"([A-H])(?:(z)|✓)[^A-H?]{0,60}(?!\1)([A-H])(?(2)✓|z)[^A-H?]{0,60}$",
@@ -192,12 +195,12 @@ _SAME_FORM = steps(
     (">", ">{2,3}", ">"),
     (">", "[-=]{1,2}>", "~"),
     ("c", "(?<=[A-HiI])c|(?<=j)c(?![,.])", ""),  # is actually
-    ("", r"(?:^|(?<=\n))[-.>]+", ""),  # a bullet
+    ("", r"[-.>](?<![^\n][-.>])[-.>]*", ""),  # a bullet
     ("o", r"on?\(([AB])\)", _both_names),
     ("(<", r"\(([A-Hx])\)|(?<![A-H])<([A-Hx])>", lambda scan, match: GONE + match[0][1] + GONE),
-    ("a", "(?<=[bM][nTwi])a(?=n?[A-H])|(?<=[bM][nTwi][nTwi])a(?=n?[A-H])", _if("que", "t")),
-    ("a", "(?<![A-H#ubx])a|a(?!n?[A-H#ubx])", ""),
-    ("x", r"(?:^|(?<=[:i(\n.=>|∨&,kRvn]))x(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
+    ("a", "a(?:(?<=[bM][nTwi]a)|(?<=[bM][nTwi][nTwi]a))(?=n?[A-H])", _if("que", "t")),
+    ("a", "a(?:(?<![A-H#ubx]a)|(?!n?[A-H#ubx]))", ""),
+    ("x", r"x(?<![^:i(\n.=>|∨&,kRvn]x)(?=$|[\n.,)&|∨>:=])", lambda scan, match: scan.token(match.start()).upper()),
     ("x", "(?<=[A-H])x(?=[A-Hd])", lambda scan, match: "&" if scan.token(match.start()) == "e" else "x"),
     ("x", "x", lambda scan, match: GONE if scan.token(match.start()) == "a" else "w"),
     ("s", "(?<=[A-H][iI])s", ""),  # is therefore
@@ -206,19 +209,19 @@ _SAME_FORM = steps(
     ("1", "1", "w"),
     (
         "A",  # an article at the head of a sentence
-        r"(?:^|(?<=[.:?\n(\->|]))A(?=[wnkuMLRSmW+Txr]|o(?![.,\n&])|b(?![I.]|,d|$))",
+        r"A(?<![^.:?\n(\->|]A)(?=[wnkuMLRSmW+Txr]|o(?![.,\n&])|b(?![I.]|,d|$))",
         lambda scan, match: GONE if _may_follow_article(scan, match.end()) else "A",
     ),
-    ("#", r"(?<![A-Hi])n#|(?:^|(?<=[.,\nn]))w#(?=i)|k#(?=i)", _numbered),
+    ("#", r"[nwk]#(?:(?<=n#)(?<![A-Hi]n#)|(?<=k#)(?=i)|(?<=w#)(?<![^.,\nn]w#)(?=i))", _numbered),
     ("N", "(?<=j)(?:#N)?NO|#N", ""),  # 90 % sure
     (",", ",(?=[.\n]|$)", ""),
     ("k", "k(?=[A-H])", _if("result", "")),  # Result A
     ("o", r"(?<=[A-H][iI])o(?=[.,\n&]|$)|(?<=^[A-H])o(?=[.\n]|$)|(?<=^n[A-H])o(?=[.\n]|$)", _ranked),
-    ("n", r"(?<=[.\n])n(?=:)", _if("edit", "c")),
+    ("n", r"n(?<=[.\n]n)(?=:)", _if("edit", "c")),
     ("b", r"(?<=[A-H]i)b(?:,?b)?w[nk]?(?=[.,\n&\-rs]|$)", _such),  # B is the more faithful photograph
     ("", r"^([A-H])(?:[,.\n]?\1)+$", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("i", "ii+", "i"),
-    ("z", r"(?:^|(?<=[.\n,s]))z(?=n?[A-H]i[+b])", _if("only", "")),
+    ("z", r"z(?<![^.\n,s]z)(?=n?[A-H]i[+b])", _if("only", "")),
     ("o", r"o[nk]|(?:^|(?<=[vi:trs]))o(?=$|[.\n])|(?<=\n)o(?=[.\n]*$)|(?:^|(?<=[.,\nysY]))o(?=[iIgγ])", _ordinal),
     ("+", r"\+(?=k)", _if("correct right", "b")),
     ("n", "n+-?(?=[A-H])", ""),
@@ -226,7 +229,7 @@ _SAME_FORM = steps(
     ("K", "(?<=[A-H])K(?=[A-H])", _if("above", ">")),
     (
         "+",
-        r"(?<=[A-H]i)\+(?=n?(?:[.\n&,]|$))",
+        r"\+(?<=[A-H]i\+)(?=n?(?:[.\n&,]|$))",
         _if("correct right", "b"),
     ),
     ("!", "(?<=[jO])[RVSv][A-H]!(?:t[A-H])?", lambda scan, match: f"v{match[0][1]}".ljust(len(match[0]), GONE)),
@@ -236,31 +239,36 @@ _SAME_FORM = steps(
     ("P", "(?:^|(?<=[iO.,]))P(?=[+b])", "M"),  # than before an adjective: the more
     (
         "t",
-        r"(?:^|(?<=[.\n,s:]))t[A-H](?:,(?!r)|i(?=[A-H])|(?=[A-H]))(?=([A-H][iIwVz])?)",
+        r"t(?<![^.\n,s:]t)[A-H](?:,(?!r)|i(?=[A-H])|(?=[A-H]))(?=([A-H][iIwVz])?)",
         _unlike,
     ),  # compared with A, B
-    ("&", r"(?<=[bukn])[KO]?n?[A-H]&n?[A-H](?=i)|(?:^|(?<=[.\n:]))[KO]?n?[A-H]&n?[A-H],(?=n?[A-H])", _both),
+    ("&", "[A-HKO](?:(?<=[KO])[A-H])?&[A-H](?:(?=i)|,(?=[A-H]))", _both),
     (
         "g",
         r"(?:^|(?<=[.\n,sm]))g(?=[A-H](?:[.,\n]|$))",
         _if("gana vince vence ganha gewinnt gagne побеждает выигрывает menang", "k"),
     ),
     ("(", r"\([A-H](?:[∨|,&][A-H])+\)(?=:)", ""),  # Answer (A or B): B
-    ("MLy", "M+[buW]|[My][+T]|L[+bu]|LWw?(?=t|[.,\n]|$)|LW", _compared),  # more accurate, less wrong
+    (
+        "MLy",
+        "[MLy](?:(?<=M)M*[buW]|(?<=[My])[+T]|(?<=L)(?:[+bu]|Ww?(?=t|[.,\n]|$)|W))",
+        _compared,
+    ),  # more accurate, less wrong
     # the sharper, more faithful image; the cleaner result
     ("+", r"\+(?:,?&?(?=b)|(?=[nk](?:[.,\n]|$)))", _comparative),
     ("I", r"I[nTw'S]{0,4}(?:M[w+]?|b)[nTw']{0,5}(?:t(?=[A-H])|(?=[.\n]|$))", _outdoing),  # keeps more detail than
-    ("b", r"(?<=i)\+[&,]{1,2}b(?=t)|b(?:[&,]{1,2}[b+]){1,4}", "b"),
+    ("b", r"[b+](?:(?<=i\+)[&,]{1,2}b(?=t)|(?<=b)(?:[&,]{1,2}[b+]){1,4})", "b"),
     ("g", "g(?=[:=][A-H])", _if("win", "k")),
-    (",", "(?<=[A-H]),[ysm]{1,2},|,,(?=i)", ""),  # B, however,
-    ("z", r"(?:^|(?<=[.\n,sr]))z([A-H])I[nT]{1,3}(?=[.,\n]|$)", _only),
+    (",", ",(?:(?<=[A-H],)[ysm]{1,2},|,(?=i))", ""),  # B, however,
+    ("z", r"z(?<![^.\n,sr]z)([A-H])I[nT]{1,3}(?=[.,\n]|$)", _only),
     ("z", r"([A-H])izn\"?I[nT]{1,3}(?=[.,\n]|$)", _only),
     ("z", r"z[A-H][,\-]?[yi]?(?=[A-H])", ""),  # not A but B
-    ("zta", r"(^|[^ez&|∨])([A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
-    ("(,", r"(?<=[A-H])\([^()A-H\n]{1,30}\)(?=[iIgul<>bM+])|(?<=[A-H]i),[Omskwy]{0,3},", ""),  # an aside
-    (",", r"(?<=[A-H]),[YtrO][^,.?\nA-H]{1,40},(?=[iIgulbM+kzw])", ""),  # A, although soft, is
+    ("zta", r"([A-H])(?<![ez&|∨][A-H])[,(]?M?[zta]{1,2}([A-H])\)?(?=$|[.,\n)rOsyY])", _rival),  # A over B
+    ("(", r"\((?<=[A-H]\()[^()A-H\n]{1,30}\)(?=[iIgul<>bM+])", ""),  # an aside
+    (",", ",(?<=[A-H]i,)[Omskwy]{0,3},", ""),
+    (",", r",(?<=[A-H],)[YtrO][^,.?\nA-H]{1,40},(?=[iIgulbM+kzw])", ""),  # A, although soft, is
     (",(", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
-    ("\n", r"(?<=:)\n|(?<=[kR])\n(?=[A-HZ\-])", ""),  # a heading and what stands under it
+    ("\n", r"\n(?:(?<=:\n)|(?<=[kR]\n)(?=[A-HZ\-]))", ""),  # a heading and what stands under it
 )
 
 

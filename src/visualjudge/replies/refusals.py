@@ -35,7 +35,8 @@ _OTHERS = re.compile(
     r"|к сожалению|przepraszam|nie mogę|آسف|عذر|لا (?:أستطيع|يمكنني)|क्षमा|माफ़|xin lỗi|không thể|maaf|tidak (?:bisa|dapat)|üzgünüm",
     re.I,
 )
-_LONGEST = 20_000
+_LONGEST = 1_000
+"""A model that declines says so soon."""
 _MAY_DECLINE = (
     "canno",
     "can'",
