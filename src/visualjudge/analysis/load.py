@@ -14,7 +14,7 @@ from visualjudge.analysis.join import Run, Study, join
 from visualjudge.analysis.questions import find, merged
 from visualjudge.analysis.verdicts import read_verdicts
 from visualjudge.errors import DataError, UsageError
-from visualjudge.runs.folder import RunFolder, stated_dataset
+from visualjudge.runs.folder import RunFolder, changed_questions, stated_dataset
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
@@ -36,14 +36,6 @@ def dataset_path(info: Mapping[str, Any]) -> Path | None:
     """Where a run says that its dataset lies."""
     found = stated_dataset(info)
     return None if found is None else Path(found)
-
-
-def dataset_checksum(info: Mapping[str, Any]) -> str | None:
-    """The checksum of questions.json that a run was asked from."""
-    found = info.get("dataset")
-    nested = found.get("checksum") if isinstance(found, Mapping) else None
-    value = nested or info.get("dataset_checksum")
-    return str(value) if value else None
 
 
 def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
@@ -91,7 +83,7 @@ def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int |
     return (chosen.len() + turned) * int(info["repeats"] or 1)
 
 
-def _checked(run: Run, checksum: str | None) -> Run:
+def _checked(run: Run, digest: str | None) -> Run:
     """The run with what does not fit the dataset, or is not there, noted."""
     notes, problems = list(run.warnings), list(run.problems)
     if run.unfinished:
@@ -104,9 +96,8 @@ def _checked(run: Run, checksum: str | None) -> Run:
         problems.append(
             f"{run.folder}: {run.foreign} verdicts are on questions that the dataset does not hold, left out"
         )
-    own = dataset_checksum(run.info)
-    if own and checksum and own != checksum:
-        problems.append(f"{run.folder}: the dataset's questions.json has changed since the run")
+    changed = None if run.folder is None else changed_questions(run.folder, run.info, digest)
+    problems += [changed] if changed else []
     return replace(run, warnings=tuple(notes), problems=tuple(problems))
 
 
@@ -142,10 +133,10 @@ def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = No
     except UsageError as error:
         hint = "" if dataset is not None else "; a dataset that was moved is named with --dataset (dataset in Python)"
         raise UsageError(f"{error}{hint}") from None
-    checksum = str(meta.get("questions_sha256") or "") if len(roots) == 1 else None
     kinds = table["kind"] if len(roots) == 1 else None
     runs = (_run(home, name, told[home], table, kinds) for home, name in _distinct_names(told).items())
-    checked = tuple(_checked(run, checksum) for run in runs)
+    digests = meta["digests"]
+    checked = tuple(_checked(run, digests.get(Path(dataset or dataset_path(run.info) or ""))) for run in runs)
     return Study(table, checked, meta, roots[0], seed, lambda ids: find(roots, ids))
 
 

@@ -135,7 +135,8 @@ def _stated(root: Path) -> dict[str, str]:
 
 
 def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """The questions of several datasets, each once, what the first says of itself, and the benchmark that each is.
+    """The questions of several datasets, each once, what the first says of itself, and the benchmark
+    and the digest of each.
 
     Raises
     ------
@@ -143,17 +144,18 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         If two datasets hold different questions under one id, or one dataset two questions.
     """
     table, meta = read_questions(roots[0])
-    benchmarks = [meta.get("benchmark")]
+    benchmarks, digests = [meta.get("benchmark")], {roots[0]: meta.get("questions_sha256")}
     if len(roots) > 1:
         table = _of(table, meta, roots[0])
     for root in roots[1:]:
         read, said = read_questions(root)
         other = _of(read, said, root)
         benchmarks.append(said.get("benchmark"))
+        digests[root] = said.get("questions_sha256")
         _refuse_others(table, other, root, roots[0])
         table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
     named = [said for said in benchmarks if said]
-    return numbered(table, " and ".join(map(str, roots))), {**meta, "benchmarks": named}
+    return numbered(table, " and ".join(map(str, roots))), {**meta, "benchmarks": named, "digests": digests}
 
 
 def _of(table: pl.DataFrame, meta: Mapping[str, Any], root: Path) -> pl.DataFrame:

@@ -16,6 +16,7 @@ import polars as pl
 from visualjudge.analysis.leaderboard import points
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.ratings import COLUMNS, ratings_of_run
+from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 
 CHOICE = "first option"
 """The source of a rating that is a choice between two options."""
@@ -27,6 +28,7 @@ class RunRatings:
 
     table: pl.DataFrame
     judges: tuple[str, ...]
+    remarks: Remarks = NO_REMARKS
 
 
 def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
@@ -51,7 +53,8 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
             tables.append(ratings_of_run(joined, run.name))
             tables += [_choices(joined.with_columns(rater=pl.lit(run.name)), "judge")] if asked else []
     judges = tuple(study.runs[0].name for study in studies if not study.runs[0].of_people)
-    return RunRatings(pl.concat(tables, how="vertical"), judges)
+    runs = (study.runs[0] for study in studies)
+    return RunRatings(pl.concat(tables, how="vertical"), judges, remarks_on(runs))
 
 
 def _scores(named: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following, say
+from visualjudge.cli.listing import end_with, following, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,6 +57,7 @@ def agreement(
     from visualjudge.analysis.people import agreement as figures
     from visualjudge.analysis.raters import ratings_of_runs
     from visualjudge.analysis.ratings import read_ratings
+    from visualjudge.analysis.remarks import NO_REMARKS
     from visualjudge.atomic import write_json
     from visualjudge.errors import DataError, UsageError
 
@@ -86,11 +87,10 @@ def agreement(
     if published is not None:
         typer.echo(published[0])
     following("card", run[0] if run else "RUN")
-    say(*lost, *problems)
-    if problems:
-        say(f"{len(problems)} ratings left out")
-    if lost or problems:
-        raise typer.Exit(1)
+    remarks = of_runs.remarks if of_runs else NO_REMARKS
+    say(*remarks.warnings)
+    left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
+    end_with([*lost, *left_out, *remarks.problems])
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, unused
+from visualjudge.cli.listing import end_with, following, unused
 from visualjudge.cli.overwriting import PAGES, must_end_in
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def card(
     _write(found, json, out, badge)
     typer.echo(str(found))
     following(*_next(found, runs, dataset))
+    end_with(line for judge in found.judges for line in judge.remarks.problems)
 
 
 def _next(card: Card, runs: list[Path], dataset: Path | None) -> tuple[object, ...]:

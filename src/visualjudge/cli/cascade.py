@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import end_with, following
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -43,3 +43,4 @@ def cascade(
     typer.echo(str(found))
     if json is not None:
         following("judge", "DATASET", "--cascade", json, "--cheap", "RUN", "--model", "MODEL", "--out", "RUN")
+    end_with(found.remarks.problems)

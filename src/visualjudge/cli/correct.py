@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, say, unused
+from visualjudge.cli.listing import end_with, following, unused
 from visualjudge.plurals import many
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -48,7 +48,5 @@ def correct(
         following("label", *runs, "--labels", labels, "--out", unused("more.csv"))
     else:
         following("report", *runs)
-    say(*board.problems)
-    if board.problems:
-        say(f"{many(len(board.problems), 'label')} left out")
-        raise typer.Exit(1)
+    left_out = [*board.problems, f"{many(len(board.problems), 'label')} left out"] if board.problems else []
+    end_with([*left_out, *board.remarks.problems])

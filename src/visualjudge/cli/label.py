@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json
+from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.label import LabelQueue
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -48,9 +51,16 @@ def label(
         raise UsageError(f"--out {out}: must be a new file or a queue without labels; --labels copies labels to it")
     queue = draw(runs, n, kind=None if kind is None else kind.value, labels=labels, dataset=dataset, seed=seed)
     write_text(out, harmless(queue.table()).write_csv())
+    say(*queue.remarks.warnings)
     if as_json:
         print_json(queue.table().iter_rows(named=True))
-        return
+    else:
+        _tell(queue, runs, out, dataset)
+    end_with(queue.remarks.problems)
+
+
+def _tell(queue: LabelQueue, runs: list[Path], out: Path, dataset: Path | None) -> None:
+    """How many items were drawn, and what to do with them."""
     drawn = sum(item.said is None for item in queue.items)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     typer.echo(f"{out}: {drawn} of {queue.pool} items; fill in the column {column}")

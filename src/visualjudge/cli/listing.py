@@ -31,6 +31,14 @@ def say(*lines: object) -> None:
         print(f"visualjudge: {' '.join(str(line).split())}", file=sys.stderr)
 
 
+def end_with(problems: Iterable[object]) -> None:
+    """Name ``problems``, and end the command with status 1 if there are any."""
+    every = list(problems)
+    say(*every)
+    if every:
+        raise typer.Exit(1)
+
+
 def tell(problems: Iterable[Problem]) -> None:
     """Records that were left out, on stderr: a line for each kind of problem."""
     for line in summarized(problems):

@@ -11,7 +11,7 @@ import typer
 from visualjudge.analysis.statistics.shares import shares
 from visualjudge.analysis.words import percent, percents
 from visualjudge.atomic import write_json
-from visualjudge.cli.listing import following, say
+from visualjudge.cli.listing import end_with, following, say
 from visualjudge.judges.local.fit import Fitted
 from visualjudge.judges.local.training import Trained
 from visualjudge.tables import Table
@@ -51,3 +51,4 @@ def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "
     for task, why in done.declined.items():
         say(f"{task}: not trained: {why}")
     following("judge", "DATASET", "--backend", "local", "--model", out, "--out", "RUN")
+    end_with(done.problems)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, say
+from visualjudge.cli.listing import end_with, following, say
 from visualjudge.cli.overwriting import must_end_in
 
 if TYPE_CHECKING:
@@ -123,7 +123,5 @@ def _tell(analysis: Analysis) -> None:
     """Warnings and problems on stderr, one line each; problems end the command with status 1."""
     judges = analysis.metrics["judges"]
     say(*analysis.metrics["warnings"])
-    for judge in judges:
-        say(*judge["warnings"], *judge["problems"])
-    if any(judge["problems"] for judge in judges):
-        raise typer.Exit(1)
+    say(*(line for judge in judges for line in judge["warnings"]))
+    end_with(line for judge in judges for line in judge["problems"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
 from visualjudge.judges.local.training import Trained, train
 from visualjudge.records import LETTERS, Question, Verdict
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import RunFolder, changed_questions
 
 Progress = Callable[[int, int], None]
 
@@ -43,7 +44,8 @@ def distill(
     done = train(pairs, samples, f"the verdicts of {manifest.get('judge', Path(run).name)}", prior=shipped())
     if not done.fits:
         raise DataError(f"{run}: nothing to learn from: {'; '.join(f'{k}: {v}' for k, v in done.declined.items())}")
-    return done
+    problem = changed_questions(folder.path, manifest, asked.digest)
+    return replace(done, problems=(problem,)) if problem else done
 
 
 def _by_question(folder: RunFolder) -> dict[str, list[Verdict]]:

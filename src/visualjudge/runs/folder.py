@@ -51,6 +51,24 @@ def stated_dataset(manifest: Mapping[str, Any]) -> str | None:
     return path if isinstance(path, str) and path else None
 
 
+def stated_checksum(manifest: Mapping[str, Any]) -> str | None:
+    """The SHA-256 of the questions.json that a run was asked from; None if its manifest does not say so."""
+    stated = manifest.get("dataset")
+    nested = stated.get("checksum") if isinstance(stated, Mapping) else None
+    return nested or manifest.get("dataset_checksum") or None
+
+
+def changed_questions(run: Path, manifest: Mapping[str, Any], digest: str | None) -> str | None:
+    """What is said where a ``run`` is used with questions that are not those it was asked; None where they are.
+
+    ``digest``: SHA-256 of the questions.json that is there now.
+    """
+    asked = stated_checksum(manifest)
+    if asked is None or digest in (None, asked):
+        return None
+    return f"{run}: the dataset's questions.json has changed since the run"
+
+
 @dataclass(frozen=True, slots=True)
 class VerdictLine:
     """One line of ``verdicts.jsonl``: its verdict, or None where it is unreadable; ``partial``: cut short by a kill.

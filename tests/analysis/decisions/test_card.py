@@ -11,7 +11,7 @@ import pytest
 from decided import World, choices_of, of_task, scores_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.decisions import card_page
+from visualjudge.analysis.decisions import card_page, checks
 from visualjudge.analysis.decisions.card import Card, better_than_chance, card_of
 from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.analysis.decisions.opening import opening_of
@@ -48,6 +48,19 @@ def test_a_judge_that_guesses_gets_no_green(seed: int) -> None:
         card = _card(World.of(images, sources, seed), 0.5, seed)
         assert "pass" not in _states(card).values()
         assert card.judges[0].state != "pass"
+
+
+@pytest.mark.parametrize("right", [0.97, 0.85, 0.7, 0.5])
+@pytest.mark.parametrize("images", [12, 80])
+def test_answer_and_badge_say_the_same(right: float, images: int) -> None:
+    card = _card(World.of(images, 4, gap=0.8), right)
+    found = card.judges[0]
+    said = {"pass": "judge: yes, ", "fail": "judge: no, ", "not_shown": "judge: not shown whether "}
+    assert found.answer.startswith(said[found.state])
+    assert f"judge: {card_page.STATES[found.state]}<" in card_page.badge(found)
+    states = _states(card)
+    if found.state == "fail" and states["order_of_sources"] != "fail":
+        assert all(checks.LABELS[name] in found.answer for name, state in states.items() if state == "fail")
 
 
 def test_a_judge_that_guesses_scores_gets_no_green() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import skimage.data
 
+from judged_records import said, write_run
 from making import make_folder
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import CHANGED, Dataset, load_dataset
@@ -26,7 +28,7 @@ from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures, nearness_in
 from visualjudge.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
 from visualjudge.records import Pixels, Question, Verdict
-from visualjudge.runs.distilling import _lessons
+from visualjudge.runs.distilling import _lessons, distill
 
 TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur", "generation_t2i")
 
@@ -143,6 +145,15 @@ def test_a_dataset_without_predictions_costs_a_question_not_the_run(dataset: Dat
 def test_a_missing_prediction_is_named(dataset: Dataset) -> None:
     with pytest.raises(DataError, match="nobody: the prediction is missing"):
         ShownPredictions(dataset.root).prediction("keypoint", "nobody", (10, 10))
+
+
+def test_a_student_of_questions_that_changed_is_said_to_be(dataset: Dataset, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(dataset.root, tmp_path / "dataset"))
+    verdicts = [said(q, q.answer) for q in of(dataset, "object_detection", "pairwise", 40)]
+    run = write_run(tmp_path / "run", own, verdicts)
+    assert distill(run).problems == ()
+    (own / "questions.json").write_text((own / "questions.json").read_text() + "\n")
+    assert "questions.json has changed since the run" in distill(run).problems[0]
 
 
 @pytest.mark.parametrize("colour_map", ["plasma", "turbo", "gray"])

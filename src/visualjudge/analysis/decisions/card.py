@@ -13,6 +13,7 @@ from visualjudge.analysis import words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.benchmarks import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
+    LABELS,
     NOT_ASKED,
     Check,
     Evidence,
@@ -25,6 +26,7 @@ from visualjudge.analysis.decisions.people import omega
 from visualjudge.analysis.decisions.system import System, system
 from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult, OwnScore
 from visualjudge.analysis.join import Study, clusters_of
+from visualjudge.analysis.remarks import NO_REMARKS, Remarks
 from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
 from visualjudge.analysis.statistics.jackknife import FEW
 from visualjudge.analysis.statistics.shares import one_share
@@ -45,6 +47,10 @@ class JudgeCard:
     probabilities: Calibration | None
     score_radius: ConformalRadius | None
     own_scores: tuple[OwnScore, ...] = ()
+    expected: int | None = None
+    missing: int | None = None
+    """Verdicts that a finished run has, and those of them that are not there; None where that is not known."""
+    remarks: Remarks = NO_REMARKS
 
     @property
     def answer(self) -> str:
@@ -57,7 +63,7 @@ class JudgeCard:
         states = {line.name: line.state for line in self.checks}
         if "fail" in states.values():
             return "fail"
-        asked = [line.state for line in self.checks if line.value is not None]
+        asked = [line.state for line in self.checks if line.asked]
         return "pass" if states["order_of_sources"] == "pass" and set(asked) == {"pass"} else "not_shown"
 
 
@@ -117,6 +123,9 @@ def _judge(
         _probabilities(study, run),
         _radius(study, run),
         result.own_scores,
+        result.expected,
+        result.missing,
+        Remarks(result.warnings, result.problems),
     )
 
 
@@ -204,17 +213,32 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
 
 
 def answer(found: JudgeCard) -> str:
-    """May the sources be ranked with this judge? One sentence, the report's first."""
+    """May the sources be ranked with this judge? One sentence, the report's first: yes, no or not shown, as its state.
+
+    Beside the order of the sources it names the other checks that the state is due to.
+    """
     line = next(item for item in found.checks if item.name == "order_of_sources")
+    said = _order_said(found, line)
+    if found.state == "pass":
+        return f"{found.judge}: yes, {said}."
+    due = [LABELS[item.name] for item in found.checks if item is not line and item.state == found.state and item.asked]
+    if found.state == "fail":
+        failed = [f"it fails “{'”, “'.join(due)}”"] if due else []
+        parts = [said, *failed] if line.state == "fail" else [*failed, said]
+        return f"{found.judge}: no, do not rank models with it: {'; '.join(parts)}."
+    others = f"; not shown: “{'”, “'.join(due)}”" if due and line.state == "pass" else ""
+    return f"{found.judge}: not shown whether models may be ranked with it: {said}{others}."
+
+
+def _order_said(found: JudgeCard, line: Check) -> str:
+    """Whether it orders the sources as the truth does, with the figures, or why that is not shown."""
     main = found.system.main
     if main is None or line.value is None:
-        return f"{found.judge}: not shown whether models may be ranked with it: {line.why}."
+        return str(line.why)
     ends = "" if line.interval is None else f", 95 % {words.span(line.interval)}"
     facts = f"τ-b {words.number(line.value)}{ends}; {main.extent}, {words.many(line.images, 'image')}"
     if line.state == "pass":
-        return f"{found.judge}: yes, it puts the sources in the order of the truth ({facts})."
+        return f"it puts the sources in the order of the truth ({facts})"
     if line.state == "fail":
-        return (
-            f"{found.judge}: no, do not rank models with it: it does not order the sources as the truth does ({facts})."
-        )
-    return f"{found.judge}: not shown whether models may be ranked with it ({facts}): {line.why}."
+        return f"it does not order the sources as the truth does ({facts})"
+    return f"the order of the sources is not shown ({facts}), {line.why}"

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.benchmarks import benchmarks_table
+from visualjudge.analysis.decisions.checks import LABELS
 from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, ranks, span
 from visualjudge.analysis.words import OWN_SCORES, many, own_score, percent, percents, points
 from visualjudge.tables import Table, folded
@@ -15,14 +16,6 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.system import KindOfSystem
 
-LABELS = {
-    "macro_accuracy": "Right, mean over tasks",
-    "right_in_both_orders": "Right in both orders",
-    "lean": "Lean towards the option shown first",
-    "failed": "Replies that cannot be used",
-    "order_of_sources": "Order of sources (τ-b)",
-    "omega": "Could replace people (ω)",
-}
 UNITS = {"macro_accuracy": "%", "right_in_both_orders": "%", "failed": "%", "lean": "points"}
 """Of checks that are shares, or differences of shares."""
 
@@ -171,7 +164,8 @@ def text(card: Card) -> str:
     """For a terminal."""
     parts = [table.text() + "\n" for table in _over_all(card)]
     for found in card.judges:
-        parts += [folded(found.answer), "", *(table.text() + "\n" for table in _tables(found))]
+        parts += [*map(folded, (found.answer, *found.remarks.lines)), ""]
+        parts += [table.text() + "\n" for table in _tables(found)]
         parts += [*map(folded, _extras(found)), ""]
     return "\n".join(parts).rstrip()
 
@@ -181,6 +175,7 @@ def markdown(card: Card) -> str:
     parts = ["# Judge card", "", *(table.markdown() + "\n" for table in _over_all(card))]
     for found in card.judges:
         parts += [f"## {_plain(found.judge)}{_simulated(found)}", "", _plain(found.answer), ""]
+        parts += [f"**{_plain(line)}**\n" for line in found.remarks.lines]
         diagram = diagram_table(found)
         tables = [*_tables(found), *([diagram] if diagram else [])]
         parts += [*(table.markdown() + "\n" for table in tables), *(line + "\n" for line in _extras(found))]
@@ -203,6 +198,7 @@ def body(card: Card) -> str:
         tables = [*_tables(found), *([diagram] if diagram else [])]
         parts.append(f"<h2>{escape(found.judge)}{_simulated(found)}</h2>")
         parts.append(f'<p class="{found.state}"><strong>{escape(found.answer)}</strong></p>')
+        parts += [f'<p class="fail">{escape(line)}</p>' for line in found.remarks.lines]
         parts += [_coloured(table.html()) for table in tables]
         parts += [f"<p>{escape(line)}</p>" for line in _extras(found)]
     return "".join(parts)

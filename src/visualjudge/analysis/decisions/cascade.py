@@ -12,6 +12,7 @@ import polars as pl
 
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.analysis.words import many, percent
@@ -49,6 +50,7 @@ class Cascade:
     tokens_saved: float | None
     questions: int
     images: int
+    remarks: Remarks = NO_REMARKS
 
     @property
     def answer(self) -> str:
@@ -131,6 +133,7 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
         _tokens_saved(both, kept),
         both.height,
         int(np.unique(image).size),
+        remarks_on(study.runs[:2]),
     )
 
 

@@ -18,6 +18,15 @@ Interval = tuple[float, float]
 State = Literal["pass", "fail", "not_shown"]
 Direction = Literal["at_least", "at_most", "within"]
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most", "within")
+LABELS = {
+    "macro_accuracy": "Right, mean over tasks",
+    "right_in_both_orders": "Right in both orders",
+    "lean": "Lean towards the option shown first",
+    "failed": "Replies that cannot be used",
+    "order_of_sources": "Order of sources (τ-b)",
+    "omega": "Could replace people (ω)",
+}
+"""What pages call the checks."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,11 @@ class Check:
     state: State
     images: int
     why: str | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether the run has a figure to check."""
+        return self.value is not None
 
 
 def check(name: str, evidence: Evidence, rules: Thresholds, *, skilled: bool) -> Check:

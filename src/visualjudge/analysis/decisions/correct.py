@@ -14,6 +14,7 @@ from visualjudge.analysis.decisions.items import RANGES, Items, items, require_s
 from visualjudge.analysis.decisions.labels import Placed, kind_of, place, read_labels
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import (
     LeeCorrection,
     PooledMeans,
@@ -86,6 +87,7 @@ class Leaderboard:
     """Labels in all at which a difference of ``gap`` would be decided; None: labels alone never do, or not known."""
     unlabelled: int = 0
     """Items that could still be labelled."""
+    remarks: Remarks = NO_REMARKS
 
     def _repr_html_(self) -> str:
         from visualjudge.analysis.decisions.pages import leaderboard_table
@@ -139,6 +141,7 @@ def correct_study(study: Study, labels: str | Path, *, gap: float | None = None)
         gap,
         None if gap is None else _labels_for(gap, means, found.group, labelled),
         found.item.n_unique() - labelled,
+        remarks_on(study.runs),
     )
 
 

@@ -13,6 +13,7 @@ from visualjudge.analysis.decisions.items import Items, items, kinds, require_so
 from visualjudge.analysis.decisions.labels import Labels, kind_of, place, read_labels
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import draw, inclusion_probabilities
 from visualjudge.errors import DataError
 from visualjudge.records import BoolArray, FloatArray, IntArray
@@ -46,6 +47,7 @@ class LabelQueue:
     by: str
     items: tuple[Drawn, ...]
     pool: int
+    remarks: Remarks = NO_REMARKS
 
     def table(self) -> pl.DataFrame:
         """The queue as ``visualjudge correct --labels`` reads it, once the empty column is filled in."""
@@ -98,7 +100,7 @@ def label_study(
     meta = _meta(study, chosen)
     before = tuple(_drawn(found, row, 1.0, meta, _said(known, found, row)) for row in heads[done].tolist())
     after = tuple(_drawn(found, int(open_items[i]), float(chances[i]), meta) for i in picked)
-    return LabelQueue(by, (*before, *after), int(open_items.size))
+    return LabelQueue(by, (*before, *after), int(open_items.size), remarks_on(study.runs))
 
 
 def _number(wanted: int | None, left: int) -> int:

@@ -67,7 +67,7 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
         out.append(f"assumes {assumption.assumes}; check: {assumption.check}: {said}{p}")
     if board.gap is not None:
         out.append(f"a difference of {board.gap:g}: {_needed(board)}")
-    return tuple(out)
+    return (*out, *board.remarks.lines)
 
 
 def _needed(board: Leaderboard) -> str:
@@ -103,7 +103,7 @@ def cascade_table(found: Cascade) -> Table:
     notes.append("Right: one answer a question over all its orders and repeats; without a majority it is wrong.")
     if found.tokens_saved is not None:
         notes.append(f"Tokens saved: {percent(found.tokens_saved)} of the expensive judge's.")
-    return Table(("Judge", "Right", "95 %", "Asks the expensive judge"), rows, tuple(notes))
+    return Table(("Judge", "Right", "95 %", "Asks the expensive judge"), rows, (*notes, *found.remarks.lines))
 
 
 def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.published import PublishedCell
     from visualjudge.analysis.decisions.system import KindOfSystem
+    from visualjudge.analysis.remarks import Remarks
     from visualjudge.analysis.statistics import Calibration
     from visualjudge.analysis.statistics.systems import Favour
 
@@ -22,6 +23,10 @@ Interval = tuple[float, float]
 
 def _pair(interval: Interval | tuple[int, int] | None) -> list[float] | None:
     return None if interval is None else list(interval)
+
+
+def _remarks(found: Remarks) -> Json:
+    return {"warnings": list(found.warnings), "problems": list(found.problems)}
 
 
 def leaderboard_json(board: Leaderboard) -> Json:
@@ -43,6 +48,7 @@ def leaderboard_json(board: Leaderboard) -> Json:
         "gap": board.gap,
         "labels_for_gap": board.labels_for_gap,
         "problems": [str(problem) for problem in board.problems],
+        "runs": _remarks(board.remarks),
     }
 
 
@@ -87,6 +93,9 @@ def _judge(found: JudgeCard) -> Json:
         "simulated": found.simulated,
         "state": found.state,
         "answer": found.answer,
+        "expected": found.expected,
+        "missing": found.missing,
+        **_remarks(found.remarks),
         "checks": [_check(line) for line in found.checks],
         "system": _system(found),
         "as_published": {score.name: score.value for score in found.own_scores},
@@ -201,6 +210,7 @@ def cascade_json(found: Cascade) -> Json:
         "questions": found.questions,
         "images": found.images,
         "answer": found.answer,
+        "runs": _remarks(found.remarks),
     }
 
 

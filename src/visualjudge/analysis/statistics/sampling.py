@@ -30,9 +30,8 @@ def inclusion_probabilities(expected_error: ArrayLike, n: int, *, uniform: float
         raise UsageError(f"expected_error must be at least 0, got {errors.min()}")
     if not 1 <= n <= errors.size:
         raise UsageError(f"n must be from 1 to {errors.size}, the number of items, got {n}")
-    total = errors.sum()
-    shape = uniform / errors.size + (1 - uniform) * (errors / total if total > 0 else 1 / errors.size)
-    return _capped(np.asarray(shape), n)
+    total, alike = errors.sum(), np.full(errors.size, 1 / errors.size)
+    return _capped(uniform * alike + (1 - uniform) * (errors / total if total > 0 else alike), n)
 
 
 def _capped(shape: FloatArray, n: int) -> FloatArray:

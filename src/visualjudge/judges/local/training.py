@@ -31,6 +31,8 @@ class Trained:
     model: Model
     fits: Mapping[str, Fitted]
     declined: Mapping[str, str]
+    problems: tuple[str, ...] = ()
+    """What is wrong with what it was taught by."""
 
 
 def train(

@@ -1,0 +1,96 @@
+"""What is wrong with a run is said wherever its verdicts are used: its questions changed, or it is not finished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import visualjudge as vj
+from decided import World, choices_of
+from judged_records import write_dataset, write_run
+from visualjudge.analysis import analyse
+
+CHANGED = "the dataset's questions.json has changed since the run"
+MISSING = "verdicts are missing"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Path]:
+    questions = World.of(30, 3).pair_questions()
+    dataset = write_dataset(tmp_path / "ds", questions)
+    return [
+        write_run(tmp_path / name, dataset, choices_of(questions, 0.9, seed), asked=4 * len(questions))
+        for seed, name in enumerate(("small", "large"))
+    ]
+
+
+def _edit(dataset: Path) -> None:
+    path = dataset / "questions.json"
+    path.write_text(path.read_text() + "\n")
+
+
+def _labels(runs: Sequence[Path], path: Path) -> str:
+    drawn = vj.label([runs[0]], 60).table()["question_id"]
+    rows = [f"{name},{'AB'[k % 2]}\n" for k, name in enumerate(drawn)]
+    path.write_text("question_id,answer\n" + "".join(rows))
+    return str(path)
+
+
+def _app(command: str) -> Any:
+    return import_module(f"visualjudge.cli.{command}").app
+
+
+@pytest.mark.parametrize("command", ["card", "label", "cascade", "correct", "report"])
+def test_every_command_says_that_a_dataset_changed_after_the_run(
+    command: str, runs: list[Path], tmp_path: Path
+) -> None:
+    small, large = map(str, runs)
+    words = {
+        "card": [small],
+        "label": [small, "--out", str(tmp_path / "next.csv")],
+        "cascade": [small, large, "--risk", "0.3"],
+        "correct": [small, "--labels", _labels(runs, tmp_path / "labels.csv")],
+        "report": [small],
+    }[command]
+    before = CliRunner().invoke(_app(command), words)
+    assert (before.exit_code, CHANGED in before.output) == (0, False)
+    _edit(tmp_path / "ds")
+    done = CliRunner().invoke(_app(command), words)
+    assert (done.exit_code, CHANGED in done.stderr) == (1, True)
+
+
+def test_files_and_pages_say_what_is_wrong_with_their_runs(runs: list[Path], tmp_path: Path) -> None:
+    _edit(tmp_path / "ds")
+    small, large = map(str, runs)
+    page, text, card, other = (tmp_path / name for name in ("card.html", "card.md", "card.json", "other.json"))
+    shown = CliRunner().invoke(_app("card"), [small, "--json", str(card), "--out", str(page)]).stdout
+    CliRunner().invoke(_app("card"), [small, "--out", str(text)])
+    found = json.loads(card.read_text())["judges"][0]
+    assert (found["expected"], found["missing"]) == (360, 270)
+    assert MISSING in found["warnings"][0] and CHANGED in found["problems"][0]
+    for said in (shown, page.read_text(), text.read_text(), vj.card([small])._repr_html_()):
+        assert "270 of 360" in said
+    labels = ["--labels", _labels(runs, tmp_path / "labels.csv")]
+    for command, words in (("cascade", [small, large]), ("correct", [small, *labels])):
+        done = CliRunner().invoke(_app(command), [*words, "--json", str(other)])
+        runs_said = json.loads(other.read_text())["runs"]
+        assert MISSING in runs_said["warnings"][0] and CHANGED in runs_said["problems"][0]
+        assert "270 of 360" in done.stdout
+
+
+def test_of_several_datasets_the_one_that_changed_is_named(tmp_path: Path) -> None:
+    every = World.of(12, 3).pair_questions()
+    folders = []
+    for name in ("one", "two"):
+        questions = [q for q in every if (int(q.image_id[-4:]) < 6) == (name == "one")]
+        dataset = write_dataset(tmp_path / f"ds-{name}", questions)
+        folders.append(write_run(tmp_path / name, dataset, choices_of(questions, 0.9, 0)))
+    _edit(tmp_path / "ds-two")
+    problems = [judge.problems for judge in analyse(folders).results.judges]
+    assert problems[0] == () and CHANGED in problems[1][0]
