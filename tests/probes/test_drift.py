@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -46,6 +47,33 @@ def run(root: Path, canary: Path, questions: Sequence[Question], wrong: set[str]
     (root / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (root / "run.json").write_text(json.dumps({"judge": "model", "dataset": str(canary)}))
     return root
+
+
+def _told(root: Path, **info: object) -> Path:
+    manifest = json.loads((root / "run.json").read_text())
+    (root / "run.json").write_text(json.dumps({**manifest, **info}))
+    return root
+
+
+def test_only_runs_of_one_judge_on_one_dataset_are_compared(canary: Path, tmp_path: Path) -> None:
+    questions = load_dataset(canary).questions
+    digest = hashlib.sha256((canary / "questions.json").read_bytes()).hexdigest()
+    about = {"backend": "api", "model": "m", "dataset": {"path": str(canary), "checksum": digest}}
+    before, now, other = (_told(run(tmp_path / name, canary, questions, set()), **about) for name in "abc")
+    assert check_drift(before, [now]).warnings == ()
+    _told(now, parameters={"mode": "text"}, asked=2 * len(questions))
+    _told(before, parameters={"mode": "auto"})
+    unfinished, settings = check_drift(before, [now]).warnings
+    assert "verdicts are missing" in unfinished and 'mode was "auto", now "text"' in settings
+    with pytest.raises(UsageError, match='model was "m", now "n"; visualjudge report tells'):
+        check_drift(before, [now, _told(other, model="n")])
+    _told(other, model="m", dataset={"path": str(canary), "checksum": "another"})
+    with pytest.raises(UsageError, match=r"questions.json has changed since the run"):
+        check_drift(before, [other])
+    _told(other, dataset=about["dataset"], media_checksum="another")
+    _told(before, media_checksum="one")
+    with pytest.raises(UsageError, match="must be on the dataset of"):
+        check_drift(before, [other])
 
 
 def test_a_canary_set_is_a_valid_dataset_of_pairs_on_many_images(canary: Path) -> None:

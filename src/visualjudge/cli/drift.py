@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.listing import following, say
 from visualjudge.plurals import many
 
 _ASKED = ("--swap", "--no-cache", "--out", "RUN")
@@ -58,6 +58,7 @@ def check(
     found = check_drift(before, now, dataset=dataset)
     if json is not None:
         write_json(json, found.to_json())
+    say(*found.warnings)
     said = "drift" if found.state == "drift" else "no drift shown"
     share = f"{words.points(found.change.value)} points ({words.percents(found.change.interval)})"
     print(f"{said}: evidence {found.e_value:.3g}, alarm from {1 / LEVEL:.0f}; last run: {share} right")

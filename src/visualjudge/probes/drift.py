@@ -15,7 +15,9 @@ import polars as pl
 from visualjudge.analysis import words
 from visualjudge.analysis.cells import estimate_of, image_sums
 from visualjudge.analysis.figures import Estimate
+from visualjudge.analysis.join import Run
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.remarks import remarks_on
 from visualjudge.analysis.statistics.eprocess import e_process, power
 from visualjudge.analysis.statistics.jackknife import spread
 from visualjudge.analysis.statistics.paired import gap_ends
@@ -29,12 +31,15 @@ from visualjudge.errors import DataError, UsageError
 from visualjudge.probes.sampling import in_turn
 from visualjudge.records import Question
 from visualjudge.remote import located
+from visualjudge.runs.resuming import changes
 from visualjudge.seeding import seed_for
 
 LEVEL = 0.05
 """The probability of a false alarm, over all looks together."""
 DROP, LATER = 0.05, 3
 """The change whose power is stated, and within how many further runs."""
+JUDGE, QUESTIONS = ("backend", "model"), {"questions.json", "media"}
+"""What makes two runs those of two judges, or on two datasets."""
 QUANTILE = 1 / 3
 """Pairs near this quantile of their task's margins: closer ones are noise, wider ones any judge answers right."""
 
@@ -63,6 +68,8 @@ class Drift:
     change: Estimate
     looks: tuple[float, ...]
     power: Power
+    warnings: tuple[str, ...] = ()
+    """Of runs that are not finished, or were asked with other settings than the first."""
 
     def to_json(self) -> dict[str, Any]:
         """As a record for JSON."""
@@ -76,6 +83,7 @@ class Drift:
             "images": self.change.images,
             "looks": list(self.looks),
             "power": {"drop": self.power.drop, "next_runs": list(self.power.runs)},
+            "warnings": list(self.warnings),
         }
 
 
@@ -138,13 +146,15 @@ def check_drift(before: str | Path, now: Sequence[str | Path], *, dataset: str |
     Raises
     ------
     UsageError
-        If no run is named in ``now``, or a run twice.
+        If no run is named in ``now``, or a run twice; if the runs are of two judges or on two datasets, or the dataset
+        has changed since.
     DataError
         If a run cannot be read, or has no reply in common with ``before``.
     """
     if not now:
         raise UsageError("drift check needs RUN_BEFORE and at least one RUN_NOW")
     study = load_study([before, *now], dataset=dataset)
+    warnings = _comparable(study.runs)
     asked = _side_by_side([_scored(table) for table in study.answered])
     scores = asked.drop("id", "order", "cluster").to_numpy().astype(float)
     for column, path in enumerate(now, 1):
@@ -154,7 +164,28 @@ def check_drift(before: str | Path, now: Sequence[str | Path], *, dataset: str |
     state: Literal["drift", "not_shown"] = "drift" if evidence[-1] >= 1 / LEVEL else "not_shown"
     changes = asked.select("cluster", x=pl.Series(scores[:, -1] - scores[:, 0], nan_to_null=True)).drop_nulls("x")
     later = Power(DROP, tuple(power(scores, DROP, LATER, LEVEL)))
-    return Drift(state, evidence[-1], _mean(changes), evidence, later)
+    return Drift(state, evidence[-1], _mean(changes), evidence, later, warnings)
+
+
+def _comparable(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What must be known of the runs: all of one judge, asked the same questions, or they say nothing of a change."""
+    remarks, first = remarks_on(runs), runs[0]
+    if remarks.problems:
+        raise UsageError(f"{remarks.problems[0]}: no change of the judge can be told")
+    warnings = list(remarks.warnings)
+    for run in runs[1:]:
+        found = {change.name: change for change in changes(first.info, run.info) if change.was is not None}
+        for name in found.keys() & QUESTIONS:
+            raise UsageError(f"{run.folder}: must be on the dataset of {first.folder}, got another {name}")
+        judge = [str(found[name]) for name in JUDGE if name in found]
+        if judge:
+            raise UsageError(
+                f"{run.folder}: must be of the judge of {first.folder}: {'; '.join(judge)}; visualjudge report tells "
+                "which of two judges is better"
+            )
+        if found:
+            warnings.append(f"{run.folder}: other settings than {first.folder}: {'; '.join(map(str, found.values()))}")
+    return tuple(warnings)
 
 
 def _side_by_side(runs: Sequence[pl.DataFrame]) -> pl.DataFrame:
