@@ -17,7 +17,6 @@ import yaml
 
 import visualjudge
 from making import make_folder
-from runs.made_dataset import make_dataset
 from visualjudge.cli.main import COMMANDS, MODULES
 
 ROOT = Path(__file__).parents[2]
@@ -136,15 +135,16 @@ def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_judge_of_the_page_on_python_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "ds").mkdir()
-    names = {"vj": visualjudge, "dataset": visualjudge.load_dataset(make_dataset(tmp_path / "ds"))}
+    make_folder(tmp_path / "data", tasks=["object_detection"])
+    dataset = visualjudge.build(tmp_path / "data", out=tmp_path / "ds")
+    names = {"vj": visualjudge, "dataset": dataset}
     monkeypatch.chdir(tmp_path)
     section = (ROOT / "docs/python.md").read_text("utf-8").partition("## Your own judge")[2]
     exec(compile(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0], "python.md", "exec"), names)
     run = visualjudge.open_run(tmp_path / "runs/mine")
-    assert run.manifest["judge"] == "shortest-path"
+    assert run.manifest["judge"] == "shortest-name"
     assert {verdict.status for verdict in run.verdicts.values()} == {"ok"}
-    assert len(run) == 16
+    assert len(run) == 2 * len(dataset.filter(question_type="pairwise")) > 0
 
 
 def test_the_pages_that_are_made_from_the_code_are_fresh() -> None:

@@ -11,12 +11,14 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import visualjudge as vj
 from frontdoor_example import Example, make_example, write_data
 from visualjudge.clients import ScriptedClient
+from visualjudge.clients.cache import Cached
 from visualjudge.dataset.choosing import Choice
 from visualjudge.errors import DataError, UsageError
 from visualjudge.frontdoor.judging import wait
@@ -162,6 +164,32 @@ def test_mistakes_are_one_line(example: Example, tmp_path: Path) -> None:
         vj.client("api")
     with pytest.raises(DataError, match="no such file"):
         vj.open_run(tmp_path)
+
+
+@pytest.mark.parametrize("make", [vj.analyse, vj.card])
+def test_no_runs_are_a_wrong_call(make: Any) -> None:
+    with pytest.raises(UsageError, match="at least one run"):
+        make([])
+
+
+def test_a_judge_without_questions_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+    none = vj.load_dataset(example.dataset).filter(task="keypont")
+    with pytest.raises(UsageError, match="no question is chosen"):
+        vj.judge(none, vj.client("baseline", model="random"), tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_backend_lists_judges_without_a_server_too() -> None:
+    with pytest.raises(UsageError, match=r"unknown backend 'con'; known: api, .*transformers.*baseline, local"):
+        vj.client("con", model="m")
+
+
+def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
+    client = vj.client("api", model="m", base_url="http://127.0.0.1:9/v1", cache_dir=tmp_path / "replies")
+    assert isinstance(client, Cached)
+    assert client.directory == tmp_path / "replies"
+    with pytest.raises(UsageError, match="must not be given both"):
+        vj.client("api", model="m", cache=False, cache_dir=tmp_path)
 
 
 def test_choice_of_questions(example: Example, tmp_path: Path) -> None:

@@ -164,8 +164,9 @@ def judge(
 
 def _asked(options: ClientOptions, cache: CacheOptions, run: RunOptions, batches: BatchOptions) -> Asked:
     from visualjudge.frontdoor.judging import Baseline
-    from visualjudge.judges.registry import QUESTION_JUDGES
+    from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 
+    check_backend(options.backend)
     config = options.config()
     if options.backend in QUESTION_JUDGES:
         if batches.settings:

@@ -23,7 +23,7 @@ from visualjudge.frontdoor.run import Run
 from visualjudge.judges.asks import Judge
 from visualjudge.judges.extractor import ExtractingJudge
 from visualjudge.judges.question import Mode, QuestionJudge
-from visualjudge.judges.registry import QUESTION_JUDGES
+from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.trial import trial_of
 from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
@@ -75,7 +75,7 @@ def client(
     model
         Name of the model on the server; for a baseline, such as ``"oracle:0.8"``.
     cache
-        Whether to cache replies in the user's cache folder, or the folder to use instead.
+        Whether to cache replies in the user's cache folder, or the folder to use instead (``cache_dir`` names it too).
     batch
         Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the price and within a
         day, or settings for them (:class:`~visualjudge.clients.batch.asking.Settings`).
@@ -98,13 +98,19 @@ def client(
     """
     if not model:
         raise UsageError("--model is missing")
+    check_backend(backend)
     if backend in QUESTION_JUDGES:
         return Baseline(model, **fields, backend=backend)
     from visualjudge.clients.cache import default_cache_dir
     from visualjudge.clients.registry import open_client
 
-    place = default_cache_dir() if cache is True else Path(cache) if cache else None
     given = {name: value for name, value in fields.items() if value is not None}
+    named = given.pop("cache_dir", None)
+    if named is not None and cache is not True:
+        raise UsageError("cache and cache_dir must not be given both")
+    place = (
+        Path(named) if named is not None else default_cache_dir() if cache is True else Path(cache) if cache else None
+    )
     settings = Settings() if batch is True else batch or None
     return open_client({"backend": backend, "model_name": model, **given}, cache_dir=place, batch=settings)
 
@@ -254,6 +260,8 @@ async def judge_async(
     """
     read = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     read = read if choice is None else read.choose(choice)
+    if not len(read.questions[:limit]):
+        raise UsageError(f"{read.root}: no question is chosen, so there is nothing to ask")
     check_images(read, read.questions[:limit])
     options = RunSettings(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
     chosen = judge_of(asked, read.root, mode, retries, seed, ties)

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from visualjudge.errors import UsageError
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.tokens import token_counts
 from visualjudge.showing import as_pandas, html_table
@@ -111,8 +112,16 @@ Runs = Run | str | Path | Sequence[Run | str | Path]
 
 
 def folders_of(runs: Runs) -> list[str | Path]:
-    """The folders of runs, given as such or as runs."""
+    """The folders of runs, given as such or as runs.
+
+    Raises
+    ------
+    UsageError
+        If there are none.
+    """
     given = [runs] if isinstance(runs, Run | str | Path) else runs
+    if not given:
+        raise UsageError("runs must name at least one run, got none")
     return [run.path if isinstance(run, Run) else run for run in given]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from visualjudge.clients.registry import CLIENT_REGISTRY
+from visualjudge.errors import UnknownName
 from visualjudge.registry import Registry
 
 LOCAL = "local"
@@ -24,3 +26,16 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
     },
 )
 """Judges of a dataset's questions that ask no backend: (model, dataset folder, *, seed) → Judge."""
+
+
+def check_backend(name: str) -> None:
+    """Check that a name is that of a question judge, or of a backend that clients ask.
+
+    Raises
+    ------
+    UnknownName
+        If it is neither; the message lists both.
+    """
+    known = dict.fromkeys((*CLIENT_REGISTRY, *QUESTION_JUDGES))
+    if name not in known:
+        raise UnknownName(f"unknown backend {name!r}; known: {', '.join(known)}")
