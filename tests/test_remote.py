@@ -395,10 +395,10 @@ def test_google_cloud_storage_holds_data_and_datasets(gs: Any, many: Path, tmp_p
 
 
 def test_a_data_folder_on_s3_is_built_into_a_dataset_on_s3(s3: Any, many: Path, tmp_path: Path) -> None:
-    s3.put(str(many / "data"), "bucket/data", recursive=True)
-    _run(tmp_path, "build", "s3://bucket/data", "--out", "s3://bucket/built", "--workers", "2")
+    s3.put(str(many / "data"), "bucket/folder/data", recursive=True)
+    _run(tmp_path, "build", "s3://bucket/folder/data", "--out", "s3://bucket/folder/built", "--workers", "2")
     s3.invalidate_cache()
-    assert _tree(s3, "bucket/built") == _local_tree(many / "dataset")
+    assert _tree(s3, "bucket/folder/built") == _local_tree(many / "dataset")
     assert not list(tmp_path.iterdir())
 
 
