@@ -34,7 +34,7 @@ CONCLUDING = 0.5
 _O = "[A-H]"
 _END = rf"(?=»|[)rsyYm]|O(?:w?m|[nT]|»)|[ibMjt]»|N#?»|\|(?:N|\n|»)|,(?!{_O}(?:»|[,|∨&)])|[&yd]?{_O}»|[|∨hzc]|[rY][^,.?\n]{{1,60}},[iIVzly])|[-(](?![A-H]?[|∨&=hz<>c~])(?!-?[zc])(?!{_O}\)?»)(?![^()A-H]{{0,20}}\)[|∨&,]{{1,2}}{_O})(?![^()]{{0,40}}\)[^.,\n\-r:]))"
 """What may follow an option that is declared: an end, a reason, a comma that begins no list."""
-_EXPLAINED = rf"(?<=[i:bkR]{_O}):(?![^?]{{0,200}}{_O}[:=\-(])(?![z#A-H])"
+_EXPLAINED = rf"(?<=[i:bkR-]{_O}):(?![^?]{{0,200}}{_O}[:=\-(])(?![z#A-H])"
 """What may follow an option that a verb or a colon declares: "my choice is A: …"."""
 _OVERALL = r"O(?:[mnTe]|[^A-H.,&\n?zhfqyY]{1,9}[,&]{1,2}(?!n?[A-H1])[wWTSM+bmnzN]|[wS+]{0,3}m)"
 """In every respect, in two respects or more."""
@@ -242,7 +242,7 @@ def _claim(
     return Claim(option, level + _weight(before, found.start(), before + match[0]), start, end, rule)
 
 
-_ASPECT = re.compile(r"(?:^|[,&(:])[sym]{0,2}O(?![^A-H,]{0,9}[m&])[^A-H,]{0,8}[wWT+Sgo][^A-H,]{0,8},[smj]{0,3}$")
+_ASPECT = re.compile(r"(?:^|[,&(:])[sym]{0,2}O(?![^A-H,]{0,9}[m&])[^A-H,]{0,8}[wWT+Sgo][^A-H,]{0,8},[mj]{0,3}$")
 """In terms of sharpness, …"""
 _BLAMING = re.compile(r"[uWlρzL][^.?\n]*\?$")
 """Which has more errors?"""

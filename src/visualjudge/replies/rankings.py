@@ -13,6 +13,7 @@ from visualjudge.replies.places import BARRED, CHAIN, LAST, orders, place_of
 _O = "[A-H]"
 _LEAD = re.compile(r"[^.\n?]{0,60}\Z")
 _UPWARD = re.compile(r"u[na,>\-tO]{0,3}[b+]|υ")
+_UPWARD_AFTER = re.compile(r",?\(?[Ot]?u[na,>\-tO]{0,3}[b+](?:\)|[.\n]|$)")
 _DOWNWARD = re.compile(r"[b+M][na,>\-tOwP]{0,3}u|bo?,uo?")
 _HEADED = re.compile(r"[kRmsb][^:]{0,12}:[nj]?\Z|[,)]:\Z")
 _TAKEN_BACK = re.compile(r"z,|(?:z,?)?c,?|c[^>?]*:")
@@ -23,9 +24,11 @@ _NAMED = re.compile("[A-HZ]")
 _SO = re.compile("[smy]{1,3}|yc")
 _LABELLED = re.compile(r"(?:[kRvbV]|^[jsym]{0,3}i)[wnjaOrTV]{0,4}[:i=rs]{0,3}[njO:]{0,2}\Z")
 _TAIL = re.compile(
-    r"\Z|,?bo|,?i[jmb]{0,2}[kR]|,?O[wm]?[RS]|i(?=[.\n]|\Z)|[tn]?b[na>\-t,Oo]{0,3}u|[.\n)rYyR]|,(?![hυ])|-(?![buυ])|\((?![^)A-H]{0,20}[uυ]|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u"
+    r"\Z|,?bo|,?i[jmb]{0,2}[kR]|,?O[wm]?[RS]|i(?=[.\n]|\Z)|[tn]?b[na>\-t,Oo]{0,3}u|[.\n)rYyR]|,(?![hυ])|-(?![buυ])|\((?![^)A-H]{0,20}[uυ]|W\)|[|∨hz])|\([^)u]{0,10}b[na>\-t,Oo]{0,3}u"
 )
-_ENDED = re.compile(r"\Z|,?bo|[\n.\-)(R]|,?(?:i[jmb]{0,2}[kR]|Ow?[RS])|[tn]?b[na>\-t,Oo]{0,3}u")
+_ENDED = re.compile(
+    r"\Z|,?\(?[Ot]?u[na,>\-tO]{0,3}[b+]|,?bo|[\n.\-)(R]|,?(?:i[jmb]{0,2}[kR]|Ow?[RS])|[tn]?b[na>\-t,Oo]{0,3}u"
+)
 _LISTED = re.compile(
     rf"(?:(?<=\n)|^|(?<=[,.;:(|iA-H]))[nRj]{{0,3}}(?:(#)[.):|\-=iR>]{{0,3}}|(o)[nR:,i.\->]{{0,3}}|R(#)[:>]?)({_O})(?![A-H])"
 )
@@ -174,7 +177,7 @@ def _chains(scan: Scan) -> Iterator[Claim]:
             level = level or DECLARED
         if level is None or (letters == "".join(sorted(letters)) and _enumerates(lead, said)):
             continue
-        upward = bool(_UPWARD.search(_NAMED.split(lead)[-1]))
+        upward = bool(_UPWARD.search(_NAMED.split(lead)[-1]) or _UPWARD_AFTER.match(after))
         if upward and ">" in said:
             continue
         yield Claim(letters[::-1] if upward or "<" in said else letters, level, chain.start(), chain.end(), "chain")
@@ -191,7 +194,11 @@ def _may_end(codes: str, chain: re.Match[str], lead: str, after: str) -> bool:
     """Whether what follows a chain lets it stand: no question, no other chain after "or"."""
     reason = (chain[0] == "Z" or "R" in lead) and re.match(":[^\n]", after)
     one_of_two = re.match(r"[.\n]?∨", after) or re.search(r"∨\n?$", codes[: chain.start()][-2:])
-    return bool((_TAIL.match(after) or reason) and not one_of_two and not re.match(r"[^\n.]{0,30}\?", after))
+    return bool(
+        (_TAIL.match(after) or _UPWARD_AFTER.match(after) or reason)
+        and not one_of_two
+        and not re.match(r"[^\n.]{0,30}\?", after)
+    )
 
 
 def _enumerates(lead: str, said: str) -> bool:
