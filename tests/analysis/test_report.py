@@ -6,6 +6,7 @@ import base64
 import html.parser
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,14 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
+from making import make_folder
 from visualjudge.analysis import analyse, scopes, words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.figures import Estimate
+from visualjudge.analysis.estimates import NOTHING
+from visualjudge.analysis.figures import Estimate, Share, ToolTrust
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.report.charts import fitted, whisker
+from visualjudge.analysis.probe_figures import ProbeResult
+from visualjudge.analysis.report.charts import fitted, trust, whisker
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.grids import breakable
 from visualjudge.analysis.report.markdown import markdown
@@ -27,7 +31,10 @@ from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.tabular import Plot
 from visualjudge.cli.report import app
+from visualjudge.dataset.build import build
+from visualjudge.dataset.folder import load_dataset
 from visualjudge.errors import DataError, UsageError
+from visualjudge.judges.swap import swapped
 
 NASTY = '<script>alert("x")</script><img src="http://evil.example/x.png">'
 
@@ -144,13 +151,14 @@ def test_finished_run_says_nothing_of_missing_verdicts(told: dict[str, object], 
 def test_failed_replies_of_every_question_type_are_shown(tmp_path: Path) -> None:
     asked = [pair(0, (8.0, 1.0)), ranking(1, (3.0, 2.0, 1.0)), scoring(2, 4.0)]
     dataset = write_dataset(tmp_path / "ds", asked)
-    verdicts = [said(asked[0], "A"), *(said(q, "?", status="refusal") for q in asked[1:])]
+    verdicts = [said(asked[0], "A"), said(asked[1], "?", status="unparseable"), said(asked[2], "?", status="refusal")]
     run = write_run(tmp_path / "run", dataset, verdicts)
-    line = "Failed replies: 0 of 1 pairwise, 1 of 1 ranking, 1 of 1 scoring."
+    line = "Failed replies: 0 of 1 pairwise, 1 of 1 ranking, 0 of 1 scoring. "
+    line += "Declined: 0 of 1 pairwise, 0 of 1 ranking, 1 of 1 scoring."
     shown = CliRunner().invoke(app, [str(run)]).stdout
     for text in (shown, markdown(analyse([run])), page(analyse([run]))):
-        assert "2 of 3" in text
-    assert line in shown
+        assert "1 of 3; 1 declined" in text
+    assert line in " ".join(shown.split())
     assert line in markdown(analyse([run]))
 
 
@@ -231,6 +239,23 @@ def test_the_true_score_of_a_source_is_said_to_be_of_the_pairs_asked(tmp_path: P
     for text in (markdown(analysis), page(analysis)):
         assert "True score, asked: the ground truth" in text
         assert "for a source that the truth always puts above" in text  # as it does here: By truth is a dash
+
+
+def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_path: Path) -> None:
+    data = make_folder(tmp_path / "data", tasks=("lowlevel-deblur",), images=6, annotations=2)
+    build(data, tmp_path / "ds")
+    asked = [q for q in load_dataset(tmp_path / "ds") if q.question_type == "pairwise"][:6]
+    verdicts = [replace(said(q, "BA"["AB".index(str(q.answer))], "BA"), raw_response=str(q.answer)) for q in asked]
+    study = load_study([write_run(tmp_path / "run", tmp_path / "ds", verdicts)])
+    found = examples(study, 0)
+    assert found
+    for one in found:
+        question = next(q for q in asked if q.image_id == one.image)
+        shown = swapped(question)
+        assert (one.prompt, [image.name for image in one.images]) == (shown.prompt, list(shown.images))
+        assert (one.said, one.answer) == (one.reply, "BA"["AB".index(str(question.answer))])
+        assert one.scores.startswith(f"A {question.final_scores[1]:.2f}")
+    assert "options exchanged; letters, prompt and images as shown" in page(analyse([tmp_path / "run"]))
 
 
 def test_examples_show_each_pair_once(tmp_path: Path) -> None:
@@ -411,6 +436,21 @@ def test_curves_name_their_judges(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / name, dataset, verdicts, judge=name) for name in ("first<b>", "second")]
     shown = page(analyse(runs)).split('id="sensitivity"')[1].split("</figure>")[0]
     assert '<span><i class="key s0"></i>first&lt;b&gt;</span><span><i class="key s1"></i>second</span>' in shown
+
+
+def test_the_terminal_says_which_probes_failed(run: Path) -> None:
+    results = analyse([run]).results
+    states = (("author", "fail"), ("length", "pass"), ("tool", "not_shown"))
+    probes = tuple(ProbeResult(name, "cue", NOTHING, 0.1, state, 0, "q0") for name, state in states)
+    assert "Probes" not in terminal(results, [])
+    probed = replace(results, judges=(replace(results.judges[0], probes=probes),))
+    assert "Probes: 1 fail (author), 1 pass, 1 not shown." in " ".join(terminal(probed, []).split())
+
+
+def test_axes_of_charts_say_what_they_measure() -> None:
+    share = Share(0.5, None, 4, 4)
+    drawn = trust([(0, "judge", [ToolTrust("tool", 0.5, share, share)])], "the confidence that the tool claims")
+    assert ">Share that follows a wrong tool</text>" in drawn
 
 
 def test_names_break_after_underscores_alone() -> None:

@@ -171,7 +171,7 @@ def judge_result(
     return JudgeResult(
         name=run.name,
         simulated=run.simulated,
-        run=str(run.folder) if run.folder is not None else None,
+        run=str(run.folder) if run.folder is not None and run.info.get("kept", True) else None,
         verdicts=answered.height,
         expected=run.expected,
         missing=run.missing,

@@ -12,6 +12,7 @@ from dataclasses import replace
 import polars as pl
 
 from visualjudge.analysis.cells import estimate_of, image_sums, test_of
+from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.figures import Above
 from visualjudge.analysis.join import Run, Study
 from visualjudge.analysis.scopes import ALL, above_verdicts, holm_apart, originals
@@ -21,6 +22,7 @@ from visualjudge.analysis.statistics.shares import ratio_influence
 from visualjudge.judges.registry import LOCAL
 
 SCOPES = ("task", "error_type")
+NOTHING_ANSWERED = Estimate(None, None, 0, 0, "the baseline answered none of these questions")
 
 
 def is_baseline(run: Run) -> bool:
@@ -77,6 +79,6 @@ def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[
     ends = gap_ends(value, found, apart, n)
     for k in range(sums.cells):
         place = str(sums.keys[scope][k]) if by else ALL
-        gap = estimate_of(value, found, ends, int(n[k]), k)
+        gap = estimate_of(value, found, ends, int(n[k]), k) if n[k] else NOTHING_ANSWERED
         theirs = float(sums.total("other")[k] / n[k]) if n[k] else None
         yield Above(name, scope, place, gap, test_of(value, found, k), int(declined[k]), chance, theirs)

@@ -47,8 +47,9 @@ class Ranking:
     exact_bounds: Ends | None
     top1: Share
     top1_bounds: Ends | None
+    declined: int = 0
     cannot_tell: int = 0
-    """Of the failed, those by which a person says that they cannot tell."""
+    """Of the failed, those that a judge declined, and those by which a person says that they cannot tell."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Scoring:
     mae_bounds: Ends | None
     bias: Estimate
     bias_bounds: Ends | None
+    declined: int = 0
     cannot_tell: int = 0
     """As of a ranking."""
 

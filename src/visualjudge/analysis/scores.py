@@ -13,7 +13,7 @@ from visualjudge.analysis.cells import ImageSums, estimate_of, image_sums, mean_
 from visualjudge.analysis.codes import ordered
 from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
 from visualjudge.analysis.statistics import correlation, jackknife
-from visualjudge.analysis.unanswered import cannot_tell
+from visualjudge.analysis.unanswered import declined_and_unsure
 from visualjudge.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -82,7 +82,14 @@ def ranking_figures(table: pl.DataFrame) -> Ranking:
     bounds = ((total - failed) / reach, (total + failed) / reach) if reach else None
     exact, top1 = (share_of(sums.shares(name, "n")) for name in ("exact", "top"))
     return Ranking(
-        failed, tau_mean(sums), bounds, exact, _up_to(exact, failed), top1, _up_to(top1, failed), cannot_tell(table)
+        failed,
+        tau_mean(sums),
+        bounds,
+        exact,
+        _up_to(exact, failed),
+        top1,
+        _up_to(top1, failed),
+        *declined_and_unsure(table),
     )
 
 
@@ -126,7 +133,9 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
     n, failed = table.height, table.height - parsed.height
     if parsed.is_empty():
         none = Estimate(None, None, 0, 0, "no reply could be read")
-        return Scoring(n, failed, none, none, None, none, none, mae_bounds, none, bias_bounds, cannot_tell(table))
+        return Scoring(
+            n, failed, none, none, None, none, none, mae_bounds, none, bias_bounds, *declined_and_unsure(table)
+        )
     error = pl.col("number") - pl.col("truth")
     sums = image_sums(parsed, [], {"n": pl.col("parsed"), "mae": error.abs(), "bias": error})
     (mae, _), (bias, _) = (mean_of(sums, name, "n") for name in ("mae", "bias"))
@@ -135,7 +144,7 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
     pearson = _pooled(parsed, scores, correlation.weighted_pearson)
     filled = _filled_spearman(table) if failed else _same(spearman.value)
     correlations = within_image(parsed), spearman, filled, pearson
-    return Scoring(n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, cannot_tell(table))
+    return Scoring(n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, *declined_and_unsure(table))
 
 
 def _pooled(parsed: pl.DataFrame, scores: correlation.Cases, weighted: correlation.Weighted) -> Estimate:

@@ -42,6 +42,7 @@ def withheld() -> pl.Expr:
     return ~pl.col("parsed") & pl.col("status").is_in([DECLINED, CANNOT_TELL])
 
 
-def cannot_tell(table: pl.DataFrame) -> int:
-    """Verdicts by which a person says that they cannot tell."""
-    return int(table.select((~pl.col("parsed") & (pl.col("status") == CANNOT_TELL)).sum()).item())
+def declined_and_unsure(table: pl.DataFrame) -> tuple[int, int]:
+    """Verdicts that a judge declined, and those by which a person says that they cannot tell."""
+    status = table.filter(~pl.col("parsed"))["status"]
+    return int((status == DECLINED).sum()), int((status == CANNOT_TELL).sum())

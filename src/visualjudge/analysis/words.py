@@ -228,31 +228,32 @@ def other_warnings(judge: JudgeResult) -> list[str]:
     return [line for line in judge.warnings if said is None or not line.endswith(said)]
 
 
-def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int]]:
-    """Question types with their failed replies, beside them those of people who cannot tell, and verdicts."""
+def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
+    """Question types with their failed replies, those declined, those of people who cannot tell, and all verdicts."""
     pairs, ranks, scores = judge.pairwise.accuracy, judge.ranking, judge.scoring
-    unsure = unanswered(pairs.causes).cannot_tell
-    return [
-        ("pairwise", pairs.failed - unsure, unsure, pairs.share.n),
-        ("ranking", ranks.failed - ranks.cannot_tell, ranks.cannot_tell, ranks.exact.n),
-        ("scoring", scores.failed - scores.cannot_tell, scores.cannot_tell, scores.n),
-    ]
+    found = unanswered(pairs.causes)
+    kinds = (
+        ("pairwise", pairs.failed, found.declined, found.cannot_tell, pairs.share.n),
+        ("ranking", ranks.failed, ranks.declined, ranks.cannot_tell, ranks.exact.n),
+        ("scoring", scores.failed, scores.declined, scores.cannot_tell, scores.n),
+    )
+    return [(name, bad - declined - unsure, declined, unsure, n) for name, bad, declined, unsure, n in kinds]
 
 
 def failed(judge: JudgeResult) -> str:
-    """Failed replies of all question types: 240 of 480; what people cannot tell is counted beside them."""
-    _, bad, unsure, n = zip(*_kinds(judge), strict=True)
-    beside = f"; {number(sum(unsure))} cannot tell" if any(unsure) else ""
-    return f"{number(sum(bad))} of {number(sum(n))}{beside}"
+    """Failed replies of all question types: 240 of 480; what was declined, or people cannot tell, is beside them."""
+    _, bad, declined, unsure, n = zip(*_kinds(judge), strict=True)
+    beside = [f"; {number(sum(k))} {said}" for k, said in ((declined, "declined"), (unsure, "cannot tell")) if any(k)]
+    return f"{number(sum(bad))} of {number(sum(n))}{''.join(beside)}"
 
 
 def failures(judge: JudgeResult) -> str | None:
-    """Failed replies, and those of people who cannot tell, by question type; None where there are none."""
-    asked = [kind for kind in _kinds(judge) if kind[3]]
+    """Failed replies, declined questions and those that people cannot tell, by question type; None without any."""
+    asked = [kind for kind in _kinds(judge) if kind[4]]
     lines = []
-    for place, title in ((1, "Failed replies"), (2, "Cannot tell")):
+    for place, title in ((1, "Failed replies"), (2, "Declined"), (3, "Cannot tell")):
         if any(kind[place] for kind in asked):
-            parts = (f"{number(kind[place])} of {number(kind[3])} {kind[0]}" for kind in asked)  # type: ignore[arg-type]
+            parts = (f"{number(kind[place])} of {number(kind[4])} {kind[0]}" for kind in asked)  # type: ignore[arg-type]
             lines.append(f"{title}: {', '.join(parts)}.")
     return " ".join(lines) or None
 
@@ -271,6 +272,16 @@ def leanings(judge: JudgeResult) -> list[str]:
             size = f"{100 * abs(row.estimate.value):.1f} points at equal difficulty"
             out.append(f"Leans {way} {row.leans_to}: {size} (p {p_value(row.p_holm)} after Holm).")
     return out
+
+
+def probes(judge: JudgeResult) -> str | None:
+    """How many probes have each state, those that failed by name; None where none was asked."""
+    if not judge.probes:
+        return None
+    named = {state: [row.name for row in judge.probes if row.state == state] for state in ("fail", "pass", "not_shown")}
+    failing = f" ({', '.join(named['fail'])})" if named["fail"] else ""
+    counts = (len(named[state]) for state in ("fail", "pass", "not_shown"))
+    return "Probes: {} fail{failing}, {} pass, {} not shown.".format(*map(number, counts), failing=failing)
 
 
 def _way(row: Preference) -> str:

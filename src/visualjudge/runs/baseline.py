@@ -37,4 +37,6 @@ def _run(root: str, ids: set[str], out: Path) -> Path:
     places = [k for k, (name, kind) in enumerate(rows) if kind == "pairwise" and name in ids]
     data = replace(data, questions=View(data.questions, lambda _: places))
     asyncio.run(run_judge(data, local_judge("default", data.root), out, RunSettings()))
+    folder = RunFolder(out)
+    folder.write_manifest({**folder.manifest(), "kept": False})
     return out

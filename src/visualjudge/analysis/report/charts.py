@@ -17,8 +17,8 @@ from visualjudge.analysis.tabular import Plot
 
 Row = TypeVar("Row")
 
-WIDTH, HEIGHT = 420, 250
-LEFT, RIGHT, TOP, BOTTOM = 44, 10, 12, 40
+WIDTH, HEIGHT = 420, 266
+LEFT, RIGHT, TOP, BOTTOM = 44, 10, 28, 40
 Ends = Sequence[float | None] | None
 
 
@@ -83,8 +83,8 @@ def _ticks(most: float) -> list[float]:
     return [float(t) for t in np.arange(0, most + step / 2, step) if t <= most * 1.001]
 
 
-def _axes(most: float, label: str) -> list[str]:
-    out = []
+def _axes(most: float, label: str, share_of: str) -> list[str]:
+    out = [f'<text x="0" y="12">{escape(share_of)}</text>']
     for share in (0.25, 0.5, 0.75, 1.0):
         y = _y(share)
         kind = "chance" if share in (0.5, 0.75) else "grid"
@@ -128,7 +128,7 @@ def curves(judges: Sequence[tuple[int, str, Sensitivity]], label: str) -> Markup
     if not reach:
         return Markup("")
     most, title = max(reach) * 1.05, f"Share of right answers against {label}"
-    parts = _axes(most, label)
+    parts = _axes(most, label, "Share right")
     for series, _, row in judges:
         parts += _one_curve(row, most, series % 6)
     return legend([(k, name) for k, name, _ in judges]) + Markup(
@@ -141,7 +141,10 @@ def trust(judges: Sequence[tuple[int, str, Sequence[ToolTrust]]], label: str) ->
     """Share that follows a wrong tool against the confidence it claims, one line a judge, with 95 % intervals."""
     if not judges:
         return Markup("")
-    title, parts = f"Share that follows a wrong tool against {label}", _axes(1.05, label)
+    title, parts = (
+        f"Share that follows a wrong tool against {label}",
+        _axes(1.05, label, "Share that follows a wrong tool"),
+    )
     for series, _, rows in judges:
         known = [(row.confidence, row.wrong_tool) for row in rows if row.wrong_tool.value is not None]
         places = [(_x(at, 1.05), _y(share.value or 0.0), share) for at, share in known]

@@ -19,8 +19,10 @@ from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.unanswered import CANNOT_TELL, DECLINED
 from visualjudge.encoding.titles import encoding_title
 from visualjudge.errors import DataError
+from visualjudge.judges.swap import swapped
 from visualjudge.media import image_at
 from visualjudge.raster.images import read_rgb
+from visualjudge.records import Question
 
 USUAL = 9
 """Examples of each judge where the user names no number."""
@@ -182,9 +184,29 @@ def _changed(row: VerdictRow, placed: Placed | None) -> str:
     return f"{name}: {placed.question.probe.changed}" if placed and placed.question.probe else name
 
 
-def _example(study: Study, run: int, row: VerdictRow, placed: Placed | None) -> Example:
-    raw = read_reply(study.runs[run], row["offset"]).get("raw_response")
-    images = [thumbnail(placed.root, name) for name in placed.question.images] if placed and placed.root else []
+def _as_shown(row: VerdictRow) -> VerdictRow:
+    """The row with letters, scores and sources in the order that the judge saw, as its raw reply has them."""
+    if row["order"] != TURNED:
+        return row
+    text, answer = (_OTHER.get(said or "", said) for said in (row["text"], row["answer"]))
+    return {**row, "text": text, "answer": answer, "scores": row["scores"][::-1], "sources": row["sources"][::-1]}
+
+
+def _question_shown(placed: Placed | None, order: str) -> Question | None:
+    """The question as the judge saw it; None where it cannot be told."""
+    if placed is None or order != TURNED:
+        return placed.question if placed else None
+    try:
+        return swapped(placed.question)
+    except DataError:
+        return None
+
+
+def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) -> Example:
+    """The verdict as it was given: prompt, images, letters and scores in the order shown."""
+    raw = read_reply(study.runs[run], stored["offset"]).get("raw_response")
+    row, question = _as_shown(stored), _question_shown(placed, stored["order"])
+    images = [thumbnail(placed.root, name) for name in question.images] if placed and placed.root and question else []
     return Example(
         row["why"],
         row["kind"],
@@ -198,12 +220,13 @@ def _example(study: Study, run: int, row: VerdictRow, placed: Placed | None) -> 
         else _NO_ANSWER.get(row["status"], "nothing that could be read"),
         _word(row["answer"], row["truth"]),
         _scores(row["kind"], row["scores"], row["sources"]),
-        placed.question.prompt if placed else "",
+        question.prompt if question else "",
         raw[:LONGEST_REPLY] if isinstance(raw, str) else "",
         tuple(images),
     )
 
 
+TURNED, _OTHER = "BA", {"A": "B", "B": "A"}
 _NO_ANSWER = {DECLINED: "declined", CANNOT_TELL: "cannot tell"}
 
 

@@ -27,7 +27,9 @@ def _headline(judges: Sequence[JudgeResult]) -> Table:
 
 def _notes(results: Results) -> Iterator[str]:
     for judge in results.judges:
-        for sentence in filter(None, [words.above(judge), words.failures(judge), *words.leanings(judge)]):
+        for sentence in filter(
+            None, [words.above(judge), words.failures(judge), *words.leanings(judge), words.probes(judge)]
+        ):
             yield f"{judge.name}: {sentence}"
     for row in results.comparisons:
         if row.gap.value is not None:
