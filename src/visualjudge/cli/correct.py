@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.label import Kind
 from visualjudge.cli.listing import end_with, following, unused
 from visualjudge.plurals import many
 
@@ -24,6 +25,9 @@ def correct(
         ),
     ],
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    kind: Annotated[
+        Kind | None, typer.Option(help="Which labels to use, if they answer questions of several kinds.")
+    ] = None,
     gap: Annotated[
         float | None, typer.Option(min=0, help="Also print how many labels are needed to detect this difference.")
     ] = None,
@@ -40,12 +44,13 @@ def correct(
 
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")
-    board = figures(runs, labels, dataset=dataset, gap=gap)
+    board = figures(runs, labels, kind=None if kind is None else kind.value, dataset=dataset, gap=gap)
     if json is not None:
         write_json(json, leaderboard_json(board))
     typer.echo(str(board))
     if board.unlabelled:
-        following("label", *runs, "--labels", labels, "--out", unused("more.csv"))
+        chosen = () if kind is None else ("--kind", kind.value)
+        following("label", *runs, *chosen, "--labels", labels, "--out", unused("more.csv"))
     else:
         following("report", *runs)
     left_out = [*board.problems, f"{many(len(board.problems), 'label')} left out"] if board.problems else []

@@ -62,7 +62,12 @@ def card(
 
 
 def correct(
-    runs: Runs, labels: str | Path, *, dataset: str | Path | None = None, gap: float | None = None
+    runs: Runs,
+    labels: str | Path,
+    *,
+    kind: str | None = None,
+    dataset: str | Path | None = None,
+    gap: float | None = None,
 ) -> Leaderboard:
     """Correct a leaderboard of sources with a few human labels, with intervals and rank sets.
 
@@ -71,6 +76,8 @@ def correct(
     labels
         CSV with ``annotation_id,score`` or ``question_id,answer``, and ``probability`` if :func:`label` drew the items;
         or the folder of a run of people.
+    kind
+        ``"scoring"``, ``"pairwise"`` or ``"ranking"``: which labels count, if they answer questions of several kinds.
     gap
         Difference for which to compute the number of labels needed to detect it.
 
@@ -87,7 +94,7 @@ def correct(
     """
     from visualjudge.analysis.decisions.correct import correct as make
 
-    return make(folders_of(runs), labels, dataset=dataset, gap=gap)
+    return make(folders_of(runs), labels, kind=kind, dataset=dataset, gap=gap)
 
 
 def label(

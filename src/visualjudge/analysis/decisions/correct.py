@@ -11,7 +11,7 @@ import polars as pl
 from scipy import stats
 
 from visualjudge.analysis.decisions.items import RANGES, Items, items, require_sources
-from visualjudge.analysis.decisions.labels import Placed, kind_of, place, read_labels
+from visualjudge.analysis.decisions.labels import Placed, kind_of, labels_of_kind, place, read_labels
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
@@ -101,24 +101,34 @@ class Leaderboard:
 
 
 def correct(
-    runs: Sequence[str | Path], labels: str | Path, *, dataset: str | Path | None = None, gap: float | None = None
+    runs: Sequence[str | Path],
+    labels: str | Path,
+    *,
+    kind: str | None = None,
+    dataset: str | Path | None = None,
+    gap: float | None = None,
 ) -> Leaderboard:
     """Correct what the judges of ``runs`` say of each source by the labels of people in ``labels`` (CSV).
 
     Several runs count as a panel: the mean of what they say. ``gap`` asks how many labels decide such a difference.
+    ``kind``: which labels count, where they answer questions of several kinds.
 
     Raises
     ------
     DataError
         If a run or the labels cannot be read, or no source has labels on at least 3 images.
     """
-    return correct_study(load_study(runs, dataset=dataset), labels, gap=gap)
+    return correct_study(load_study(runs, dataset=dataset), labels, kind=kind, gap=gap)
 
 
-def correct_study(study: Study, labels: str | Path, *, gap: float | None = None) -> Leaderboard:
+def correct_study(
+    study: Study, labels: str | Path, *, kind: str | None = None, gap: float | None = None
+) -> Leaderboard:
     """:func:`correct` on runs that are in memory."""
     read = read_labels(labels)
-    found = require_sources(items(study, kind_of(read, study)))
+    chosen = kind or kind_of(read, study)
+    read = labels_of_kind(read, study, chosen)
+    found = require_sources(items(study, chosen))
     placed = place(read, found, study, str(labels))
     problems = (*read.problems, *placed.problems)
     means = _means(found, placed, labels, problems)

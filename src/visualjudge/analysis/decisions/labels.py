@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -174,14 +174,36 @@ def kind_of(labels: Labels, study: Study) -> str:
     DataError
         If the runs hold none of them, or the labels answer questions of two kinds.
     """
+    found = sorted(set(_kinds(labels, study).values()))
+    if not found:
+        raise DataError("labels: must name questions of the dataset, got none of them")
+    if len(found) > 1:
+        raise DataError(f"labels: must answer questions of one kind, got {', '.join(found)}; choose one with --kind")
+    return found[0]
+
+
+def labels_of_kind(labels: Labels, study: Study, kind: str) -> Labels:
+    """The labels on questions of one kind, and those on none of the dataset, which :func:`place` names.
+
+    Raises
+    ------
+    DataError
+        If no label is on a question of this kind.
+    """
+    kinds = _kinds(labels, study)
+    if kind not in kinds.values():
+        held = ", ".join(sorted(set(kinds.values()))) or "none of the dataset's questions"
+        raise DataError(f"--kind must be a kind that the labels answer ({held}), got {kind}")
+    kept = {name: label for name, label in labels.labels.items() if kinds.get(name, kind) == kind}
+    return replace(labels, labels=kept)
+
+
+def _kinds(labels: Labels, study: Study) -> dict[str, str]:
+    """The kind of question that each label answers; labels on no question of the dataset are left out."""
     if labels.by == "annotation_id":
-        return "scoring"
-    known = study.questions.filter(pl.col("id").is_in(list(labels.labels)))
-    found = sorted(known["kind"].unique().to_list())
-    if len(found) != 1:
-        said = f"questions of {len(found)} kinds ({', '.join(found)})" if found else "no question of the dataset"
-        raise DataError(f"labels: question_id must name questions of one kind, got {said}")
-    return str(found[0])
+        return dict.fromkeys(labels.labels, "scoring")
+    known = study.questions.filter(pl.col("id").is_in(list(labels.labels))).select("id", pl.col("kind").cast(pl.String))
+    return dict(known.iter_rows())
 
 
 def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
