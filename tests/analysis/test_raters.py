@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from judged_records import pair, said, scoring, write_dataset, write_run
-from visualjudge.analysis.people import agreement
+from visualjudge.analysis.people import agreement, panels
 from visualjudge.analysis.raters import _choices, ratings_of_runs
 from visualjudge.records import Verdict
 
@@ -98,11 +98,42 @@ def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:
 
 
 def test_a_tie_lies_between_the_two_options() -> None:
-    same = {"kind": "pairwise", "parsed": True, "rater": "anna", "task": "keypoint"}
+    same = {"kind": "pairwise", "parsed": True, "rater": "anna", "task": "keypoint", "image": "i"}
     named = pl.DataFrame(
         [{**same, "id": name, "text": text} for name, text in zip("qrs", ["A", "tie", "B"], strict=True)]
     )
     assert _choices(named, "person").sort("item")["score"].to_list() == [1.0, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("items", [3, 6, 20])
+def test_raters_that_agree_in_all_have_a_correlation_of_one(items: int) -> None:
+    rows = [(f"i{i}", source, rater, "q", float(i)) for i in range(items) for rater in "ab" for source in ("m", "n")]
+    table = pl.DataFrame(rows, schema=["item", "source", "rater", "dimension", "score"], orient="row")
+    assert [row.spearman for row in agreement(table).rows] == pytest.approx([1, 1, 1])
+
+
+def test_scores_of_two_classes_of_one_image_are_two_items_of_one_image(tmp_path: Path) -> None:
+    level = {"cat": 3.0, "dog": 7.0}
+    questions = [
+        scoring(10 * i + k, level[name] + i % 3, image_id=f"i{i}", class_of_interest=(name,))
+        for i in range(8)
+        for k, name in enumerate(level)
+    ]
+    root = write_dataset(tmp_path / "ds", questions)
+    people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
+    lines = [
+        {**vars_of(said(q, float(str(q.answer)), repeat=n)), "rater": rater, "purpose": "question"}
+        for n, rater in enumerate(RATERS)
+        for i, q in enumerate(questions)
+        if (i + n) % 4
+    ]
+    (people / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = ratings_of_runs([people]).table
+    found = agreement(table)
+    assert set(table["item"]) == {f"i{i}/{name}" for i in range(8) for name in level}
+    assert found.alpha[0].alpha == pytest.approx(1)
+    assert [row.spearman for row in found.rows] == pytest.approx([1] * 4)
+    assert panels(table)[0].images.tolist() == [i for i in range(8) for _ in level]
 
 
 def test_command_takes_runs_alone(runs: Any, tmp_path: Path) -> None:

@@ -80,11 +80,6 @@ def test_kendall_by_row_equals_scipy() -> None:
     assert correlation.kendall_rows(a, b) == pytest.approx(np.array(want), nan_ok=True)
 
 
-def test_fisher_mean_leaves_gaps_out() -> None:
-    assert correlation.fisher_mean([0.5, np.nan, 0.5]) == pytest.approx(0.5)
-    assert correlation.fisher_mean([0.0, 0.8]) == pytest.approx(np.tanh(np.arctanh(0.8) / 2))
-
-
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 @pytest.mark.parametrize("seed", range(4))
 def test_alpha_equals_krippendorff_with_gaps(level: str, seed: int) -> None:

@@ -230,7 +230,11 @@ def test_agreement_without_people_is_an_error_that_names_the_reason(
             {"dimension": "faith"},
             "people have dimension 'faith', the judge 'object_detection'; in a run it is the task",
         ),
-        ({"item": "{}.png"}, "people have item '0.png', the judge 'photo0'; in a run it is the image_id"),
+        (
+            {"item": "{}.png"},
+            "people have item '0.png', the judge 'photo0/dog'; in a run it is the image_id "
+            "(of a question about one class of interest image_id/CLASS)",
+        ),
     ],
 )
 def test_a_judge_without_a_rating_in_common_with_people_is_named(

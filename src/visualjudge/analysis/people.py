@@ -1,10 +1,9 @@
 """Judge against people, and people against people: the ceiling that no judge can be asked to pass.
 
-For each dimension, over items: Spearman's ρ per source, averaged over sources by Fisher's z (VIEScore: Ku et al. 2024),
-Kendall's τ-b per source (mean), the share of pairs of sources on an item that are put in the same order, and
-Krippendorff's α. A judge is compared with the mean of all people; a person against the mean of the others, on
-the sources that a judge rated too (all, where there is no judge).
-Intervals leave out each item in turn, with its sources.
+For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (means over sources), the share of pairs of
+sources on an item that are put in the same order, and Krippendorff's α. A judge is compared with the mean of all
+people; a person against the mean of the others, on the sources that a judge rated too (all, where there is no judge).
+Intervals leave out each item in turn, with its sources, and with the other items of its image where that is known.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from visualjudge.analysis.statistics import correlation, jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray
+from visualjudge.records import FloatArray, IntArray
 
 LEAST_ITEMS = 3
 LEAST_UNITS = 5
@@ -40,6 +39,8 @@ class Panel:
     sources: list[str]
     scores: FloatArray
     is_judge: Any
+    images: IntArray
+    """Number of the image of each item; an item whose image is not known has its own."""
 
     @property
     def people(self) -> FloatArray:
@@ -104,8 +105,17 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     for (dimension,), part in sorted(table.group_by(["dimension"])):
         raters, items, sources = (sorted(part[name].unique().to_list()) for name in ("rater", "item", "source"))
         is_judge = np.array([name in judges or name in marked for name in raters])
-        out.append(Panel(str(dimension), raters, sources, as_array(part, raters, items, sources), is_judge))
+        out.append(
+            Panel(str(dimension), raters, sources, as_array(part, raters, items, sources), is_judge, _images(part))
+        )
     return out
+
+
+def _images(part: pl.DataFrame) -> IntArray:
+    """The number of the image of each item, items sorted."""
+    image = pl.col("image").drop_nulls().first() if "image" in part.columns else pl.lit(None, pl.String)
+    named = part.group_by("item").agg(image=image).sort("item")
+    return np.unique(named.select(pl.coalesce("image", "item")).to_series().to_numpy(), return_inverse=True)[1]
 
 
 def _mean(scores: FloatArray) -> FloatArray:
@@ -135,23 +145,22 @@ def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return told.sum(1).astype(float), np.where(told, alike, 0).sum(1)
 
 
-def _row(who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray) -> RaterRow:
-    """All figures of rater ``a`` against ``b``, both items × sources; each item is left out in turn."""
-    groups = correlation.jackknife_groups(np.arange(a.shape[0]))
+def _row(who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray, images: IntArray) -> RaterRow:
+    """All figures of rater ``a`` against ``b``, both items × sources; the items of each image are left out in turn."""
+    groups = correlation.jackknife_groups(images)
     weights = np.vstack([np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups])
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
     tau = _per_source(a, b, weights, correlation.weighted_kendall)
     rated = (np.isfinite(a) & np.isfinite(b)).sum(1)
     items, sizes = int((rated > 0).sum()), jackknife.sums(groups, rated, int(groups.max()) + 1)
-    averaged = correlation.fisher_mean(rho, axis=1, cases=items)
-    mean_tau = np.array([np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in tau])
-    told, alike = pair_order(a, b)
+    mean_rho, mean_tau = _over_sources(rho), _over_sources(tau)
+    told, alike = (jackknife.sums(images, values, int(images.max()) + 1) for values in pair_order(a, b))
     share = one_share(alike, told, whole=False)
     return RaterRow(
         *who,
         items=items,
-        spearman=_number(averaged[0]),
-        spearman_ci95=_ends(averaged, sizes),
+        spearman=_number(mean_rho[0]),
+        spearman_ci95=_ends(mean_rho, sizes),
         kendall_tau=_number(mean_tau[0]),
         kendall_ci95=_ends(mean_tau, sizes),
         pairwise_accuracy=_number(share.value[0]),
@@ -159,6 +168,11 @@ def _row(who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray) -> Rater
         pairs=int(told.sum()),
         by_source=tuple(_number(value) for value in rho[0]),
     )
+
+
+def _over_sources(values: FloatArray) -> FloatArray:
+    """Mean of each row over the sources that have a value."""
+    return np.array([np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in values])
 
 
 def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
@@ -187,7 +201,7 @@ def _people_rows(panel: Panel) -> list[RaterRow]:
     for i, name in enumerate(names):
         others = np.delete(people, i, axis=0)
         if others.shape[0]:
-            rows.append(_row((panel.dimension, name, OTHERS, "person"), people[i], _mean(others)))
+            rows.append(_row((panel.dimension, name, OTHERS, "person"), people[i], _mean(others), panel.images))
     return rows
 
 
@@ -197,7 +211,7 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
     for i in np.flatnonzero(panel.is_judge):
         if panel.people.shape[0]:
             who: tuple[str, str, str, Kind] = (panel.dimension, panel.raters[i], "the people's mean", "judge")
-            rows.append(_row(who, panel.scores[i], _mean(panel.people)))
+            rows.append(_row(who, panel.scores[i], _mean(panel.people), panel.images))
     people = _people_rows(panel)
     if len(people) > 1:
         rows.append(_ceiling(people))
@@ -205,7 +219,7 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
 
 
 def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
-    """The mean over people of how each agrees with the others: Fisher's z for ρ, plain means for the rest."""
+    """The mean over people of how each agrees with the others."""
     rhos = [row.spearman for row in people if row.spearman is not None]
     taus = [row.kendall_tau for row in people if row.kendall_tau is not None]
     shares = [row.pairwise_accuracy for row in people if row.pairwise_accuracy is not None]
@@ -216,7 +230,7 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
         OTHERS,
         "ceiling",
         items=items,
-        spearman=_number(correlation.fisher_mean(rhos, cases=items)),
+        spearman=float(np.mean(rhos)) if rhos else None,
         spearman_ci95=None,
         kendall_tau=float(np.mean(taus)) if taus else None,
         kendall_ci95=None,
@@ -230,11 +244,11 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """Krippendorff's α among the people of one dimension; a unit is one source's output for one item."""
     people = panel.people
     flat = people.reshape(people.shape[0], -1)
-    items = np.repeat(np.arange(people.shape[1]), people.shape[2])
+    images = np.repeat(panel.images, people.shape[2])
     units = int((np.isfinite(flat).sum(0) > 1).sum())
     enough = units >= LEAST_UNITS
     found = alpha(flat, level) if enough else None
-    interval = alpha_interval(flat, level, items) if enough else None
+    interval = alpha_interval(flat, level, images) if enough else None
     return AlphaRow(panel.dimension, people.shape[0], units, level, found, interval)
 
 

@@ -24,7 +24,7 @@ CHOICE = "first option"
 
 @dataclass(frozen=True, eq=False)
 class RunRatings:
-    """Ratings as a table (COLUMNS and ``kind``), and the names of the judges, also of those that rated nothing."""
+    """Ratings as a table (COLUMNS, ``kind``, ``image``), and the judges' names, also of those that rated nothing."""
 
     table: pl.DataFrame
     judges: tuple[str, ...]
@@ -73,6 +73,7 @@ def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
             score=points("text").mean(),
             source=pl.lit(CHOICE).first(),
             kind=pl.lit(kind).first(),
+            image=pl.col("image").cast(pl.String).first(),
         )
-        .select(*COLUMNS, "kind")
+        .select(*COLUMNS, "kind", "image")
     )

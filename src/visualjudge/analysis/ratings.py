@@ -20,7 +20,11 @@ from visualjudge.analysis.join import ColumnTypes
 from visualjudge.errors import DataError, Problem, UsageError
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
-MEETING = {"dimension": "task", "item": "image_id", "source": "source"}
+MEETING = {
+    "dimension": "task",
+    "item": "image_id (of a question about one class of interest image_id/CLASS)",
+    "source": "source",
+}
 """What a judge's rating and a person's must share, and what that is in a run's scores."""
 SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
 RATER_FILE = re.compile(r"^(?P<stem>.+)_rater(?P<number>\d+)\.tsv$")
@@ -174,14 +178,25 @@ def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
-    """A run's usable scoring verdicts as ratings: item = image, dimension = task, one a source (encodings averaged)."""
+    """A run's usable scoring verdicts as ratings: dimension = task, one a source (encodings averaged).
+
+    The item is the image, and where the question is about one class of interest ``IMAGE/CLASS``: each has a score of
+    its own. ``image`` names the image, by which intervals count.
+    """
     scored = joined.filter((pl.col("kind") == "scoring") & pl.col("parsed"))
     rows = scored.with_columns(source=pl.col("sources").list.first()).drop_nulls("source")
+    image, classes = (pl.col(name).cast(pl.String) for name in ("image", "classes"))
     return (
-        rows.group_by(item=pl.col("image"), source="source", dimension=pl.col("task"), maintain_order=True)
-        .agg(score=pl.col("number").mean(), rater=pl.lit(judge).first(), kind=pl.lit("judge").first())
-        .select(*COLUMNS, "kind")
-        .cast(pl.Schema(SCHEMA))
+        rows.with_columns(image=image, item=pl.concat_str(image, classes, separator="/", ignore_nulls=True))
+        .group_by("item", "source", dimension=pl.col("task"), maintain_order=True)
+        .agg(
+            pl.col("image").first(),
+            score=pl.col("number").mean(),
+            rater=pl.lit(judge).first(),
+            kind=pl.lit("judge").first(),
+        )
+        .select(*COLUMNS, "kind", "image")
+        .cast(pl.Schema({**SCHEMA, "image": pl.String}))
     )
 
 

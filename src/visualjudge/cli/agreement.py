@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.people import PeopleAgreement
 
 NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a second person"
-INTERVALS = "95 %: each item is left out in turn, with all its sources; one item that moves the figure makes it wide."
+INTERVALS = "95 %: each item is left out in turn (of runs each image); one that moves the figure makes it wide."
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -44,7 +44,7 @@ def agreement(
     """Measure how far a judge agrees with people, and people with each other.
 
     Ratings have the columns item, source, rater, dimension, score, one rating a row. To be compared with the scores of
-    a --run, item must be the image_id and dimension the task.
+    a --run, dimension must be the task, and item the image_id (image_id/CLASS of a question about a class of interest).
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
 
@@ -109,7 +109,7 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
 
 
 def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
-    """The cells as published beside Fisher's means: as text and as JSON."""
+    """The cells as published beside the means: as text and as JSON."""
     from visualjudge.analysis.decisions.pages import published_table
     from visualjudge.analysis.decisions.published import as_published
     from visualjudge.analysis.decisions.shapes import published_json

@@ -25,7 +25,9 @@ def card(
     thresholds: Annotated[Path | None, typer.Option(help="YAML file with your own thresholds and families.")] = None,
     people: Annotated[
         list[Path] | None,
-        typer.Option(help="People's ratings, 0 to 10 (item: image_id, dimension: task); adds the check omega."),
+        typer.Option(
+            help="People's ratings, 0 to 10 (item: image_id or image_id/CLASS, dimension: task); adds the check omega."
+        ),
     ] = None,
     epsilon: Annotated[
         float, typer.Option(min=0, max=1, help="Cost advantage of the judge over a person, for omega.")

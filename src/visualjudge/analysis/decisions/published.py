@@ -1,9 +1,11 @@
 """Agreement tables as others printed them, beside the right figure, so that numbers can be compared.
 
 ``viescore``: Ku et al. 2024. A cell is the hyperbolic tangent of the *mean* of Spearman's ρ over sources. A Fisher mean
-takes the tangent of the mean of arctanh ρ; without the arctanh, every printed correlation is too small. A judge's list
-of scores counts by the least, each cut to a whole number; items count where the judge gave both SC and PQ; a person's
-score is the mean over people; O is √(SC · PQ), for people of each person, then averaged. A constant judge has no cell.
+takes the tangent of the mean of arctanh ρ; without the arctanh, every printed correlation is too small. Beside it
+stands the mean of ρ itself, as `agreement` gives it: arctanh 1 is infinite, so that one source would decide. A judge's
+list of scores counts by the least, each cut to a whole number; items count where the judge gave both SC and PQ; a
+person's score is the mean over people; O is √(SC · PQ), for people of each person, then averaged. A constant judge has
+no cell.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ LEAST_ITEMS = 3
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """One rater in one dimension: ρ of every source, the mean as published, and Fisher's mean.
+    """One rater in one dimension: ρ of every source, the mean as published, and the mean.
 
     None where some source has no ρ (the published mean is NaN there), or no source has one.
     """
@@ -32,7 +34,7 @@ class PublishedCell:
     dimension: str
     kind: str
     published: float | None
-    fisher: float | None
+    mean: float | None
     by_source: Mapping[str, float | None]
     items: int
 
@@ -104,7 +106,7 @@ def _persons(people: pl.DataFrame) -> list[PublishedCell]:
             found.setdefault(str(source), []).append(float("nan") if rho is None else rho)
         by_source = {source: _number(np.tanh(np.mean(values))) for source, values in found.items()}
         every = [value for values in found.values() for value in values]
-        means = (_number(np.tanh(np.mean(every))), _fisher(every))
+        means = (_number(np.tanh(np.mean(every))), _mean(every))
         cells.append(PublishedCell("people", str(dimension), "people", *means, by_source, part["item"].n_unique()))
     return cells
 
@@ -116,7 +118,7 @@ def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> Publishe
     }
     values = [float("nan") if value is None else value for value in by_source.values()]
     published = _number(np.tanh(np.mean(values))) if values else None
-    return PublishedCell(rater, dimension, kind, published, _fisher(values), by_source, part["item"].n_unique())
+    return PublishedCell(rater, dimension, kind, published, _mean(values), by_source, part["item"].n_unique())
 
 
 def _rho(a: FloatArray, b: FloatArray) -> float | None:
@@ -125,10 +127,9 @@ def _rho(a: FloatArray, b: FloatArray) -> float | None:
     return float(stats.spearmanr(a, b)[0])
 
 
-def _fisher(values: Sequence[float]) -> float | None:
-    known = np.array([value for value in values if np.isfinite(value)])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return _number(np.tanh(np.mean(np.arctanh(known)))) if known.size else None
+def _mean(values: Sequence[float]) -> float | None:
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.mean(known)) if known else None
 
 
 def _number(value: float) -> float | None:

@@ -215,14 +215,14 @@ def cascade_json(found: Cascade) -> Json:
 
 
 def published_json(cells: Sequence[PublishedCell], scheme: str) -> Json:
-    """Cells as published beside Fisher's means."""
+    """Cells as published beside the means."""
     rows = [
         {
             "rater": cell.rater,
             "kind": cell.kind,
             "dimension": cell.dimension,
             "published": cell.published,
-            "spearman": cell.fisher,
+            "spearman": cell.mean,
             "by_source": dict(cell.by_source),
             "items": cell.items,
         }

@@ -1,7 +1,7 @@
 """Correlations with and without case weights. Weights are how often a resample takes each case (draws × N), so one
 call gives every bootstrap replicate. Each equals SciPy's for weights of one (tested).
 
-Sources: Spearman 1904; Kendall 1945 (τ-b); Fisher 1915 (z).
+Sources: Spearman 1904; Kendall 1945 (τ-b).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.records import FloatArray, IntArray
@@ -141,28 +141,6 @@ def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
     sa, sb = np.sign(a[:, first] - a[:, second]), np.sign(b[:, first] - b[:, second])
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((sa * sb).sum(1) / np.sqrt(np.abs(sa).sum(1) * np.abs(sb).sum(1)))
-
-
-def half_a_step(cases: int) -> float:
-    """The largest |ρ| that Fisher's z is taken of: half of Spearman's smallest step below 1, for ``cases`` cases.
-
-    A correlation of exactly 1 has no finite z, and any fixed clip would weigh it by the clip's choice.
-    """
-    return 1 - 6 / max(6.0 + 1e-9, float(cases) ** 3 - cases)
-
-
-def fisher_mean(correlations: ArrayLike, axis: int = 0, *, cases: int = 100) -> FloatArray:
-    """Mean of correlations by way of Fisher's z, NaN left out; each is from about ``cases`` cases.
-
-    Correlations of ±1 count as half of the smallest step below 1 that ``cases`` cases allow (:func:`half_a_step`).
-    """
-    most = half_a_step(cases)
-    r = np.clip(np.asarray(correlations, float), -most, most)
-    known: NDArray[np.bool_] = np.isfinite(r)
-    count = known.sum(axis)
-    total = np.where(known, np.arctanh(np.where(known, r, 0)), 0).sum(axis)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.tanh(total / np.where(count == 0, np.nan, count)))
 
 
 def jackknife_groups(clusters: IntArray, most: int = GROUPS) -> IntArray:
