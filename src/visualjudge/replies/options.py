@@ -267,7 +267,7 @@ _SAME_FORM = steps(
     ("(", r"\((?<=[A-H]\()[^()A-H\n]{1,30}\)(?=[iIgul<>bM+])", ""),  # an aside
     (",", ",(?<=[A-H]i,)[Omskwy]{0,3},", ""),
     (",", r",(?<=[A-H],)[YtrO][^,.?\nA-H]{1,40},(?=[iIgulbM+kzw])", ""),  # A, although soft, is
-    (",(", r"([A-H])(?:,\1(?=[,.\n]|$)|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
+    (",(∨", r"([A-H])(?:,\1(?=[,.\n]|$)|∨\1|\(\1\))", lambda scan, match: match[1].ljust(len(match[0]), GONE)),
     ("\n", r"\n(?:(?<=:\n)|(?<=[kR]\n)(?=[A-HZ\-]))", ""),  # a heading and what stands under it
 )
 
