@@ -19,10 +19,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from types import MappingProxyType
 
 EXAMPLES = 3
@@ -169,3 +170,15 @@ class ApiError(ClientError):
     @property
     def retryable(self) -> bool:  # type: ignore[override]
         return self.status in RETRYABLE_STATUS or self.status >= 500
+
+
+def must_end_in(name: str, path: Path | None, suffixes: Sequence[str], *, bare: bool = False) -> None:
+    """Refuse a file with another suffix, which may be named by mistake; ``bare`` accepts one without a suffix.
+
+    Raises
+    ------
+    UsageError
+        If ``path`` has none of ``suffixes``, whatever its case.
+    """
+    if path is not None and path.suffix.lower() not in suffixes and not (bare and not path.suffix):
+        raise UsageError(f"{name} must end in {' or '.join(suffixes)}, got {path}")

@@ -172,6 +172,30 @@ def test_no_runs_are_a_wrong_call(make: Any) -> None:
         make([])
 
 
+def test_a_report_with_another_suffix_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="path must end in"):
+        vj.analyse(example.run).report(tmp_path / "x.pdf")
+
+
+def test_an_exception_of_a_judge_names_its_question(example: Example, tmp_path: Path) -> None:
+    class Broken:
+        simulated = False
+
+        async def __call__(self, ask: Any) -> Any:
+            raise KeyError("oops")
+
+        def describe(self) -> dict[str, object]:
+            return {"backend": "mine", "base_url": None, "model": "broken", "parameters": {}}
+
+        async def aclose(self) -> None:
+            pass
+
+    dataset = vj.load_dataset(example.dataset)
+    with pytest.raises(KeyError) as caught:
+        vj.judge(dataset, Broken(), tmp_path / "run", progress=False, concurrency=1)
+    assert caught.value.__notes__ == [f"while it was asked question {dataset.questions[0].id}, order AB"]
+
+
 def test_a_judge_without_questions_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
     none = vj.load_dataset(example.dataset).filter(task="keypont")
     with pytest.raises(UsageError, match="no question is chosen"):

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following, following_judge
-from visualjudge.cli.overwriting import PAGES, must_end_in
+from visualjudge.cli.overwriting import PAGES
+from visualjudge.errors import must_end_in
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import end_with, following, unused
-from visualjudge.cli.overwriting import PAGES, must_end_in
+from visualjudge.cli.overwriting import PAGES
+from visualjudge.errors import must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following
-from visualjudge.cli.overwriting import must_end_in
+from visualjudge.errors import must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice

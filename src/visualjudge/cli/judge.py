@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
     from visualjudge.frontdoor.judging import Asked, JudgeOptions
     from visualjudge.judges.asks import Judge
-    from visualjudge.runs.budget import Prices
+    from visualjudge.runs.budget import Budget
     from visualjudge.runs.judging import RunReport, RunSettings
     from visualjudge.runs.runner import Listener, Stop
 
@@ -117,12 +117,14 @@ def judge(
     """
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.frontdoor.judging import judge_of
+    from visualjudge.runs.budget import Budget
     from visualjudge.runs.judging import RunSettings
 
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out must be a folder, got the file {out}")
     chosen = load_dataset(dataset).choose(questions.choice)
     resume = run.resume or retry_errors
+    money = budget.budget
     if dry_run:
         prices = batches.charged(budget.prices, client.backend)
         settings = RunSettings(swap, repeats, run.limit, run.concurrency, resume, retry_errors)
@@ -130,9 +132,8 @@ def judge(
             raise UsageError("--dry-run: --panel combines finished runs and asks no model")
         beside = "at most, since the cheap judge decides some" if cascade is not None else ""
         beside = beside or ("one a question, without --retries" if retries else "")
-        _dry_run(chosen, out, settings, prices, beside, reasons=mode is ModeName.auto)
+        _dry_run(chosen, out, settings, Budget(money.limits, prices), beside, reasons=mode is ModeName.auto)
         return
-    money = budget.budget
     _tell_batches()
     if batches.settings and (panel or cascade is not None or cheap is not None):
         raise UsageError("--batch cannot be used together with --panel or --cascade")
@@ -206,12 +207,13 @@ def _cascade(rule: Path | None, cheap: Path | None, expensive: Judge) -> Judge:
     return CascadeJudge(recorded, expensive, read_rule(rule))
 
 
-def _dry_run(dataset: Dataset, out: Path, options: RunSettings, prices: Prices, beside: str, *, reasons: bool) -> None:
+def _dry_run(dataset: Dataset, out: Path, options: RunSettings, budget: Budget, beside: str, *, reasons: bool) -> None:
     from visualjudge.runs.budget import money
     from visualjudge.runs.estimate import estimate
     from visualjudge.runs.judging import check_images, still_to_ask
 
     check_images(dataset, dataset.questions[: options.limit])
+    prices, limits = budget.prices, budget.limits
     found = estimate(dataset, still_to_ask(out, dataset.questions, options), prices, reasons=reasons)
     told = "reasons and an answer; --mode text asks for none" if reasons else "an answer without reasoning"
     print(f"calls: {found.calls}" + (f" ({beside})" if beside else ""))
@@ -219,6 +221,11 @@ def _dry_run(dataset: Dataset, out: Path, options: RunSettings, prices: Prices, 
     print(f"tokens, estimated: {found.tokens_in} in, {found.tokens_out} out ({told})")
     if prices.are_stated:
         print(f"cost, estimated: {money(found.cost)}")
+    needed = {"--max-calls": (found.calls, limits.max_calls), "--max-cost": (found.cost, limits.max_cost)}
+    needed["--max-tokens-total"] = (found.tokens_in + found.tokens_out, limits.max_tokens)
+    for name, (whole, limit) in needed.items():
+        if limit is not None and limit < whole:
+            print(f"{name} {limit} stops the run after about {limit / whole:.0%} of it")
 
 
 def _ask(dataset: Dataset, asked: Asked, out: Path, options: JudgeOptions) -> RunReport:

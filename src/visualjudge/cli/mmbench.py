@@ -19,9 +19,9 @@ from visualjudge.cli.options import (
     RunOptions,
     open_asked,
 )
-from visualjudge.cli.overwriting import keep, must_end_in
+from visualjudge.cli.overwriting import keep
 from visualjudge.cli.progress import interruptible
-from visualjudge.errors import DataError, Problem, RunError, UsageError
+from visualjudge.errors import DataError, Problem, RunError, UsageError, must_end_in
 from visualjudge.plurals import many
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +51,6 @@ def keep(option: str, path: Path, inputs: list[Path]) -> None:
         raise UsageError(f"{option}: {path} is an input file; name another file")
     if whole := _whole(path.resolve()):
         raise UsageError(f"{option}: {path} is part of the {whole}; name another file")
-
-
-def must_end_in(option: str, path: Path | None, suffixes: Sequence[str], *, bare: bool = False) -> None:
-    """Refuse a file with another suffix, which may be named by mistake; ``bare`` accepts one without a suffix.
-
-    Raises
-    ------
-    UsageError
-        If ``path`` has none of ``suffixes``, whatever its case.
-    """
-    if path is not None and path.suffix.lower() not in suffixes and not (bare and not path.suffix):
-        raise UsageError(f"{option} must end in {' or '.join(suffixes)}, got {path}")
 
 
 def _files(value: Any) -> Iterator[Path]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import end_with, following, say
-from visualjudge.cli.overwriting import must_end_in
+from visualjudge.errors import must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from visualjudge.errors import must_end_in
 from visualjudge.frontdoor.run import Runs, folders_of
 from visualjudge.showing import as_pandas, html_table
 
@@ -47,12 +48,18 @@ class Study:
         -------
         Path
             The file that was written.
+
+        Raises
+        ------
+        UsageError
+            If it has another suffix.
         """
         from visualjudge.analysis.report.markdown import markdown
         from visualjudge.analysis.report.page import html
         from visualjudge.atomic import write_json, write_text
 
         target = Path(path)
+        must_end_in("path", target, [".html", ".htm", ".md", ".json"], bare=True)
         if target.suffix == ".json":
             write_json(target, self.metrics)
         else:

@@ -273,7 +273,11 @@ def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) ->
 
 
 async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
-    judged: Judged = await judge(ask)
+    try:
+        judged: Judged = await judge(ask)
+    except Exception as error:  # of a judge of somebody's own
+        error.add_note(f"while it was asked question {ask.question.id}, order {ask.order}")
+        raise
     verdict = judged.verdict
     line = verdict_line(verdict) | paid_beside(verdict, judged.paid)
     return Outcome(line, verdict.status, verdict.cause, judged.paid, judged.calls, line.get("error"))

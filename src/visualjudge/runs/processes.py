@@ -172,7 +172,7 @@ async def _reply(writer: StreamWriter, number: int, bench: Bench, what: Any) -> 
     except VisualJudgeError as error:
         found = RunError(str(error))
     except Exception as error:  # any, and an exception of another library may fail on its way
-        found = RunError(f"{type(error).__name__}: {error}")
+        found = RunError(" ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]))
     _send(writer, pickle.dumps((number, found)))
     await writer.drain()
 
