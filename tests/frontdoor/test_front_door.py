@@ -64,8 +64,10 @@ def test_a_judge_that_lacks_a_method_is_a_wrong_call(example: Example, tmp_path:
     assert not (tmp_path / "run").exists()
 
 
-def test_an_interrupt_lets_calls_in_flight_finish() -> None:
+def test_an_interrupt_lets_calls_in_flight_finish(request: pytest.FixtureRequest) -> None:
     """The interrupt comes while the plain call waits, as Jupyter's stop button sends it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     seen: list[str | None] = []
 
     async def work(stop: Stop) -> str:
