@@ -41,10 +41,12 @@ class Gap:
             return
         apart = sum(value != 0 for _, value in cases)
         size = sum(abs(value) for _, value in cases) if any(abs(v) not in (0, 1) for _, v in cases) else apart
-        least = stats.norm.isf(0.05) * math.sqrt(max((size + 1) / (self.n + 1) - self.value**2, 0) / self.n)
-        down, up = (max(r, least) for r in reach(error, self.df, skew, 0.0))
+        shrunk = self.value * self.n / (self.n + 1)
+        least = stats.norm.isf(0.05) * math.sqrt(max((size + 1) / (self.n + 1) - shrunk**2, 0) / self.n)
         edge = 1 - 0.025 ** (1 / g)
-        self.ends = (-edge, edge) if size <= 0 else (max(-1, self.value - down), min(1, self.value + up))
+        alike = edge if size <= 0 else 2 * edge if abs(self.value) > 1 - 1e-12 else 0.0
+        down, up = (max(r, least, alike) for r in reach(error, self.df, skew, 0.0))
+        self.ends = max(-1, self.value - down), min(1, self.value + up)
 
     def images_needed(self, gap: float) -> tuple[int | None, tuple[float, float] | None]:
         """With power 80 % at 5 %, and the range by χ²."""
