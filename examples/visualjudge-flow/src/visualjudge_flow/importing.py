@@ -14,7 +14,7 @@ from visualjudge_flow.vectors import Flow, read_flow
 
 def read(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sample | Problem]:
     """A sample for each image; a flow field that is missing or cannot be used is a problem in its place."""
-    for key, (image, truth, found) in aligned(images, gt, gt if pred is None else pred):
+    for key, image, (truth, found) in aligned(images, gt, gt if pred is None else pred):
         if truth is None or found is None:
             yield Problem(Path(image).name, key, "truth" if truth is None else "prediction", f"no flow named {key!r}")
             continue

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.atomic import atomic_path
-from visualjudge.errors import DataError
+from visualjudge.errors import DataError, in_field
 from visualjudge.predictions import Payload, Prediction, PredictionType, ReadContext, WriteContext, fields
 
 MAGIC = b"PIEH"
@@ -103,9 +103,8 @@ def _read(payload: Payload, reading: ReadContext) -> Flow:
     stored = payload.get("flow")
     if stored is None:
         raise DataError("flow: the field is missing")
-    if isinstance(stored, np.ndarray):
-        return fields.at("flow", lambda: flow_of(stored))
-    return fields.at("flow", lambda: read_flow(fields.path(stored, reading.root)))
+    with in_field("flow"):
+        return flow_of(stored) if isinstance(stored, np.ndarray) else read_flow(fields.path(stored, reading.root))
 
 
 def _write(flow: Flow, writing: WriteContext) -> dict[str, Any]:
