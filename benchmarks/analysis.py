@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
 
 TASKS = ("object_detection", "instance_segmentation", "semantic_segmentation", "keypoint", "depth_estimation")
 STEMS = ("pixel_a", "pixel_b", "pixel_c", "text_a", "text_b", "combo")

@@ -44,7 +44,7 @@ from visualjudge.analysis.scores import rank_taus, scoring_figures, within_group
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.shares import ratio_influence, shares
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
 
 POPULATION = 4_000
 

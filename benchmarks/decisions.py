@@ -27,7 +27,7 @@ from visualjudge.analysis.statistics import (
     rank_sets,
     risk_threshold,
 )
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
 
 SOURCES = 6
 QUALITY = 5 + np.linspace(1.2, -1.2, SOURCES)

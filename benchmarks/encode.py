@@ -24,9 +24,9 @@ import skimage.data
 from PIL import Image
 
 import visualjudge
-from visualjudge.predictions import DepthMap, Detection, Detections, Instance, Masks, People, Person, WholeImage
-from visualjudge.raster.images import png_bytes, write_png
-from visualjudge.raster.masks import mask_from_array
+from visualjudge.vision.predictions import DepthMap, Detection, Detections, Instance, Masks, People, Person, WholeImage
+from visualjudge.vision.raster.images import png_bytes, write_png
+from visualjudge.vision.raster.masks import mask_from_array
 
 CLOCK = time.perf_counter
 LABELS = ["person", "dog", "cup", "bench", "traffic light", "bird", "car", "chair", "bottle", "cat"]
@@ -171,7 +171,7 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
         out = image.astype(np.float64)
         for k, mask in enumerate(dense):
             weight = mask[:, :, None] * 0.5
-            out = out * (1 - weight) + np.array(visualjudge.encoding.palette.color_at(k)) * weight
+            out = out * (1 - weight) + np.array(visualjudge.vision.drawing.palette.color_at(k)) * weight
         return out.astype(np.uint8)
 
     def pillow(drawn: np.ndarray) -> None:

@@ -37,7 +37,7 @@ from simulated import FEATURES
 
 from visualjudge.analysis.cells import margin_bin
 from visualjudge.analysis.join import lead, more_of
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
 
 REQUIRED = ("id", "image", "answer", "said")
 DEFAULTS = {"judge": "judge", "encoding": "e0", "order": "AB", "task": "task", "score_a": 1.0, "score_b": 0.0}

@@ -34,13 +34,13 @@ from aiohttp import web
 from skimage import data as photographs
 
 from visualjudge.clients.registry import open_client
+from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.raster.images import write_png
-from visualjudge.records import Question
 from visualjudge.runs.judging import RunSettings, live, run_judge
 from visualjudge.runs.processes import open_processes
 from visualjudge.runs.spread import SpreadEngine
+from visualjudge.vision.raster.images import write_png
 
 IMAGES = 50
 CONCURRENCY = 32

@@ -21,15 +21,15 @@ from zlib import crc32
 import numpy as np
 
 from visualjudge.analysis.statistics.shares import shares
-from visualjudge.atomic import write_json
+from visualjudge.core.atomic import write_json
+from visualjudge.core.records import Annotation
+from visualjudge.core.seeding import rng_for
 from visualjudge.judges.local.features import Features
 from visualjudge.judges.local.model import Model, load, shipped
 from visualjudge.judges.local.training import looked_at
 from visualjudge.judges.sharpness import quality
-from visualjudge.raster.images import read_rgb
-from visualjudge.records import Annotation
-from visualjudge.seeding import rng_for
-from visualjudge.tasks import task_named
+from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.tasks import task_named
 
 FOLDS = 5
 MARGINS = (0.5, 2.0, 10.0)

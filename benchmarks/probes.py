@@ -16,7 +16,7 @@ import polars as pl
 from visualjudge.analysis.join import VERDICT_SCHEMA, join, question_table
 from visualjudge.analysis.probes import probe_results
 from visualjudge.analysis.statistics.eprocess import e_process
-from visualjudge.records import Probe, ProbeDesign, Question
+from visualjudge.core.records import Probe, ProbeDesign, Question
 
 NUMBER, IMAGES, STEPS = 200, 100, 4
 DESIGNS: dict[str, ProbeDesign] = {

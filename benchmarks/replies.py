@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from visualjudge.mmbench.vlmevalkit import read_vlmevalkit
+from visualjudge.apps.mmbench.vlmevalkit import read_vlmevalkit
 from visualjudge.replies import read_reply
 from visualjudge.replies.jsons import object_with
 

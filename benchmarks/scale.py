@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from visualjudge.raster.images import write_png
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
+from visualjudge.vision.raster.images import write_png
 
 BASELINE = ("--backend", "baseline", "--model", "oracle:0.8")
 TASK = "object_detection"

@@ -17,10 +17,10 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from visualjudge import score
-from visualjudge.metrics.average_precision import average_precision
-from visualjudge.predictions import Detection, Detections, Instance, Masks
-from visualjudge.raster.masks import mask_from_array, packed_rle
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
+from visualjudge.vision.predictions import Detection, Detections, Instance, Masks
+from visualjudge.vision.raster.masks import mask_from_array, packed_rle
+from visualjudge.vision.scoring.average_precision import average_precision
 
 SIZE = (480, 640)
 OBJECTS = 10

@@ -26,7 +26,7 @@ from urllib.parse import quote, urlencode
 
 import numpy as np
 
-from visualjudge.raster.images import write_png
+from visualjudge.vision.raster.images import write_png
 
 TASKS = {
     "object_detection": ("pixel_s0_m0", "pixel_s1_m0", "text_xyxy"),

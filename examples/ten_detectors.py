@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from visualjudge import atomic
+from visualjudge.core import atomic
+from visualjudge.core.records import Question, Verdict
+from visualjudge.core.seeding import rng_for
 from visualjudge.judges.asks import verdict_line
-from visualjudge.records import Question, Verdict
 from visualjudge.runs.folder import RunFolder
-from visualjudge.seeding import rng_for
 
 IMAGES = 80
 NAMES = [f"detector {letter}" for letter in "ABCDEFGHIJ"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judged_records import pair, scoring
-from visualjudge.records import Question, Verdict
+from visualjudge.core.records import Question, Verdict
 
 
 @dataclass(frozen=True)

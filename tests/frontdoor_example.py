@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 import visualjudge as vj
-from visualjudge.atomic import write_json
-from visualjudge.raster.images import write_png
-from visualjudge.seeding import rng_for
+from visualjudge.core.atomic import write_json
+from visualjudge.core.seeding import rng_for
+from visualjudge.vision.raster.images import write_png
 
 
 @dataclass(frozen=True)

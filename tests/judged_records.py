@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from visualjudge.records import OptionFeatures, Question, Verdict
+from visualjudge.core.records import OptionFeatures, Question, Verdict
 
 
 def pair(i: int, scores: tuple[float, float], **changes: Any) -> Question:

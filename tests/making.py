@@ -17,11 +17,11 @@ import cv2
 import numpy as np
 import skimage.data
 
-from visualjudge.raster.images import write_png
-from visualjudge.raster.masks import mask_from_array, rle_of
-from visualjudge.records import BoolArray, Pixels
-from visualjudge.seeding import rng_for
-from visualjudge.tasks import TASKS, Task
+from visualjudge.core.records import BoolArray, Pixels
+from visualjudge.core.seeding import rng_for
+from visualjudge.vision.raster.images import write_png
+from visualjudge.vision.raster.masks import mask_from_array, rle_of
+from visualjudge.vision.tasks import TASKS, Task
 
 LABELS = ("person", "dog", "car", "traffic light")
 STUFF = ("road", "sky", "grass", "building")

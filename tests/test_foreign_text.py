@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from visualjudge import jsons
-from visualjudge.errors import DataError
-from visualjudge.yamls import read_yaml
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError
+from visualjudge.core.yamls import read_yaml
 
 LEVELS = jsons.DEEPEST_JSON
 

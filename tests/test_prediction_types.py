@@ -1,4 +1,4 @@
-"""A prediction type is one file and a row in each table; no other module asks which type it has before it."""
+"""A prediction type is one folder and a row in each table; no other module asks which type it has before it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from pathlib import Path
 import pytest
 
 import visualjudge
+from visualjudge.apps.demo.data import _FILL
 from visualjudge.cli.gallery import _subjects
-from visualjudge.demo.data import _FILL
-from visualjudge.encoding.catalogue import CATALOGUE
-from visualjudge.metrics.catalogue import METRICS
-from visualjudge.perturb.catalogue import ERROR_TYPES
-from visualjudge.predictions import TYPES, Prediction
 from visualjudge.prompts.contexts import CONTEXTS
 from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.tasks import TASKS
+from visualjudge.vision.encodings import CATALOGUE
+from visualjudge.vision.error_types import ERROR_TYPES
+from visualjudge.vision.metrics import METRICS
+from visualjudge.vision.predictions import TYPES, Prediction
+from visualjudge.vision.tasks import TASKS
 
 ROOT = Path(visualjudge.__file__).parent
-SOURCES = [path for path in sorted(ROOT.rglob("*.py")) if path.parent.name != "predictions"]
+OWN = ("vision/*/record.py", "vision/base.py", "vision/fields.py", "vision/items.py", "vision/predictions.py")
+SOURCES = sorted(set(ROOT.rglob("*.py")) - {path for pattern in OWN for path in ROOT.glob(pattern)})
 GIVEN = {"generation"}
 """Types whose scores are given by people or another metric: no metric and no controlled errors."""
 RECORDS = {row.record.__name__ for row in TYPES.own.values()} | {"Detection", "Instance", "Person", "Prediction"}

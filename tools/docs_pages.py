@@ -20,10 +20,10 @@ import typer
 from typer.testing import CliRunner
 
 from visualjudge.cli.main import COMMANDS, MODULES, app
-from visualjudge.encoding import encodings
-from visualjudge.encoding.titles import encoding_title
-from visualjudge.perturb.catalogue import ERROR_TYPES
-from visualjudge.tasks import TASKS
+from visualjudge.vision.drawing.titles import encoding_title
+from visualjudge.vision.encode import encodings
+from visualjudge.vision.error_types import ERROR_TYPES
+from visualjudge.vision.tasks import TASKS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

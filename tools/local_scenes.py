@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 from skimage import data as photographs
 
-from visualjudge.demo.degrade import DEGRADATIONS, Degrade
-from visualjudge.demo.photographs import Photograph
-from visualjudge.predictions import Instance, Person
-from visualjudge.raster.masks import mask_from_array
-from visualjudge.records import FloatArray, Pixels
+from visualjudge.apps.demo.degrade import DEGRADATIONS, Degrade
+from visualjudge.apps.demo.photographs import Photograph
+from visualjudge.core.records import FloatArray, Pixels
+from visualjudge.vision.predictions import Instance, Person
+from visualjudge.vision.raster.masks import mask_from_array
 
 SIZE = (240, 320)
 TEXTURES = ("brick", "grass", "gravel", "retina", "hubble_deep_field", "immunohistochemistry", "moon", "page", "clock")

@@ -10,12 +10,12 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from visualjudge.atomic import atomic_path
-from visualjudge.demo.data import boxes_of
-from visualjudge.demo.photographs import Photograph, photographs, stereo_disparity
-from visualjudge.encoding import encode
-from visualjudge.predictions import DepthMap, Instance, Masks, People, Prediction
-from visualjudge.records import Pixels
+from visualjudge.apps.demo.data import boxes_of
+from visualjudge.apps.demo.photographs import Photograph, photographs, stereo_disparity
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.records import Pixels
+from visualjudge.vision.encode import encode
+from visualjudge.vision.predictions import DepthMap, Instance, Masks, People, Prediction
 
 TILE = (300, 400)
 """(height, width) of one image; a photograph is cut, not squeezed, to its shape."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge.atomic import write_text
+from visualjudge.core.atomic import write_text
 from visualjudge.judges.local import model
 
 ROOT = Path(__file__).parents[1]

@@ -16,20 +16,20 @@ import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
 
-from visualjudge.demo.data import boxes_of
-from visualjudge.demo.generate import GENERATORS, SEVERITIES
+from visualjudge.apps.demo.data import boxes_of
+from visualjudge.apps.demo.generate import GENERATORS, SEVERITIES
+from visualjudge.core.records import Pixels
+from visualjudge.core.seeding import rng_for
 from visualjudge.judges.local import model
 from visualjudge.judges.local.features import Given, features_of
 from visualjudge.judges.local.fit import Sample, pairs_of
 from visualjudge.judges.local.training import marked, train
-from visualjudge.metrics import score
-from visualjudge.perturb import levels
-from visualjudge.perturb.catalogue import error_type_named, error_types, perturbed
-from visualjudge.perturb.groups import graded
-from visualjudge.predictions import DepthMap, Masks, People, Prediction, WholeImage
-from visualjudge.records import Pixels
-from visualjudge.seeding import rng_for
-from visualjudge.tasks import TASKS, task_named
+from visualjudge.vision.error_types import error_type_named, error_types, perturbed
+from visualjudge.vision.errors import levels
+from visualjudge.vision.errors.groups import graded
+from visualjudge.vision.predictions import DepthMap, Masks, People, Prediction, WholeImage
+from visualjudge.vision.score import score
+from visualjudge.vision.tasks import TASKS, task_named
 
 LEVELS = 4
 MIXED = 4

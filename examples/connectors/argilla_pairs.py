@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import argilla as rg
 
 import visualjudge as vj
-from visualjudge.connectors.annotating import argilla_answers, argilla_dataset, people_run
+from visualjudge.apps.connectors.annotating import argilla_answers, argilla_dataset, people_run
 
 
 def ask(client: rg.Argilla, dataset: str, name: str) -> None:

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import visualjudge as vj
-from visualjudge.connectors.evaluators import phoenix_evaluator
-from visualjudge.connectors.grading import Grader
+from visualjudge.apps.connectors.evaluators import phoenix_evaluator
+from visualjudge.apps.connectors.grading import Grader
 
 
 def main(url: str, model: str, image: str, request: str, answer: str) -> None:

@@ -10,7 +10,7 @@ import sys
 import fiftyone as fo
 
 import visualjudge as vj
-from visualjudge.connectors.annotating import fiftyone_samples
+from visualjudge.apps.connectors.annotating import fiftyone_samples
 
 
 def main(dataset: str, name: str) -> None:

@@ -12,7 +12,7 @@ from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
 
-from visualjudge.connectors.inspect_tasks import graded
+from visualjudge.apps.connectors.inspect_tasks import graded
 
 
 def main(image: str, request: str, model: str, grader: str) -> None:

@@ -13,7 +13,12 @@ import sys
 from pathlib import Path
 
 import visualjudge as vj
-from visualjudge.connectors.annotating import label_studio_answers, label_studio_config, label_studio_tasks, people_run
+from visualjudge.apps.connectors.annotating import (
+    label_studio_answers,
+    label_studio_config,
+    label_studio_tasks,
+    people_run,
+)
 
 
 def ask(dataset: str, folder: str) -> None:

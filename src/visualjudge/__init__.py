@@ -2,13 +2,12 @@
 
 Data flows from top to bottom, one package a step::
 
-    records      Annotation, Question, Verdict: what travels between the steps
-    raster                    image files and masks as arrays
-    predictions               what a prediction is: record, reading, writing, checks; a file a type
-    data         PREDICTIONS  data folders; importers
-    metrics      SCORE        a prediction against its ground truth, 0..10
-    perturb                   controlled errors of a named type from ground truth alone
-    encoding     ENCODE       a prediction as an image or a text: 53 encodings, each decodable
+    core                      what everything rests on: records, errors, tables of rows, files, seeds
+    vision       WHAT IS JUDGED  a folder for each family of predictions: boxes, masks, poses, depth, images
+                 ENCODE       a prediction as an image or a text: 53 encodings, each decodable
+                 SCORE        a prediction against its ground truth, 0..10; controlled errors
+    formats                   files of others: a file for each format
+    data         PREDICTIONS  data folders: reading, writing, importing
     prompts      PROMPT       versioned assets; the only place where prompt text lives
     dataset      SAMPLE       groups, pairs, rankings; the dataset on disk; exports
     clients      ASK          OpenAI-compatible, Gemini, vLLM, …; retry, cache, limits
@@ -16,8 +15,8 @@ Data flows from top to bottom, one package a step::
     judges       JUDGE        a question or a pair of edited images
     runs         VERDICTS     one judge over one dataset, journalled and resumable
     analysis     ANALYSE      how right, how biased, how consistent; report
-    frontdoor                 the functions below; the command line is a layer over them
-    studio, mmbench, pipelines, demo, cli
+    apps                      what stands on all that; apps/frontdoor holds the functions below
+    studio, cli               the browser; the command line, a layer over the front door
 
 In scripts and notebooks::
 
@@ -37,33 +36,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualjudge.data.importers.catalogue import Importer as Importer
-    from visualjudge.data.importers.in_memory import from_fiftyone as from_fiftyone
-    from visualjudge.data.importers.in_memory import from_supervision as from_supervision
-    from visualjudge.data.importers.sample import Sample as Sample
+    from visualjudge.apps.frontdoor.building import build as build
+    from visualjudge.apps.frontdoor.data import Data as Data
+    from visualjudge.apps.frontdoor.data import open_data as open_data
+    from visualjudge.apps.frontdoor.decisions import card as card
+    from visualjudge.apps.frontdoor.decisions import cascade as cascade
+    from visualjudge.apps.frontdoor.decisions import correct as correct
+    from visualjudge.apps.frontdoor.decisions import label as label
+    from visualjudge.apps.frontdoor.importing import import_samples as import_samples
+    from visualjudge.apps.frontdoor.judging import client as client
+    from visualjudge.apps.frontdoor.judging import judge as judge
+    from visualjudge.apps.frontdoor.judging import judge_async as judge_async
+    from visualjudge.apps.frontdoor.run import Run as Run
+    from visualjudge.apps.frontdoor.run import open_run as open_run
+    from visualjudge.apps.frontdoor.studies import Study as Study
+    from visualjudge.apps.frontdoor.studies import analyse as analyse
     from visualjudge.dataset.folder import Dataset as Dataset
     from visualjudge.dataset.folder import load_dataset as load_dataset
-    from visualjudge.encoding import Encoded as Encoded
-    from visualjudge.encoding import encode as encode
-    from visualjudge.encoding import encodings as encodings
-    from visualjudge.encoding.catalogue import Encoding as Encoding
-    from visualjudge.frontdoor.building import build as build
-    from visualjudge.frontdoor.data import Data as Data
-    from visualjudge.frontdoor.data import open_data as open_data
-    from visualjudge.frontdoor.decisions import card as card
-    from visualjudge.frontdoor.decisions import cascade as cascade
-    from visualjudge.frontdoor.decisions import correct as correct
-    from visualjudge.frontdoor.decisions import label as label
-    from visualjudge.frontdoor.importing import import_samples as import_samples
-    from visualjudge.frontdoor.judging import client as client
-    from visualjudge.frontdoor.judging import judge as judge
-    from visualjudge.frontdoor.judging import judge_async as judge_async
-    from visualjudge.frontdoor.run import Run as Run
-    from visualjudge.frontdoor.run import open_run as open_run
-    from visualjudge.frontdoor.studies import Study as Study
-    from visualjudge.frontdoor.studies import analyse as analyse
-    from visualjudge.metrics import score as score
-    from visualjudge.perturb.catalogue import ErrorType as ErrorType
+    from visualjudge.formats.importers import Importer as Importer
+    from visualjudge.formats.in_memory import from_fiftyone as from_fiftyone
+    from visualjudge.formats.in_memory import from_supervision as from_supervision
+    from visualjudge.formats.sample import Sample as Sample
     from visualjudge.plugins import register_backend as register_backend
     from visualjudge.plugins import register_context as register_context
     from visualjudge.plugins import register_encoding as register_encoding
@@ -77,29 +70,35 @@ if TYPE_CHECKING:
     from visualjudge.plugins import register_question_judge as register_question_judge
     from visualjudge.plugins import register_task as register_task
     from visualjudge.plugins import register_type as register_type
-    from visualjudge.predictions import Prediction as Prediction
-    from visualjudge.predictions import PredictionType as PredictionType
     from visualjudge.replies import read_reply as read_reply
-    from visualjudge.tasks import Task as Task
+    from visualjudge.vision.encode import Encoded as Encoded
+    from visualjudge.vision.encode import encode as encode
+    from visualjudge.vision.encode import encodings as encodings
+    from visualjudge.vision.encodings import Encoding as Encoding
+    from visualjudge.vision.error_types import ErrorType as ErrorType
+    from visualjudge.vision.predictions import Prediction as Prediction
+    from visualjudge.vision.predictions import PredictionType as PredictionType
+    from visualjudge.vision.score import score as score
+    from visualjudge.vision.tasks import Task as Task
 
 __version__ = "0.2.0.dev0"
 
 _NAMES = {
-    "visualjudge.data.importers.catalogue": ("Importer",),
-    "visualjudge.data.importers.in_memory": ("from_fiftyone", "from_supervision"),
-    "visualjudge.data.importers.sample": ("Sample",),
+    "visualjudge.formats.importers": ("Importer",),
+    "visualjudge.formats.in_memory": ("from_fiftyone", "from_supervision"),
+    "visualjudge.formats.sample": ("Sample",),
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
-    "visualjudge.encoding": ("Encoded", "encode", "encodings"),
-    "visualjudge.encoding.catalogue": ("Encoding",),
-    "visualjudge.frontdoor.building": ("build",),
-    "visualjudge.frontdoor.data": ("Data", "open_data"),
-    "visualjudge.frontdoor.decisions": ("card", "cascade", "correct", "label"),
-    "visualjudge.frontdoor.importing": ("import_samples",),
-    "visualjudge.frontdoor.judging": ("client", "judge", "judge_async"),
-    "visualjudge.frontdoor.run": ("Run", "open_run"),
-    "visualjudge.frontdoor.studies": ("Study", "analyse"),
-    "visualjudge.metrics": ("score",),
-    "visualjudge.perturb.catalogue": ("ErrorType",),
+    "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
+    "visualjudge.vision.encodings": ("Encoding",),
+    "visualjudge.apps.frontdoor.building": ("build",),
+    "visualjudge.apps.frontdoor.data": ("Data", "open_data"),
+    "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
+    "visualjudge.apps.frontdoor.importing": ("import_samples",),
+    "visualjudge.apps.frontdoor.judging": ("client", "judge", "judge_async"),
+    "visualjudge.apps.frontdoor.run": ("Run", "open_run"),
+    "visualjudge.apps.frontdoor.studies": ("Study", "analyse"),
+    "visualjudge.vision.score": ("score",),
+    "visualjudge.vision.error_types": ("ErrorType",),
     "visualjudge.plugins": (
         "register_backend",
         "register_context",
@@ -115,9 +114,9 @@ _NAMES = {
         "register_task",
         "register_type",
     ),
-    "visualjudge.predictions": ("Prediction", "PredictionType"),
+    "visualjudge.vision.predictions": ("Prediction", "PredictionType"),
     "visualjudge.replies": ("read_reply",),
-    "visualjudge.tasks": ("Task",),
+    "visualjudge.vision.tasks": ("Task",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

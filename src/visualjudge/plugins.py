@@ -1,8 +1,8 @@
 """What a plug-in or a script registers: a function for each table of the project.
 
-Each raises :class:`~visualjudge.errors.UsageError` where a row of that name is there already. A plug-in calls them when
-it is loaded (:mod:`visualjudge.registry`); a script or notebook may call them at any time before the row is needed, and
-worker processes started after that have the row too, if it can be pickled.
+Each raises :class:`~visualjudge.core.errors.UsageError` where a row of that name is there already. A plug-in calls them
+when it is loaded (:mod:`visualjudge.core.registry`); a script or notebook may call them at any time before the row is
+needed, and worker processes started after that have the row too, if it can be pickled.
 
 >>> import visualjudge as vj
 >>> vj.register_task(vj.Task("lane_detection", "lane detection", "instance", classed=True))
@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.errors import UsageError
-from visualjudge.registry import table
+from visualjudge.core.errors import UsageError
+from visualjudge.core.registry import table
 
 if TYPE_CHECKING:
-    from visualjudge.data.importers.catalogue import Importer
+    from visualjudge.apps.probes.kinds import ProbeKind
     from visualjudge.dataset.exports import Format
-    from visualjudge.encoding.catalogue import Encoding
-    from visualjudge.perturb.catalogue import ErrorType
-    from visualjudge.predictions import PredictionType
-    from visualjudge.probes.catalogue import ProbeKind
+    from visualjudge.formats.importers import Importer
     from visualjudge.prompts.contexts import Context
-    from visualjudge.tasks import Task
+    from visualjudge.vision.encodings import Encoding
+    from visualjudge.vision.error_types import ErrorType
+    from visualjudge.vision.predictions import PredictionType
+    from visualjudge.vision.tasks import Task
 
 
 def register_task(task: Task) -> None:
@@ -62,7 +62,7 @@ def register_metric(kind: str, name: str, measure: Callable[..., float], *, opti
     options
         Names of the options that ``measure`` takes.
     """
-    from visualjudge.metrics.catalogue import Metric
+    from visualjudge.vision.metrics import Metric
 
     table("metric").register((kind, name), Metric(kind, name, measure, frozenset(options)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from visualjudge.training.reward import Weights, reward, reward_both
-from visualjudge.training.trainers import (
+from visualjudge.apps.training.reward import Weights, reward, reward_both
+from visualjudge.apps.training.trainers import (
     easyr1_compute_score,
     swift_reward,
     trl_reward,

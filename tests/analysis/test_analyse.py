@@ -14,9 +14,9 @@ from judged_records import features, pair, ranking, said, scoring, write_dataset
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.join import question_table
 from visualjudge.analysis.leaks import leak_audit
-from visualjudge.errors import DataError
-from visualjudge.records import Question, Verdict
-from visualjudge.seeding import rng_for
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question, Verdict
+from visualjudge.core.seeding import rng_for
 
 FLIP = {"A": "B", "B": "A"}
 

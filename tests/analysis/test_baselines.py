@@ -15,9 +15,9 @@ from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.report.terminal import text
 from visualjudge.analysis.words import above
+from visualjudge.core.records import FAILED
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.records import FAILED
 from visualjudge.runs.baseline import run_baselines
 
 QUESTIONS = [pair(i, (3.0, 1.0), task=("object_detection", "keypoint")[i % 2]) for i in range(120)]

@@ -20,8 +20,8 @@ from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.paired import images_needed
 from visualjudge.analysis.statistics.shares import one_share
-from visualjudge.records import OptionFeatures, Question, Verdict
-from visualjudge.seeding import rng_for
+from visualjudge.core.records import OptionFeatures, Question, Verdict
+from visualjudge.core.seeding import rng_for
 
 FLIP = {"A": "B", "B": "A"}
 

@@ -12,7 +12,7 @@ from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.figures import Leaderboard
 from visualjudge.analysis.join import question_table
 from visualjudge.analysis.statistics.jackknife import ALIKE
-from visualjudge.records import Question, Verdict
+from visualjudge.core.records import Question, Verdict
 
 ONE = Question(
     id="q1",

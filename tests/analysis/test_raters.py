@@ -16,7 +16,7 @@ import pytest
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis.people import agreement, panels
 from visualjudge.analysis.raters import _choices, ratings_of_runs
-from visualjudge.records import Verdict
+from visualjudge.core.records import Verdict
 
 RATERS = ("anna", "ben", "carl")
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from visualjudge.analysis.people import agreement, pair_order
 from visualjudge.analysis.ratings import read_ratings
 from visualjudge.cli.agreement import app
-from visualjudge.errors import DataError, UsageError
-from visualjudge.seeding import rng_for
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.seeding import rng_for
 
 
 def long_table(items: int = 40, sources: int = 3) -> pl.DataFrame:

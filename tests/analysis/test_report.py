@@ -31,9 +31,9 @@ from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.tabular import Plot
 from visualjudge.cli.report import app
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.swap import swapped
 
 NASTY = '<script>alert("x")</script><img src="http://evil.example/x.png">'

@@ -21,7 +21,7 @@ from visualjudge.analysis.statistics.paired import cases_needed
 from visualjudge.analysis.statistics.shares import one_share, shares
 from visualjudge.analysis.statistics.strengths import davidson
 from visualjudge.analysis.variance import variance_components, variance_row
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,9 +12,9 @@ from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.verdicts import read_verdicts
-from visualjudge.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import Verdict
 from visualjudge.judges.asks import verdict_line
-from visualjudge.records import Verdict
 
 QUESTIONS = [pair(k, (8.0, 2.0)) for k in range(4)]
 

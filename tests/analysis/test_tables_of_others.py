@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SIMULATIONS = 12

@@ -18,7 +18,7 @@ from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text
 from visualjudge.analysis.unanswered import Unanswered, unanswered
 from visualjudge.analysis.words import answer, failed, failures, headline, verdict
-from visualjudge.records import Probe, Question, Verdict
+from visualjudge.core.records import Probe, Question, Verdict
 
 PAIRS = [pair(i, (8.0, 1.0)) for i in range(10)]
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
 
 
 @dataclass(frozen=True)

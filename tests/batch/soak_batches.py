@@ -22,7 +22,7 @@ import orjson
 
 from batch.fake_batches import ALL, FakeBatches
 from runs.made_dataset import make_dataset
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
 
 KEY = "sk-soak-0123456789abcdef"
 

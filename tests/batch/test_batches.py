@@ -17,7 +17,7 @@ from batch.soak_batches import soak
 from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.asking import Settings
 from visualjudge.clients.retry import RetryPolicy
-from visualjudge.errors import RunError, UsageError
+from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batch.keeping import Keeper
 from visualjudge.runs.batch.ledger import Ledger, parts_of
 from visualjudge.runs.budget import Prices

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from visualjudge.cli import encode as encode_command
 from visualjudge.cli import gallery as gallery_command
-from visualjudge.errors import DataError, RunError, UsageError
-from visualjudge.raster.images import read_rgb, write_png
+from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.vision.raster.images import read_rgb, write_png
 
 
 @pytest.fixture

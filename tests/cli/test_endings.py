@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from apps.published.test_bench_import import genai
 from docs.test_pages import problem
 from frontdoor_example import Example, make_example
 from judged_records import pair, write_dataset
-from published.test_bench_import import genai
 from visualjudge.cli import main
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from visualjudge.cli import main
-from visualjudge.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError
 
 
 @pytest.mark.parametrize(("error", "status"), [(DataError("a.json: broken\nhere"), 1), (UsageError("no such"), 2)])

@@ -14,9 +14,9 @@ from frontdoor_example import write_data
 from judged_records import pair, ranking, scoring
 from visualjudge.cli import main
 from visualjudge.clients.remote import RemoteClient
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Question
 from visualjudge.dataset.choosing import Choice, chosen, condition, margin, sample_positions
-from visualjudge.errors import UsageError
-from visualjudge.records import Question
 
 
 def _run(*args: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
@@ -145,8 +145,8 @@ def test_a_choice_that_cannot_be_meant_is_refused(choice: Choice, message: str) 
 def test_judge_asks_the_chosen_and_build_takes_prompts_in_both_spellings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from visualjudge.apps.frontdoor.run import open_run
     from visualjudge.dataset.folder import load_dataset
-    from visualjudge.frontdoor.run import open_run
 
     write_data(tmp_path / "data")
 

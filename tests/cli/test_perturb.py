@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from visualjudge.cli.perturb import app
+from visualjudge.core.errors import UsageError
 from visualjudge.data.folder import DataFolder
-from visualjudge.errors import UsageError
-from visualjudge.raster.images import write_png
+from visualjudge.vision.raster.images import write_png
 
 BOXES = {1: [[10, 10, 40, 30], [60, 20, 30, 50]], 2: [[5, 5, 50, 60]]}
 

@@ -16,7 +16,7 @@ from visualjudge.clients import Reply, Request, TextPart, image_part
 from visualjudge.clients.api import ApiClient
 from visualjudge.clients.registry import build_client
 from visualjudge.clients.vllm import VllmClient
-from visualjudge.errors import ApiError, TransportError, UsageError
+from visualjudge.core.errors import ApiError, TransportError, UsageError
 
 KEY = "sk-a-secret-of-some-length"
 SCHEMA = {

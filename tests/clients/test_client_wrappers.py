@@ -17,8 +17,8 @@ from visualjudge.clients.cache import Cached, cache_key
 from visualjudge.clients.limiter import AdaptiveLimit, Limited
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying
-from visualjudge.errors import ApiError, TransportError
-from visualjudge.raster.images import rgb_of
+from visualjudge.core.errors import ApiError, TransportError
+from visualjudge.vision.raster.images import rgb_of
 
 HELLO = Request((TextPart("hello"),))
 

@@ -12,8 +12,8 @@ import pytest
 from clients.loopback import serving
 from visualjudge.clients import download
 from visualjudge.clients.download import fetch_image, is_public
-from visualjudge.errors import DataError
-from visualjudge.raster.images import png_bytes
+from visualjudge.core.errors import DataError
+from visualjudge.vision.raster.images import png_bytes
 
 PNG = png_bytes(np.zeros((4, 5, 3), np.uint8))
 

@@ -16,7 +16,7 @@ from PIL import Image
 
 from visualjudge.clients.base import ImagePart
 from visualjudge.clients.payload import ImageStore, image_part
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
 
 RGB = np.random.default_rng(3).integers(0, 256, (9, 13, 3), np.uint8)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from visualjudge.clients import Reply, Request, TextPart, build_client, image_part
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch")

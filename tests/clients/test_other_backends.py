@@ -20,7 +20,7 @@ from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import Redactor, Secret, public_url
 from visualjudge.clients.sync import run_sync
-from visualjudge.errors import ApiError, TransportError, UnknownName, UsageError
+from visualjudge.core.errors import ApiError, TransportError, UnknownName, UsageError
 from visualjudge.runs.tokens import token_counts
 
 KEY = "a-secret-of-some-length"

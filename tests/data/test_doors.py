@@ -14,9 +14,9 @@ import pytest
 import visualjudge as vj
 from corpus.workspace import dump, photo
 from visualjudge.cli.main import app
-from visualjudge.errors import DataError, UsageError
-from visualjudge.predictions import Masks
-from visualjudge.raster.images import image_size, read_rgb
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.vision.predictions import Masks
+from visualjudge.vision.raster.images import image_size, read_rgb
 
 BOXES = [[2.0, 3.0, 9.0, 8.0], [20.0, 5.0, 10.0, 12.0]]
 

@@ -11,9 +11,9 @@ import polars
 import pytest
 
 from making import detection, detection_folder, make_folder, photograph, write_records
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.folder import DataFolder
-from visualjudge.errors import DataError, UsageError
-from visualjudge.raster.images import write_png
+from visualjudge.vision.raster.images import write_png
 
 KEYPOINTS = [3.0] * 50
 RLE = {"size": [48, 64], "counts": [40, 25, 3]}

@@ -14,8 +14,8 @@ from corpus.workspace import HEIGHT, WIDTH, coco_files, coco_gt, coco_words, dum
 from visualjudge.cli.main import app
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.metrics.operating_point import best_f1
-from visualjudge.predictions import Detection, Detections
+from visualjudge.vision.predictions import Detection, Detections
+from visualjudge.vision.scoring.operating_point import best_f1
 
 EXIF_TURNED = bytes.fromhex("4578696600004d4d002a00000008000101120003000000010006000000000000")
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from visualjudge.data.importers.coco import coco, panoptic
-from visualjudge.data.importers.outputs import outputs
-from visualjudge.data.importers.sample import stated_file
-from visualjudge.errors import DataError, Problem
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.formats.coco import coco, panoptic
+from visualjudge.formats.outputs import outputs
+from visualjudge.formats.sample import stated_file
 
 
 @pytest.fixture

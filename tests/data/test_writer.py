@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder
 from visualjudge.data.waiting import slug
 from visualjudge.data.writer import FolderWriter
-from visualjudge.errors import DataError, UsageError
-from visualjudge.predictions import DepthMap
-from visualjudge.records import Annotation
+from visualjudge.vision.predictions import DepthMap
 
 TASK = "object_detection"
 

@@ -18,15 +18,15 @@ import pytest
 
 import visualjudge
 from making import detection, detection_folder, make_folder, photograph, write_records
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.validate import validate
-from visualjudge.encoding import encodings
-from visualjudge.errors import DataError, UsageError
-from visualjudge.raster.images import read_rgb, write_png
+from visualjudge.vision.encode import encodings
+from visualjudge.vision.raster.images import read_rgb, write_png
 
 RUN = "from visualjudge.cli.main import run; run()"
 SMALL = BuildOptions(caps=Caps(2, 2, 2, 2, 1, 1, 3))

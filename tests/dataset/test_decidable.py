@@ -15,7 +15,7 @@ from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.validate import validate
-from visualjudge.raster.images import write_png
+from visualjudge.vision.raster.images import write_png
 
 Json = dict[str, Any]
 LEFT, RIGHT = 5, 6

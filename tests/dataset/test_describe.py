@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Annotation
 from visualjudge.dataset.describe import describe, plot
-from visualjudge.errors import UsageError
-from visualjudge.records import Annotation
 
 
 def note(number: int, image: str, score: float, source: str | None = "a") -> Annotation:

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from making import make_folder
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.exports import embedded_bytes, export
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset, load_dataset, selected
 from visualjudge.dataset.sampling import Caps
-from visualjudge.errors import DataError, UsageError
 
 TASKS = ("object_detection", "generation_t2i")
 

@@ -15,9 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from making import detection_folder
-from visualjudge import media
 from visualjudge.analysis.questions import find, read_questions
 from visualjudge.cli.main import run
+from visualjudge.core import media
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import TIES
 from visualjudge.dataset import folder, parquet_form, shards
 from visualjudge.dataset.build import build
 from visualjudge.dataset.choosing import Choice
@@ -27,8 +29,6 @@ from visualjudge.dataset.folder import load_dataset, selected
 from visualjudge.dataset.parquet_form import schema
 from visualjudge.dataset.stored import Stored, columns
 from visualjudge.dataset.validate import validate
-from visualjudge.errors import DataError, UsageError
-from visualjudge.records import TIES
 
 
 @pytest.fixture(scope="module")

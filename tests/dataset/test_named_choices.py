@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from visualjudge.encoding.catalogue import encoding_named
-from visualjudge.errors import UsageError, one_of
+from visualjudge.core.errors import UsageError, one_of
+from visualjudge.vision.encodings import encoding_named
 
 
 def test_few_names_are_listed_and_of_many_the_close_ones() -> None:

@@ -11,9 +11,9 @@ from making import make_folder
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.prompt_pages import write_pages
-from visualjudge.encoding import encodings
 from visualjudge.prompts import PromptAssetStore
-from visualjudge.tasks import TASKS
+from visualjudge.vision.encode import encodings
+from visualjudge.vision.tasks import TASKS
 
 DOCS = Path(__file__).parents[2] / "docs/prompts"
 ROWS = [row for row in encodings() if row.is_final]

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Annotation
 from visualjudge.dataset import groups as groups_module
 from visualjudge.dataset.groups import Group, group, spread
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, Stems, deal, sample
-from visualjudge.errors import UsageError
-from visualjudge.records import Annotation
 
 STEMS = Stems(("s0", "s1", "s2"), ("s0", "s1", "s2"))
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from visualjudge.core.locks import FileLock
 from visualjudge.dataset import staging
 from visualjudge.dataset.staging import staged
-from visualjudge.locks import FileLock
 
 
 def write(target: Path, text: str) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from making import detection_folder
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
-from visualjudge.errors import DataError, UsageError
 
 Json = dict[str, Any]
 

@@ -13,9 +13,9 @@ import yaml
 
 from visualjudge.analysis.decisions.correct import correct
 from visualjudge.analysis.decisions.label import label
-from visualjudge.mmbench.table import read_table
-from visualjudge.pipelines import build_pipes, read_config, read_rows
-from visualjudge.raster.images import write_png
+from visualjudge.apps.mmbench.table import read_table
+from visualjudge.apps.pipelines import build_pipes, read_config, read_rows
+from visualjudge.vision.raster.images import write_png
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from connectors.server import images_of, server
+from apps.connectors.server import images_of, server
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
 

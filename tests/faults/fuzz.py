@@ -22,33 +22,33 @@ from visualjudge.analysis.decisions.labels import read_labels
 from visualjudge.analysis.questions import read_questions
 from visualjudge.analysis.ratings import read_ratings
 from visualjudge.analysis.verdicts import read_verdicts
+from visualjudge.apps.mmbench.evaluate import READERS
+from visualjudge.apps.mmbench.table import read_table
+from visualjudge.apps.mmbench.workbook import read_workbook
+from visualjudge.apps.pipelines.config import build_pipes, read_config
+from visualjudge.apps.pipelines.rows import read_rows
+from visualjudge.apps.published.judgebench import read as read_judgebench
 from visualjudge.clients import anthropic, failures, google, openai_protocol
 from visualjudge.clients.cache import read_entry
 from visualjudge.clients.payload import image_of_bytes
 from visualjudge.clients.secrets import Redactor, Secret
-from visualjudge.data.importers.coco import coco
-from visualjudge.data.importers.outputs import outputs
-from visualjudge.data.importers.referring import referring
-from visualjudge.data.importers.shapes import shapes
-from visualjudge.data.importers.voc import voc
-from visualjudge.data.importers.yolo import class_names, yolo
+from visualjudge.core.errors import VisualJudgeError
+from visualjudge.core.records import TIES
+from visualjudge.core.seeding import rng_for
 from visualjudge.data.scan import parsed, spans
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset, question_from_wire
-from visualjudge.errors import VisualJudgeError
-from visualjudge.mmbench.evaluate import READERS
-from visualjudge.mmbench.table import read_table
-from visualjudge.mmbench.workbook import read_workbook
-from visualjudge.pipelines.config import build_pipes, read_config
-from visualjudge.pipelines.rows import read_rows
-from visualjudge.predictions import read_prediction
-from visualjudge.published.judgebench import read as read_judgebench
-from visualjudge.raster.images import image_size, opened, read_depth, rgb_of, write_png
-from visualjudge.raster.masks import mask_from_wire
-from visualjudge.records import TIES
+from visualjudge.formats.coco import coco
+from visualjudge.formats.outputs import outputs
+from visualjudge.formats.referring import referring
+from visualjudge.formats.shape_files import shapes
+from visualjudge.formats.voc import voc
+from visualjudge.formats.yolo import class_names, yolo
 from visualjudge.replies import read_reply
 from visualjudge.runs.journal import read_records
-from visualjudge.seeding import rng_for
+from visualjudge.vision.predictions import read_prediction
+from visualjudge.vision.raster.images import image_size, opened, read_depth, rgb_of, write_png
+from visualjudge.vision.raster.masks import mask_from_wire
 
 SEEDS = Path(__file__).parent / "seeds"
 SIZE = (48, 64)

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from making import detection, photograph
-from visualjudge.raster.images import write_png
+from visualjudge.vision.raster.images import write_png
 
 Json = dict[str, Any]
 SIZE = (48, 64)

@@ -22,14 +22,14 @@ import pytest
 
 from faults.chaos import chaos
 from making import make_folder
+from visualjudge.apps.mmbench.workbook import read_workbook
+from visualjudge.core.records import Pixels
+from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.sampling import Caps
 from visualjudge.dataset.validate import validate
-from visualjudge.mmbench.workbook import read_workbook
-from visualjudge.raster.images import png_bytes, write_png
-from visualjudge.records import Pixels
 from visualjudge.runs.journal import read_records
-from visualjudge.seeding import rng_for
+from visualjudge.vision.raster.images import png_bytes, write_png
 
 SOAK_S = float(os.environ.get("VISUALJUDGE_SOAK", "0"))
 KILLS = int(os.environ.get("VISUALJUDGE_KILLS", "1"))

@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 
 from making import make_folder
 from visualjudge.cli.main import run
+from visualjudge.core.errors import VisualJudgeError
+from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.build import BuildOptions, build
-from visualjudge.errors import VisualJudgeError
-from visualjudge.seeding import rng_for
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site

@@ -16,10 +16,10 @@ from visualjudge.clients import Request, RetryPolicy, ScriptedClient, TextPart, 
 from visualjudge.clients.base import Reply
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.retry import Retrying
-from visualjudge.errors import ClientError
+from visualjudge.core.errors import ClientError
+from visualjudge.core.records import Question
 from visualjudge.judges.asks import Ask, Judged, verdict_line
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.records import Question
 
 BACKENDS = ["api", "vllm", "google", "anthropic"]
 ONCE = RetryPolicy(attempts=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from visualjudge.records import Question
+from visualjudge.core.records import Question
 
 PROMPT = (
     "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from skimage import data as photographs
 
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Question, Verdict
+from visualjudge.core.seeding import rng_for
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.baseline import Oracle, baseline_judge
 from visualjudge.judges.panel import majority
 from visualjudge.judges.sharpness import edge_strength, noise_sigma
-from visualjudge.raster.images import write_png
-from visualjudge.records import Question, Verdict
-from visualjudge.seeding import rng_for
+from visualjudge.vision.raster.images import write_png
 
 ROOT = Path()
 

@@ -10,12 +10,12 @@ import pytest
 from judges.made_question import question
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
-from visualjudge.errors import TransportError
+from visualjudge.core.errors import TransportError
+from visualjudge.core.records import Verdict
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.extractor import ExtractingJudge, declared
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.records import Verdict
 
 
 def verdict(said: str | Reply, second: str | Reply | Exception, order: str = "AB") -> tuple[Verdict, ScriptedClient]:

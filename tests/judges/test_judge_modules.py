@@ -11,7 +11,7 @@ import pytest
 
 from visualjudge.clients import ImagePart, Reply, Request, ScriptedClient, TextPart
 from visualjudge.clients.base import Alternative, Token
-from visualjudge.errors import ApiError, DataError, PromptError, UsageError
+from visualjudge.core.errors import ApiError, DataError, PromptError, UsageError
 from visualjudge.judges import PIPE_REGISTRY, ClientPipe, PairJudgeInput, PairwiseJudge, VIEscorePipe
 from visualjudge.prompts import PromptAssetStore, PromptTemplate
 

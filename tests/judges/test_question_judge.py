@@ -11,14 +11,14 @@ import pytest
 from judges.made_question import PROMPT, question
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
-from visualjudge.errors import DataError, TransportError
+from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.records import Spans, Verdict
 from visualjudge.judges.asks import Ask, verdict_line, verdict_of
 from visualjudge.judges.question import QuestionJudge, answer_schema
 from visualjudge.judges.swap import swapped
 from visualjudge.prompts.spans import interleaved
-from visualjudge.raster.images import write_png
-from visualjudge.records import Spans, Verdict
 from visualjudge.runs.todo import left_of
+from visualjudge.vision.raster.images import write_png
 
 TURNED = (
     "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"

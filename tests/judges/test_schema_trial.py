@@ -14,8 +14,8 @@ from aiohttp import web
 
 from runs.chaotic_server import completion
 from runs.made_dataset import make_dataset
+from visualjudge.apps.frontdoor.judging import judge_async
 from visualjudge.clients.registry import open_client
-from visualjudge.frontdoor.judging import judge_async
 from visualjudge.judges.trial import TRIES
 
 QUESTIONS = 9

@@ -12,11 +12,11 @@ import pytest
 from environment import Environment, write_plugin
 
 import visualjudge as vj
-from visualjudge import registry
+from visualjudge.core import registry
+from visualjudge.core.errors import UsageError
 from visualjudge.dataset.engines import open_engine
-from visualjudge.errors import UsageError
-from visualjudge.predictions import Detections
-from visualjudge.tasks import TASKS, task_named
+from visualjudge.vision.predictions import Detections
+from visualjudge.vision.tasks import TASKS, task_named
 
 LANES = vj.Task("lane_marking", "lane marking", "detection", classed=True)
 BOX = {"detections": [{"label": "lane", "bbox": [1, 1, 5, 5]}]}
@@ -133,7 +133,7 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
 def test_no_table_is_read_while_a_module_is_imported() -> None:
     """Else a plug-in would be loaded in the middle of the import of what it builds on."""
     code = (
-        "import importlib, pkgutil, visualjudge, visualjudge.registry as r\n"
+        "import importlib, pkgutil, visualjudge, visualjudge.core.registry as r\n"
         "for found in pkgutil.walk_packages(visualjudge.__path__, 'visualjudge.'):\n"
         "    if not found.name.startswith('visualjudge.cli') and not found.name.endswith('__main__'):\n"
         "        try:\n"

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visualjudge.encoding import encodings
-from visualjudge.errors import PromptError, UnknownPrompt, UsageError
+from visualjudge.core.errors import PromptError, UnknownPrompt, UsageError
+from visualjudge.core.records import QuestionType
 from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
 from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
 from visualjudge.prompts.spans import find_spans
-from visualjudge.records import QuestionType
-from visualjudge.tasks import TASKS
+from visualjudge.vision.encode import encodings
+from visualjudge.vision.tasks import TASKS
 
 COUNT: dict[QuestionType, int] = {"pairwise": 2, "ranking": 4, "scoring": 1}
 V2 = PromptSet("v2")

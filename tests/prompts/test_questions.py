@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from visualjudge.encoding import encodings
+from visualjudge.core.records import QuestionType
 from visualjudge.prompts.prompt_set import V1
 from visualjudge.prompts.questions import QuestionScene, Shown, format_text
 from visualjudge.prompts.questions import question_prompt as built
-from visualjudge.records import QuestionType
-from visualjudge.tasks import TASKS
+from visualjudge.vision.encode import encodings
+from visualjudge.vision.tasks import TASKS
 
 COUNT: dict[QuestionType, int] = {"pairwise": 2, "ranking": 4, "scoring": 1}
 NATURAL = ("restoration", "generation")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visualjudge.errors import PromptError
+from visualjudge.core.errors import PromptError
 from visualjudge.prompts import PromptAssetStore, PromptTemplate
 from visualjudge.prompts.template import fill
 

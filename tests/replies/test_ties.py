@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from visualjudge.records import QuestionType
+from visualjudge.core.records import QuestionType
 from visualjudge.replies import read_reply
 
 TIES = ("tie", "both_bad")

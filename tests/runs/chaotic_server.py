@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
 
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
 
 RATES = {"HTTP 429": 0.10, "HTTP 500": 0.05, "timeout": 0.02, "not JSON": 0.02, "connection": 0.01}
 HANG_S = 600.0

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.raster.images import write_png
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
+from visualjudge.vision.raster.images import write_png
 
 ENDING = "Which prediction is better? Please answer with A or B."
 HEAD = "You are a judge to decide the quality of answers to an image deblurring task based on my given image."

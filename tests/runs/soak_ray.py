@@ -28,8 +28,8 @@ from aiohttp import web
 
 import visualjudge as vj
 from runs.chaotic_server import ChaoticServer, completion, running
+from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.build import BuildOptions, build
-from visualjudge.seeding import rng_for
 
 
 class DecidingServer(ChaoticServer):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 from visualjudge.runs.budget import SILENT, Budget, Limits, Prices
 
 USAGE = {"prompt_tokens": 90, "completion_tokens": 10}

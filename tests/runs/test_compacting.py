@@ -19,8 +19,8 @@ from visualjudge.analysis.join import VERDICT_SCHEMA
 from visualjudge.analysis.verdicts import read_verdicts
 from visualjudge.cli.convert import app
 from visualjudge.clients import ScriptedClient
+from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.errors import DataError, RunError, UsageError
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.runs import compacting, judging

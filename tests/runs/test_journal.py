@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from visualjudge.errors import DataError, RunError, UsageError
+from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.runs.journal import Journal, read_records
 
 

@@ -14,16 +14,15 @@ from runs.chaotic_server import RATES, ChaoticServer, completion, serving
 from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, ScriptedClient, open_client
 from visualjudge.clients.base import Reply
+from visualjudge.core.errors import ApiError, DataError, UsageError
+from visualjudge.core.media import Part
+from visualjudge.core.media import _Shards as shards
 from visualjudge.dataset import parquet_form
 from visualjudge.dataset.convert import convert
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.errors import ApiError, DataError, UsageError
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.media import Part
-from visualjudge.media import _Shards as shards
-from visualjudge.raster.images import write_png
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import (
@@ -33,6 +32,7 @@ from visualjudge.runs.judging import (
     run_judge,
 )
 from visualjudge.runs.resuming import edited_images
+from visualjudge.vision.raster.images import write_png
 
 FIELDS = ["id", "order", "value", "status", "raw_response", "usage", "latency_s"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from visualjudge.errors import RunError
+from visualjudge.core.errors import RunError
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Outcome, Progress, Stop, run, run_until_stopped

@@ -13,8 +13,8 @@ import pytest
 from runs.made_dataset import make_dataset
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
+from visualjudge.core.errors import TransportError
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.errors import TransportError
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder

@@ -25,8 +25,8 @@ from runs.chaotic_server import ChaoticServer, running, serving
 from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.clients.base import Diagnostics
+from visualjudge.core.errors import RunError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.errors import RunError, UsageError
 from visualjudge.judges.asks import Judge
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question import QuestionJudge

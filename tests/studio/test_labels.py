@@ -13,10 +13,10 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from judged_records import pair, write_dataset
-from visualjudge.encoding import encode
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
+from visualjudge.vision.encode import encode
 
 BOXES = {"detections": [{"label": "cat", "bbox": [1, 2, 8, 6], "score": 0.5}]}
 POSE = {"persons": [{"keypoints": [5, 4, 2] + [0] * 48}]}

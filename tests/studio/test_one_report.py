@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 from scipy.stats import spearmanr
 
 from judged_records import pair, write_dataset
-from visualjudge.seeding import rng_for
+from visualjudge.core.seeding import rng_for
 from visualjudge.studio.people.opening import people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places

@@ -26,8 +26,8 @@ from PIL import Image
 
 from judged_records import pair, ranking, scoring, write_dataset
 from visualjudge.analysis.decisions.labels import read_labels
+from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.errors import DataError, RunError, UsageError
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.people.answers import Given
 from visualjudge.studio.people.opening import people_app, people_pages, plan_of

@@ -13,10 +13,10 @@ from fastapi.testclient import TestClient
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Probe
 from visualjudge.dataset.convert import convert
-from visualjudge.errors import UsageError
 from visualjudge.judges.asks import verdict_line
-from visualjudge.records import Probe
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_before
 from visualjudge.studio.app import create_app

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from visualjudge.cli.studio import serve
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 from visualjudge.studio.guard import HEADERS
 from visualjudge.studio.thumbnails import Thumbnails
 

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judged_records import pair, said, scoring, write_dataset, write_run
+from visualjudge.core.errors import DataError
 from visualjudge.dataset.engines import PoolEngine
-from visualjudge.errors import DataError
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio import facets, frequent, parts
 from visualjudge.studio.index import open_index

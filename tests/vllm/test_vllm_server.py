@@ -20,13 +20,13 @@ import pytest
 
 from runs.made_dataset import make_dataset
 from visualjudge.clients import Request, RetryPolicy, TextPart, image_part, open_client
+from visualjudge.core.errors import ApiError
+from visualjudge.core.records import Verdict
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.errors import ApiError
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.question import Mode, QuestionJudge
 from visualjudge.prompts import PromptAssetStore
-from visualjudge.records import Verdict
 from visualjudge.replies.logprobs import winner_probabilities
 
 URL = os.environ.get("VISUALJUDGE_VLLM_URL")

@@ -34,7 +34,7 @@ import polars as pl
 from visualjudge.analysis.figures import OwnScore
 from visualjudge.analysis.statistics.correlation import kendall, pearson, spearman
 from visualjudge.analysis.words import number
-from visualjudge.records import FAILED, TIES, FloatArray
+from visualjudge.core.records import FAILED, TIES, FloatArray
 
 _OTHER = {"A": "B", "B": "A"}
 Rule = Callable[[pl.DataFrame], float | None]

@@ -21,7 +21,7 @@ from visualjudge.analysis.join import more
 from visualjudge.analysis.statistics.bias import Cases, lean
 from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
 from visualjudge.analysis.unanswered import withheld
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 LEVEL = 0.05
 STRATA = 5

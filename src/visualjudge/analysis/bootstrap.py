@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-from visualjudge.records import FloatArray
-from visualjudge.seeding import rng_for
+from visualjudge.core.records import FloatArray
+from visualjudge.core.seeding import rng_for
 
 DRAWS = 400
 LEAST_SPREAD = 1e-12

@@ -12,7 +12,7 @@ from visualjudge.analysis.codes import WORD, ordered
 from visualjudge.analysis.figures import NO_SHARE, Accuracy, Cell, Estimate, Share
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.shares import Shares, ratio_influence, share_ends, shares
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
 MARGIN_LABELS = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")

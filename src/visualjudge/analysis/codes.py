@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.statistics.jackknife import renumbered
-from visualjudge.records import IntArray
+from visualjudge.core.records import IntArray
 
 WORD = pl.Categorical()
 """A text as a number of 4 bytes a row: it compares, sorts and prints as the text does."""

@@ -21,7 +21,7 @@ from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import cases_needed, gap_ends, images_needed
 from visualjudge.analysis.statistics.shares import ratio_influence
-from visualjudge.records import TIES, FloatArray, IntArray
+from visualjudge.core.records import TIES, FloatArray, IntArray
 
 LEAST_UNITS = 5
 ALIKE = 0.95

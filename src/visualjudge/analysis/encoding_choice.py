@@ -22,8 +22,8 @@ from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import ratio_influence
-from visualjudge.records import FloatArray, IntArray
-from visualjudge.seeding import rng_for
+from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 LEVEL = 0.05
 MARGIN = 0.05

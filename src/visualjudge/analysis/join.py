@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from visualjudge.analysis.codes import WORD, ordered
 from visualjudge.analysis.comparison_figures import RaterChecks
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.dataset.stored import columns
-from visualjudge.errors import DataError
-from visualjudge.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.runs.folder import PEOPLE
 from visualjudge.runs.tokens import token_counts
 

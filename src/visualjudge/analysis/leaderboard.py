@@ -26,7 +26,7 @@ from visualjudge.analysis.statistics.strengths import (
     strength_ends,
     with_half_games,
 )
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 MOST_IMAGES = 1000
 """Above this many images they are dealt to as many groups, each left out whole (Kott 2001)."""

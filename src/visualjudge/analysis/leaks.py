@@ -20,8 +20,8 @@ from visualjudge.analysis.join import lead
 from visualjudge.analysis.scopes import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.shares import ratio_influence
-from visualjudge.records import FloatArray, IntArray
-from visualjudge.seeding import rng_for
+from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 RULES = ("position", "text_chars", "count", "area", "png_bytes")
 NEEDED = ("kind", "answer", "task", "cluster", *map(lead, RULES[1:]))

@@ -13,7 +13,7 @@ from visualjudge.analysis.checked_raters import ordinary_and_checks
 from visualjudge.analysis.join import Run, Study, join
 from visualjudge.analysis.questions import find, merged
 from visualjudge.analysis.verdicts import read_verdicts
-from visualjudge.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.runs.folder import RunFolder, changed_questions, stated_dataset
 
 

@@ -19,8 +19,8 @@ from visualjudge.analysis.ratings import as_array
 from visualjudge.analysis.statistics import correlation, jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.shares import one_share
-from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray, IntArray
 
 LEAST_ITEMS = 3
 LEAST_UNITS = 5

@@ -23,7 +23,7 @@ from visualjudge.analysis.join import clusters_of
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.scopes import holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 TARGET = 0.75
 BINS = 40

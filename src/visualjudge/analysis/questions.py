@@ -18,13 +18,13 @@ import orjson
 import polars as pl
 
 from visualjudge.analysis.join import WIRE, Placed, asked_table, numbered, question_rows
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
+from visualjudge.core.remote import located
 from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire, read_meta
 from visualjudge.dataset.parquet_form import ParquetQuestions
 from visualjudge.dataset.stored import at, columns
-from visualjudge.digests import file_sha256
-from visualjudge.errors import DataError
-from visualjudge.records import Question
-from visualjudge.remote import located
 
 PIECE = 2_000_000
 LONGEST_RECORD = 2_000_000

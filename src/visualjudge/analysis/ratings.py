@@ -15,9 +15,9 @@ import numpy as np
 import orjson
 import polars as pl
 
-from visualjudge import jsons
 from visualjudge.analysis.join import ColumnTypes
-from visualjudge.errors import DataError, Problem, UsageError
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError, Problem, UsageError
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 MEETING = {

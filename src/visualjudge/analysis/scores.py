@@ -14,7 +14,7 @@ from visualjudge.analysis.codes import ordered
 from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
 from visualjudge.analysis.statistics import correlation, jackknife
 from visualjudge.analysis.unanswered import declined_and_unsure
-from visualjudge.records import LETTERS, FloatArray
+from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
 """What scores of one order share: a reply and its repeat are no tie."""

@@ -10,11 +10,11 @@ from typing import get_args
 import numpy as np
 import polars as pl
 
-from visualjudge import jsons
 from visualjudge.analysis.join import VERDICT_SCHEMA, ColumnTypes, published_of
 from visualjudge.analysis.questions import paused_collector
+from visualjudge.core import jsons
+from visualjudge.core.records import IntArray, Status
 from visualjudge.judges.asks import verdict_of
-from visualjudge.records import IntArray, Status
 from visualjudge.runs.blocks import Block, blocks
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.folder import RunFolder

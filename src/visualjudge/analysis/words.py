@@ -20,7 +20,7 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.join import missing_verdicts
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.unanswered import unanswered
-from visualjudge.plurals import word
+from visualjudge.core.plurals import word
 
 Ends = Sequence[float | None] | None
 NONE = "–"

@@ -58,8 +58,8 @@ def agreement(
     from visualjudge.analysis.raters import ratings_of_runs
     from visualjudge.analysis.ratings import read_ratings
     from visualjudge.analysis.remarks import NO_REMARKS
-    from visualjudge.atomic import write_json
-    from visualjudge.errors import DataError, UsageError
+    from visualjudge.core.atomic import write_json
+    from visualjudge.core.errors import DataError, UsageError
 
     if level not in ("nominal", "ordinal", "interval"):
         raise UsageError(f"--level must be nominal, ordinal or interval, got {level!r}")
@@ -120,7 +120,7 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
 def _show(result: PeopleAgreement) -> None:
     from visualjudge.analysis.words import number, percent, percents, span
-    from visualjudge.tables import Table
+    from visualjudge.core.tables import Table
 
     rows = []
     for row in result.rows:

@@ -13,8 +13,8 @@ import typer
 from visualjudge.cli.listing import AsJson, following, print_json
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import key_of
-from visualjudge.plurals import many
-from visualjudge.tables import Table
+from visualjudge.core.plurals import many
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.runs.batch.keeping import Keeper

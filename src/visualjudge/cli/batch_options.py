@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 if TYPE_CHECKING:
     from visualjudge.clients.batch.asking import Settings

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import AsJson, following, print_json
-from visualjudge.plurals import many
+from visualjudge.core.plurals import many
 
 EXAMPLES = """Examples:
 
@@ -43,7 +43,7 @@ app = typer.Typer(
 @app.command("list", epilog="Example:\n\nvisualjudge bench list --json")
 def list_(as_json: AsJson = False) -> None:
     """List the benchmarks: name, licence, permitted use, and required files."""
-    from visualjudge.published.catalogue import BENCHMARKS
+    from visualjudge.apps.published.benchmarks import BENCHMARKS
 
     rows = list(BENCHMARKS.values())
     if as_json:
@@ -74,7 +74,7 @@ def import_(
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier import.")] = False,
 ) -> None:
     """Convert a local copy of a benchmark into a dataset, and published replies into runs."""
-    from visualjudge.published.importing import import_benchmark
+    from visualjudge.apps.published.importing import import_benchmark
 
     done = import_benchmark(name, folder, out, replies=replies or (), prompt=prompt.value, hub=hub, force=force)
     kind = " (labels only: no judge can be asked)" if done.labels_only else ""

@@ -12,7 +12,7 @@ import typer
 from visualjudge.cli.listing import following, say, tell
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions, FormName, MediaName
-from visualjudge.plurals import many, word
+from visualjudge.core.plurals import many, word
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import Built
@@ -63,9 +63,9 @@ def build(
     (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
     """
     from visualjudge.cli.progress import stages
+    from visualjudge.core.remote import located
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
-    from visualjudge.remote import located
 
     caps = Caps(
         encoding_groups,

@@ -9,7 +9,7 @@ import typer
 
 from visualjudge.cli.listing import end_with, following, unused
 from visualjudge.cli.overwriting import PAGES
-from visualjudge.errors import must_end_in
+from visualjudge.core.errors import must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -40,8 +40,8 @@ def card(
 
     Example: visualjudge card runs/gpt --json card.json --out card.html --badge badge.svg
     """
-    from visualjudge.errors import UsageError
-    from visualjudge.frontdoor.decisions import card as figures
+    from visualjudge.apps.frontdoor.decisions import card as figures
+    from visualjudge.core.errors import UsageError
 
     must_end_in("--out", out, PAGES)
     if badge is not None and len(runs) > 1:
@@ -65,7 +65,7 @@ def _next(card: Card, runs: list[Path], dataset: Path | None) -> tuple[object, .
 def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:
     from visualjudge.analysis.decisions import card_page
     from visualjudge.analysis.decisions.shapes import card_json
-    from visualjudge.atomic import write_json, write_text
+    from visualjudge.core.atomic import write_json, write_text
 
     if json is not None:
         write_json(json, card_json(card))

@@ -31,8 +31,8 @@ def cascade(
     """
     from visualjudge.analysis.decisions.cascade import cascade as figures
     from visualjudge.analysis.decisions.shapes import cascade_json
-    from visualjudge.atomic import write_json
-    from visualjudge.errors import UsageError
+    from visualjudge.core.atomic import write_json
+    from visualjudge.core.errors import UsageError
 
     for name, value in (("--risk", risk), ("--delta", delta)):
         if not 0 < value < 1:

@@ -9,8 +9,8 @@ import typer
 
 from visualjudge.cli.listing import following
 from visualjudge.cli.options import FormName, MediaName
-from visualjudge.errors import UsageError
-from visualjudge.plurals import many
+from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import many
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -56,8 +56,8 @@ def convert(
 
 def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None, out: Path, force: bool) -> None:
     from visualjudge.cli.progress import stages
+    from visualjudge.core.remote import located
     from visualjudge.dataset.convert import convert as convert_dataset
-    from visualjudge.remote import located
 
     with stages() as progress:
         count = convert_dataset(

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import shell
-from visualjudge.errors import RunError, UsageError
-from visualjudge.tasks import TASKS
+from visualjudge.core.errors import RunError, UsageError
+from visualjudge.vision.tasks import TASKS
 
 app = typer.Typer(add_completion=False)
 
@@ -90,7 +90,7 @@ def _make_data(data: Path, seed: int) -> None:
 
 def _fill(job: tuple[Path, int, str]) -> int:
     """Write one task's part of the data folder; returns its number of predictions."""
-    from visualjudge.demo.data import make_data
+    from visualjudge.apps.demo.data import make_data
 
     data, seed, task = job
     return sum(annotations for _, annotations in make_data(data, seed=seed, tasks=[task]))

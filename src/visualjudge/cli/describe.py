@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following
-from visualjudge.errors import must_end_in
+from visualjudge.core.errors import must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
@@ -32,7 +32,7 @@ def describe(
 
     Reads only the records; visualjudge build also checks the prediction files.
     """
-    from visualjudge.atomic import atomic_path, write_json
+    from visualjudge.core.atomic import atomic_path, write_json
     from visualjudge.data.folder import DataFolder
     from visualjudge.dataset.describe import describe as describe_task
     from visualjudge.dataset.describe import plot
@@ -56,7 +56,7 @@ def describe(
 
 
 def _show(found: list[Description]) -> None:
-    from visualjudge.tables import Table
+    from visualjudge.core.tables import Table
 
     columns = ("Task", "Source / error", "Annotations", "Images", "Groups", "Pairs", "Q1", "Median", "Q3", "Margin")
     rows = []

@@ -12,7 +12,7 @@ from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import ClientOptions
 
 if TYPE_CHECKING:
-    from visualjudge.starting.doctor import Check
+    from visualjudge.apps.starting.doctor import Check
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -47,8 +47,8 @@ def doctor(
 
 
 def _checks(client: ClientOptions) -> list[Check]:
+    from visualjudge.apps.starting import doctor as checks
     from visualjudge.clients.secrets import check_url
-    from visualjudge.starting import doctor as checks
 
     if client.base_url:
         check_url(client.base_url, "--base-url")

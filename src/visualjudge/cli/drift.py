@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following, say
-from visualjudge.plurals import many
+from visualjudge.core.plurals import many
 
 _ASKED = ("--swap", "--no-cache", "--out", "RUN")
 EPILOG = (
@@ -28,8 +28,8 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out")] = False,
 ) -> None:
     """Choose the pairs that best reveal a change of a judge, as a dataset to judge repeatedly."""
-    from visualjudge.probes.drift import build_canary, canary_power
-    from visualjudge.remote import located
+    from visualjudge.apps.probes.drift import build_canary, canary_power
+    from visualjudge.core.remote import located
 
     made = build_canary(dataset, out, number=n, seed=seed, force=force)
     target = located(out)
@@ -52,8 +52,8 @@ def check(
     The test may be repeated after every run: name all runs since the first one, and false alarms stay at 5 % in all.
     """
     from visualjudge.analysis import words
-    from visualjudge.atomic import write_json
-    from visualjudge.probes.drift import LEVEL, check_drift
+    from visualjudge.apps.probes.drift import LEVEL, check_drift
+    from visualjudge.core.atomic import write_json
 
     found = check_drift(before, now, dataset=dataset)
     if json is not None:

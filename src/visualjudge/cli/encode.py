@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from visualjudge.encoding import Encoded
-    from visualjudge.records import Annotation
+    from visualjudge.core.records import Annotation
+    from visualjudge.vision.encode import Encoded
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -26,9 +26,9 @@ def encode(
     cost: Annotated[bool, typer.Option(help="Also print the cost in tokens to stderr")] = False,
 ) -> None:
     """Show one prediction in one encoding: write its image to --out and print its text and legend."""
-    from visualjudge.encoding.catalogue import encoding_named
-    from visualjudge.errors import UsageError
-    from visualjudge.raster.images import write_png
+    from visualjudge.core.errors import UsageError
+    from visualjudge.vision.encodings import encoding_named
+    from visualjudge.vision.raster.images import write_png
 
     row = encoding_named(task, stem)
     if row.kind != "text" and out is None:
@@ -47,11 +47,11 @@ def encode(
 
 
 def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
+    from visualjudge.core.errors import DataError
     from visualjudge.data.folder import DataFolder
-    from visualjudge.encoding import encode as show
-    from visualjudge.errors import DataError
-    from visualjudge.predictions import read_prediction
-    from visualjudge.raster.images import read_rgb
+    from visualjudge.vision.encode import encode as show
+    from visualjudge.vision.predictions import read_prediction
+    from visualjudge.vision.raster.images import read_rgb
 
     with DataFolder(folder) as data:
         note = _found(data.annotations(task), wanted, f"{folder}: {task}")
@@ -67,7 +67,7 @@ def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
 
 
 def _found(notes: Iterable[Annotation], wanted: str | None, where: str) -> Annotation:
-    from visualjudge.errors import DataError
+    from visualjudge.core.errors import DataError
 
     for note in notes:
         if wanted is None or note.annotation_id == wanted:

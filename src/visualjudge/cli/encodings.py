@@ -27,7 +27,7 @@ def encodings(
     as_json: AsJson = False,
 ) -> None:
     """List all encodings: 53 (restoration and generation share one each) and 2 extended ones."""
-    from visualjudge.encoding import encodings as rows
+    from visualjudge.vision.encode import encodings as rows
 
     listed = [_fields(row) for row in rows(task)]
     if as_json or format is ListFormat.json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following_judge, say
-from visualjudge.registry import added
+from visualjudge.core.registry import added
 
 if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
@@ -71,7 +71,7 @@ def export(
 
     read = selected(load_dataset(dataset), task)
     if margin_at is not None:
-        from visualjudge.training.hard import at_threshold
+        from visualjudge.apps.training.hard import at_threshold
 
         read = at_threshold(read, margin_at)
     read = _without(read, not_in) if not_in else read
@@ -92,7 +92,7 @@ def export(
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:
     """The questions about images that ``others`` do not have; says how many are left out."""
-    from visualjudge.audit.overlap import overlap
+    from visualjudge.apps.audit.overlap import overlap
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.folder import load_dataset
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from visualjudge.encoding import Encoded, Encoding
-    from visualjudge.records import Pixels
+    from visualjudge.core.records import Pixels
+    from visualjudge.vision.encode import Encoded, Encoding
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -28,7 +28,7 @@ def gallery(
     check: Annotated[bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete")] = False,
 ) -> None:
     """Write the page that shows all encodings, or check that it is complete."""
-    from visualjudge.errors import RunError
+    from visualjudge.core.errors import RunError
 
     shown = list(_exhibits())
     if not check:
@@ -57,9 +57,9 @@ class Exhibit:
 
 
 def _exhibits() -> Iterator[Exhibit]:
-    from visualjudge.encoding import encode, encodings
     from visualjudge.prompts.questions import QuestionScene, format_text
-    from visualjudge.tasks import TASKS
+    from visualjudge.vision.encode import encode, encodings
+    from visualjudge.vision.tasks import TASKS
 
     sharing: dict[str, list[str]] = {}
     for task in TASKS.own.values():
@@ -80,8 +80,8 @@ Subject = tuple["Pixels", Any, str | None]
 
 
 def _subjects() -> dict[str, Subject]:
-    from visualjudge.demo.photographs import photographs, stereo_disparity
-    from visualjudge.predictions import DepthMap, Detection, Detections, Instance, Masks, People, WholeImage
+    from visualjudge.apps.demo.photographs import photographs, stereo_disparity
+    from visualjudge.vision.predictions import DepthMap, Detection, Detections, Instance, Masks, People, WholeImage
 
     named = {photo.name: photo for photo in photographs()}
     photo = named[SUBJECT]
@@ -102,7 +102,7 @@ def _subjects() -> dict[str, Subject]:
 
 
 def _write(out: Path, shown: list[Exhibit]) -> None:
-    from visualjudge.atomic import write_bytes
+    from visualjudge.core.atomic import write_bytes
 
     for exhibit in shown:
         if exhibit.encoded.image is not None and exhibit.image is not None:
@@ -145,7 +145,7 @@ def _page(shown: list[Exhibit]) -> str:
 
 
 def _section(exhibit: Exhibit) -> Iterator[str]:
-    from visualjudge.encoding.titles import encoding_title
+    from visualjudge.vision.drawing.titles import encoding_title
 
     row, encoded, cost = exhibit.row, exhibit.encoded, exhibit.encoded.cost()
     title = encoding_title(row.task, row.stem)

@@ -73,8 +73,8 @@ def coco(
     pred_pngs: Annotated[list[Path] | None, typer.Option(help="Panoptic: folder of the predictions' PNGs.")] = None,
 ) -> Any:
     """COCO instances, keypoints or panoptic, and results. Prints COCO's AP if there are confidences."""
-    from visualjudge.data.importers import coco as files
-    from visualjudge.errors import UsageError
+    from visualjudge.core.errors import UsageError
+    from visualjudge.formats import coco as files
 
     if not files.is_panoptic(gt):
         return files.coco(task, gt, _path(pred), images, resize=how.resize_pred)
@@ -91,7 +91,7 @@ def coco(
 )
 def lvis(task: str, gt: FileOption, pred: str | None, images: ImagesOption, how: MaskOptions) -> Any:
     """LVIS: like COCO; classes not annotated exhaustively on an image are not scored there."""
-    from visualjudge.data.importers.coco import coco as read
+    from visualjudge.formats.coco import coco as read
 
     return read(task, gt, _path(pred), images, resize=how.resize_pred)
 
@@ -104,7 +104,7 @@ def lvis(task: str, gt: FileOption, pred: str | None, images: ImagesOption, how:
 )
 def voc(task: str, gt: FolderOption, pred: str | None, images: ImagesOption) -> Any:
     """PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. Difficult = crowd."""
-    from visualjudge.data.importers.voc import voc as read
+    from visualjudge.formats.voc import voc as read
 
     return read(task, gt, _path(pred), images)
 
@@ -123,7 +123,7 @@ def yolo(
     classes: Annotated[Path, typer.Option(help="Class names: data.yaml, or a text file with one name per line.")],
 ) -> Any:
     """YOLO text files of boxes or polygons; lines of predictions may end with a confidence."""
-    from visualjudge.data.importers.yolo import yolo as read
+    from visualjudge.formats.yolo import yolo as read
 
     return read(task, gt, _path(pred), images, classes)
 
@@ -143,7 +143,7 @@ def shapes(
     ],
 ) -> Any:
     """Labelling tools: labelme, Cartucho's text files, Supervisely, Label Studio (JSON), CVAT (Datumaro JSON)."""
-    from visualjudge.data.importers.shapes import shapes as read
+    from visualjudge.formats.shape_files import shapes as read
 
     return read(task, format, gt, _path(pred), images)
 
@@ -169,7 +169,7 @@ def label_map(
     ] = None,
 ) -> Any:
     """Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid and others."""
-    from visualjudge.data.importers.label_maps import label_maps as read
+    from visualjudge.formats.label_maps import label_maps as read
 
     skipped = tuple(unlabelled or ())
     return read(task, gt, pred, images, classes, unlabelled=skipped, channel=channel, resize=how.resize_pred)
@@ -190,7 +190,7 @@ def referring(
     boxes: Annotated[bool, typer.Option("--boxes", help="Use a box as the region if there is no mask.")] = False,
 ) -> Any:
     """Referring expressions: RefCOCO's refs as JSON or pickle, ReferIt-like JSON, or plain rows."""
-    from visualjudge.data.importers.referring import referring as read
+    from visualjudge.formats.referring import referring as read
 
     return read(task, gt, _path(pred), images, instances, boxes=boxes, resize=how.resize_pred)
 
@@ -214,7 +214,7 @@ def depth(
     align: Annotated[str, typer.Option(help="none, median or affine.")] = "median",
 ) -> Any:
     """Depth or disparity maps: npy, npz, 16-bit PNG, PFM."""
-    from visualjudge.data.importers.depth_maps import DepthForm, depth_maps
+    from visualjudge.formats.depth_maps import DepthForm, depth_maps
 
     truth, found = DepthForm.of(gt_scale, gt_inverse), DepthForm.of(pred_scale, pred_inverse)
     return depth_maps(task, gt, pred, images, truth, truth if pred is None else found, resize=how.resize_pred)
@@ -236,7 +236,7 @@ def pairs(
     metric: Annotated[str, typer.Option(help="ssim or psnr.")] = "ssim",
 ) -> Any:
     """Restorations: degraded, restored and clean images."""
-    from visualjudge.data.importers.image_pairs import image_pairs
+    from visualjudge.formats.image_pairs import image_pairs
 
     restored: Any = pred
     return image_pairs(task, images, restored, gt, scores, score_range, resize=how.resize_pred)
@@ -259,7 +259,7 @@ def hugging_face(
     column: ColumnOption = None,
 ) -> Any:
     """Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, with images embedded."""
-    from visualjudge.data.importers.hugging_face import hugging_face as read
+    from visualjudge.formats.hugging_face import hugging_face as read
 
     return read(task, gt, pred, scratch, classes, box_format=box_format, columns=columns_of(column))
 
@@ -292,8 +292,8 @@ def outputs(
 
     Columns: output, score; optional: image, image_id, prompt, source, mask, control.
     """
-    from visualjudge.data.importers.outputs import outputs as read
-    from visualjudge.errors import UsageError
+    from visualjudge.core.errors import UsageError
+    from visualjudge.formats.outputs import outputs as read
 
     if mask_white not in ("fill", "keep"):
         raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")

@@ -108,7 +108,7 @@ def columns_of(column: Sequence[str] | None) -> dict[str, str]:
     UsageError
         If one is of another form.
     """
-    from visualjudge.errors import UsageError
+    from visualjudge.core.errors import UsageError
 
     pairs = [one.partition("=") for one in column or ()]
     for ours, equals, theirs in pairs:

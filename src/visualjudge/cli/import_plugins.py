@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from visualjudge.cli.import_command import import_command
-from visualjudge.registry import added
+from visualjudge.core.registry import added
 
 
 class Formats(TyperGroup):
@@ -22,7 +22,7 @@ class Formats(TyperGroup):
 
 
 def _command(name: str) -> Any:
-    from visualjudge.data.importers.catalogue import IMPORTERS, tasks_of
+    from visualjudge.formats.importers import IMPORTERS, tasks_of
 
     row = IMPORTERS[name]
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

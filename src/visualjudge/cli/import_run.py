@@ -14,8 +14,8 @@ from visualjudge.cli.import_options import DetectorOptions, ImportOptions
 from visualjudge.cli.listing import following, say, tell
 
 if TYPE_CHECKING:
-    from visualjudge.data.importers.sample import Found
-    from visualjudge.metrics.importing import Imported, Intake
+    from visualjudge.data.importing import Imported, Intake
+    from visualjudge.formats.sample import Found
 
 
 def run_import(
@@ -30,10 +30,10 @@ def run_import(
     **options: Any,
 ) -> None:
     """Import each source in turn; report every problem in a line; exit 1 where there is any, unless skipped."""
-    from visualjudge.confine import importing
+    from visualjudge.core.confine import importing
+    from visualjudge.core.errors import UsageError
     from visualjudge.data.writer import FolderWriter
-    from visualjudge.errors import UsageError
-    from visualjudge.raster.images import stored_frames
+    from visualjudge.vision.raster.images import stored_frames
 
     if how.exif not in ("apply", "ignore"):
         raise UsageError(f"--exif must be apply or ignore, got {how.exif!r}")
@@ -56,7 +56,7 @@ def run_import(
 
 def _named(sources: list[str] | None, pred: list[str] | None) -> list[tuple[str | None, str | None]]:
     """(source, predictions) of each import."""
-    from visualjudge.errors import UsageError
+    from visualjudge.core.errors import UsageError
 
     preds: Sequence[str | None] = [*pred] if pred else [None]
     if sources and len(preds) != len(sources):
@@ -76,8 +76,8 @@ def _warnings_told() -> Iterator[None]:
 
 
 def _intake(how: ImportOptions) -> Intake:
-    from visualjudge.data.importers.ids import Ids
-    from visualjudge.metrics.importing import Intake
+    from visualjudge.data.importing import Intake
+    from visualjudge.formats.ids import Ids
 
     ids = Ids(how.id_prefix, how.id_from)
     if isinstance(how, DetectorOptions):
@@ -96,7 +96,7 @@ def _one(
     options: Any,
 ) -> Imported:
     from visualjudge.cli.progress import stages
-    from visualjudge.metrics.importing import Imported, check_predicted, import_samples
+    from visualjudge.data.importing import Imported, check_predicted, import_samples
 
     done = Imported()
     with stages() as progress:
@@ -113,7 +113,7 @@ def _one(
 
 
 def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted: bool) -> None:
-    from visualjudge.metrics.importing import notices, precision_of
+    from visualjudge.data.importing import notices, precision_of
 
     named = source or "sources of the table"
     print(

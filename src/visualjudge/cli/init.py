@@ -17,7 +17,7 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Folder of the project; existing files are not replaced.")],
 ) -> None:
     """Create a project: a data folder to fill, a commented config.yaml, and study.py, which runs it."""
-    from visualjudge.starting.project import write_project
+    from visualjudge.apps.starting.project import write_project
 
     for path in write_project(folder):
         print(path)

@@ -21,12 +21,12 @@ from visualjudge.cli.options import (
     open_asked,
 )
 from visualjudge.cli.progress import interruptible
-from visualjudge.errors import UsageError
-from visualjudge.plurals import many
+from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import many
 
 if TYPE_CHECKING:
+    from visualjudge.apps.frontdoor.judging import Asked, JudgeOptions
     from visualjudge.dataset.folder import Dataset
-    from visualjudge.frontdoor.judging import Asked, JudgeOptions
     from visualjudge.judges.asks import Judge
     from visualjudge.runs.budget import Budget
     from visualjudge.runs.judging import RunReport, RunSettings
@@ -115,8 +115,8 @@ def judge(
 
     Each verdict is on disk before it is reported; --resume continues a run.
     """
+    from visualjudge.apps.frontdoor.judging import judge_of
     from visualjudge.dataset.folder import load_dataset
-    from visualjudge.frontdoor.judging import judge_of
     from visualjudge.runs.budget import Budget
     from visualjudge.runs.judging import RunSettings
 
@@ -164,7 +164,7 @@ def judge(
 
 
 def _asked(options: ClientOptions, cache: CacheOptions, run: RunOptions, batches: BatchOptions) -> Asked:
-    from visualjudge.frontdoor.judging import Baseline
+    from visualjudge.apps.frontdoor.judging import Baseline
     from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 
     check_backend(options.backend)
@@ -229,7 +229,7 @@ def _dry_run(dataset: Dataset, out: Path, options: RunSettings, budget: Budget, 
 
 
 def _ask(dataset: Dataset, asked: Asked, out: Path, options: JudgeOptions) -> RunReport:
-    from visualjudge.frontdoor.judging import judge_async
+    from visualjudge.apps.frontdoor.judging import judge_async
 
     async def work(stop: Stop, listener: Listener) -> RunReport:
         run = await judge_async(dataset, asked, out, on_event=listener, stop=stop, **options)

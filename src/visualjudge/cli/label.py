@@ -43,9 +43,9 @@ def label(
     """
     from visualjudge.analysis.decisions.label import label as draw
     from visualjudge.analysis.decisions.labels import is_unlabelled
-    from visualjudge.atomic import write_text
-    from visualjudge.errors import UsageError
-    from visualjudge.spreadsheets import harmless
+    from visualjudge.core.atomic import write_text
+    from visualjudge.core.errors import UsageError
+    from visualjudge.core.spreadsheets import harmless
 
     if out.exists() and not is_unlabelled(out):
         raise UsageError(f"--out {out}: must be a new file or a queue without labels; --labels copies labels to it")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.errors import Problem, summarized
+from visualjudge.core.errors import Problem, summarized
 
 if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset

@@ -10,11 +10,11 @@ import typer
 
 from visualjudge.analysis.statistics.shares import shares
 from visualjudge.analysis.words import percent, percents
-from visualjudge.atomic import write_json
 from visualjudge.cli.listing import end_with, following, say
+from visualjudge.core.atomic import write_json
+from visualjudge.core.tables import Table
 from visualjudge.judges.local.fit import Fitted
 from visualjudge.judges.local.training import Trained
-from visualjudge.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import visualjudge
 from visualjudge.cli.help import plain
 from visualjudge.cli.listing import say
 from visualjudge.cli.overwriting import keep_inputs
-from visualjudge.errors import UsageError, VisualJudgeError
+from visualjudge.core.errors import UsageError, VisualJudgeError
 
 COMMANDS = {
     "demo": "Run everything offline on real photographs, in under two minutes",

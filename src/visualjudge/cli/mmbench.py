@@ -21,15 +21,15 @@ from visualjudge.cli.options import (
 )
 from visualjudge.cli.overwriting import keep
 from visualjudge.cli.progress import interruptible
-from visualjudge.errors import DataError, Problem, RunError, UsageError, must_end_in
-from visualjudge.plurals import many
+from visualjudge.core.errors import DataError, Problem, RunError, UsageError, must_end_in
+from visualjudge.core.plurals import many
 
 if TYPE_CHECKING:
+    from visualjudge.apps.mmbench.evaluate import Evaluation
+    from visualjudge.apps.mmbench.infer import InferReport, Places
+    from visualjudge.apps.mmbench.records import Row
+    from visualjudge.apps.mmbench.table import Table
     from visualjudge.clients.base import Client
-    from visualjudge.mmbench.evaluate import Evaluation
-    from visualjudge.mmbench.infer import InferReport, Places
-    from visualjudge.mmbench.records import Row
-    from visualjudge.mmbench.table import Table
     from visualjudge.runs.budget import Budget
     from visualjudge.runs.runner import Listener, Stop
 
@@ -101,8 +101,8 @@ def infer(
     skip_invalid: Skip = False,
 ) -> None:
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's server)."""
-    from visualjudge.mmbench.infer import Places
-    from visualjudge.mmbench.prompt import choice_template
+    from visualjudge.apps.mmbench.infer import Places
+    from visualjudge.apps.mmbench.prompt import choice_template
 
     must_end_in("--out", out, [".xlsx"])
     _required(data)
@@ -133,8 +133,8 @@ def evaluate(
     skip_invalid: Skip = False,
 ) -> None:
     """Score replies: vanilla and circular accuracy, by category, and the share of readable replies."""
-    from visualjudge.atomic import write_json
-    from visualjudge.mmbench.scores import scores
+    from visualjudge.apps.mmbench.scores import scores
+    from visualjudge.core.atomic import write_json
 
     _required(data, predictions)
     table = _table(data, skip_invalid)
@@ -162,8 +162,8 @@ def circular(
     skip_invalid: Skip = False,
 ) -> None:
     """Write every rotation of every question: index + k·1000000, options and answer rotated, image shared."""
+    from visualjudge.apps.mmbench.circular import without_image, write_rotations
     from visualjudge.cli.progress import stages
-    from visualjudge.mmbench.circular import without_image, write_rotations
 
     _required(data)
     table = _table(data, skip_invalid)
@@ -194,10 +194,10 @@ def report(
     skip_invalid: Skip = False,
 ) -> None:
     """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons, wrong answers."""
-    from visualjudge.atomic import write_json, write_text
-    from visualjudge.mmbench.compare import comparisons
-    from visualjudge.mmbench.page import page
-    from visualjudge.mmbench.summary import Model, as_json, as_text
+    from visualjudge.apps.mmbench.compare import comparisons
+    from visualjudge.apps.mmbench.page import page
+    from visualjudge.apps.mmbench.summary import Model, as_json, as_text
+    from visualjudge.core.atomic import write_json, write_text
 
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
@@ -227,8 +227,8 @@ def _required(*inputs: Path) -> None:
 
 
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
+    from visualjudge.apps.mmbench.table import read_table
     from visualjudge.cli.progress import stages
-    from visualjudge.mmbench.table import read_table
 
     size = path.stat().st_size if path.is_file() else 0
     with stages() as show:
@@ -242,8 +242,8 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
 
 def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
     """The rows whose image can be read; problems are reported before anything is asked."""
+    from visualjudge.apps.mmbench.images import image_problems
     from visualjudge.cli.progress import stages
-    from visualjudge.mmbench.images import image_problems
 
     with stages() as show:
         problems = image_problems(table, rows, tick=lambda done: show("checking images", done, len(rows)))
@@ -260,7 +260,7 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
 def _ask(
     table: Table, rows: list[Row], client: Client, asset: Any, places: Places, options: RunOptions, budget: Budget
 ) -> InferReport:
-    from visualjudge.mmbench.infer import infer as ask_all
+    from visualjudge.apps.mmbench.infer import infer as ask_all
 
     def work(stop: Stop, listener: Listener) -> Awaitable[InferReport]:
         return ask_all(
@@ -304,8 +304,8 @@ def _finish(result: InferReport, places: Places) -> None:
 
 
 def _evaluation(table: Table, predictions: Path, rules: RulesName, matched: Any = None) -> Evaluation:
-    from visualjudge.mmbench.evaluate import evaluate as score
-    from visualjudge.mmbench.results import read_predictions
+    from visualjudge.apps.mmbench.evaluate import evaluate as score
+    from visualjudge.apps.mmbench.results import read_predictions
 
     found = read_predictions(predictions, table)
     result = score(table, found.replies, rules.value, matched=matched)
@@ -316,7 +316,7 @@ def _evaluation(table: Table, predictions: Path, rules: RulesName, matched: Any 
 def _matched(
     table: Table, predictions: Path, rules: RulesName, before: Evaluation, fields: dict[str, Any], place: Path
 ) -> Evaluation:
-    from visualjudge.mmbench.matcher import match, unread
+    from visualjudge.apps.mmbench.matcher import match, unread
 
     client = open_asked(fields, CacheOptions(), 16)
     letters, progress = interruptible(
@@ -331,7 +331,7 @@ def _matched(
 
 
 def _summary(numbers: dict[str, Any]) -> None:
-    from visualjudge.mmbench.summary import missing_sentence, percent
+    from visualjudge.apps.mmbench.summary import missing_sentence, percent
 
     print(f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy {percent(numbers['accuracy'])}")
     if numbers["n_vanilla"] < numbers["n"]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
 
 import typer
 
-from visualjudge.errors import UsageError
-from visualjudge.registry import added
+from visualjudge.core.errors import UsageError
+from visualjudge.core.registry import added
 
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client

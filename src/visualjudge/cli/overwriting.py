@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 OUTPUTS = ("out", "json", "badge", "csv")
 """The options of all commands that name a file to write; some name a folder, which is guarded by what writes it."""

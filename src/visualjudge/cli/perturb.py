@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visualjudge.cli.listing import following, say, tell
-from visualjudge.errors import UsageError
-from visualjudge.plurals import many
+from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import many
 
 if TYPE_CHECKING:
-    from visualjudge.data.importers.sample import Found
-    from visualjudge.perturb.samples import Made
+    from visualjudge.data.perturbing import Made
+    from visualjudge.formats.sample import Found
 
 app = typer.Typer(add_completion=False)
 
@@ -60,9 +60,9 @@ def perturb(
 ) -> None:
     """Add one type of error at a time to ground truth, at increasing severity, and score each result."""
     from visualjudge.cli.progress import stages
-    from visualjudge.data.importers.ids import Ids, renamed
+    from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
-    from visualjudge.perturb.samples import Made, perturb_samples, surroundings
+    from visualjudge.formats.ids import Ids, renamed
 
     from_files = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
     ids = Ids(id_prefix, id_from)
@@ -103,12 +103,12 @@ def _reader(
     boxes: bool,
 ) -> Callable[[], Found]:
     """A function that reads the ground truth's samples from the start."""
-    from visualjudge.data.importers import coco
-    from visualjudge.data.importers.catalogue import IMPORTERS
-    from visualjudge.tasks import task_named
+    from visualjudge.formats import coco
+    from visualjudge.formats.importers import IMPORTERS
+    from visualjudge.vision.tasks import task_named
 
     def semantic() -> Found:
-        from visualjudge.data.importers.label_maps import label_maps
+        from visualjudge.formats.label_maps import label_maps
 
         if gt_pngs is not None:
             return coco.panoptic(task, Path(gt), gt_pngs, None, None, Path(images))
@@ -117,18 +117,18 @@ def _reader(
         return label_maps(task, gt, None, images, classes, unlabelled=(), channel=None)
 
     def referring() -> Found:
-        from visualjudge.data.importers.referring import referring as read
+        from visualjudge.formats.referring import referring as read
 
         return read(task, Path(gt), None, Path(images), instances, boxes=boxes)
 
     def depth() -> Found:
-        from visualjudge.data.importers.depth_maps import DepthForm, depth_maps
+        from visualjudge.formats.depth_maps import DepthForm, depth_maps
 
         form = DepthForm.of(gt_scale, gt_inverse)
         return depth_maps(task, gt, None, images, form, form)
 
     def restoration() -> Found:
-        from visualjudge.data.importers.image_pairs import image_pairs
+        from visualjudge.formats.image_pairs import image_pairs
 
         return image_pairs(task, images, None, gt, None, (0, 10))
 

@@ -13,14 +13,14 @@ from visualjudge.cli.listing import following, say
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions
 from visualjudge.cli.progress import interruptible
-from visualjudge.errors import UsageError
-from visualjudge.plurals import many
+from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import many
 
 if TYPE_CHECKING:
-    from visualjudge.errors import Problem
+    from visualjudge.apps.pipelines import PipelineReport, Row
+    from visualjudge.apps.pipelines.results import MetricCounts
+    from visualjudge.core.errors import Problem
     from visualjudge.judges.pipe import ClientPipe
-    from visualjudge.pipelines import PipelineReport, Row
-    from visualjudge.pipelines.results import MetricCounts
     from visualjudge.runs.budget import Budget
     from visualjudge.runs.runner import Listener, Stop
 
@@ -68,7 +68,7 @@ def pipeline(
 
     Resuming also asks the metrics that ended in an error. --concurrency limits the rows, and the calls of each metric.
     """
-    from visualjudge.pipelines import build_pipes, read_config, read_rows
+    from visualjudge.apps.pipelines import build_pipes, read_config, read_rows
     from visualjudge.prompts.store import PromptAssetStore
 
     if out.is_dir():
@@ -96,7 +96,7 @@ def _judge(
     budget: Budget,
     private_urls: bool,
 ) -> PipelineReport:
-    from visualjudge.pipelines import run_pipeline
+    from visualjudge.apps.pipelines import run_pipeline
 
     def work(stop: Stop, listener: Listener) -> Awaitable[PipelineReport]:
         return run_pipeline(
@@ -145,7 +145,7 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: t
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
     """A line for each metric: what its results say, and how many rows it has no value for."""
-    from visualjudge.tables import Table
+    from visualjudge.core.tables import Table
 
     lines = [_counted(counts) for counts in metrics.values()]
     always = ("Answered", "Failed")

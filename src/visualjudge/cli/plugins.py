@@ -16,8 +16,8 @@ def plugins(
     as_json: AsJson = False,
 ) -> None:
     """List the installed plug-ins with what each registered, or why it was skipped (exit status 1)."""
-    from visualjudge.registry import GROUP
-    from visualjudge.registry import plugins as installed
+    from visualjudge.core.registry import GROUP
+    from visualjudge.core.registry import plugins as installed
 
     found = installed()
     if as_json:

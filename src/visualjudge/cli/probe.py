@@ -11,7 +11,7 @@ import typer
 from visualjudge.cli.listing import AsJson, following, print_json, tell
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import BuildingOptions
-from visualjudge.plurals import many
+from visualjudge.core.plurals import many
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -41,9 +41,9 @@ def probe(
     Judge it and report on it like any dataset; the report and metrics.json then have a section on probes. Records of
     the data folder that cannot be used are left out and listed on stderr.
     """
-    from visualjudge.probes.build import build_probes
-    from visualjudge.remote import located
-    from visualjudge.tables import Table
+    from visualjudge.apps.probes.build import build_probes
+    from visualjudge.core.remote import located
+    from visualjudge.core.tables import Table
 
     made = build_probes(data, out, building.options, only=only, number=n, **building.work, force=building.force)
     tell(made.problems)

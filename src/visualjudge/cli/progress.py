@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from visualjudge.errors import RunError
+from visualjudge.core.errors import RunError
 
 if TYPE_CHECKING:
     from visualjudge.runs.runner import Listener, Stop

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.errors import RunError, UsageError
+from visualjudge.core.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from visualjudge.studio.people.plan import Settings

@@ -13,9 +13,9 @@ from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked
 
 if TYPE_CHECKING:
-    from visualjudge.frontdoor.judging import Asked
+    from visualjudge.apps.frontdoor.judging import Asked
+    from visualjudge.apps.tuning.arms import Arm
     from visualjudge.judges.question import Mode
-    from visualjudge.tuning.arms import Arm
 
 app = typer.Typer(add_completion=False)
 
@@ -44,13 +44,13 @@ def tune(
     as_json: AsJson = False,
 ) -> None:
     """Find the best encoding, prompt version and mode for a judge: chosen on half of the images, tested on the rest."""
-    from visualjudge.atomic import write_json
+    from visualjudge.apps.frontdoor.judging import Baseline
+    from visualjudge.apps.tuning import tune as find
+    from visualjudge.apps.tuning import versions
+    from visualjudge.core.atomic import write_json
+    from visualjudge.core.errors import DataError, UsageError
     from visualjudge.dataset.folder import load_dataset, selected
-    from visualjudge.errors import DataError, UsageError
-    from visualjudge.frontdoor.judging import Baseline
     from visualjudge.judges.registry import QUESTION_JUDGES
-    from visualjudge.tuning import tune as find
-    from visualjudge.tuning import versions
 
     config = client.config()
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following_judge, say, tell
-from visualjudge.plurals import many
+from visualjudge.core.plurals import many
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

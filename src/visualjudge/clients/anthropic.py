@@ -12,7 +12,7 @@ from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.remote import RemoteClient
-from visualjudge.errors import TransportError, UsageError
+from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.prompts.adapters import anthropic_style
 
 VERSION = "2023-06-01"

@@ -14,7 +14,7 @@ from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.openai_protocol import chat_pieces, reply_of
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.secrets import NAME_KEY, Secret, key_secret
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 
 class ApiClient(RemoteClient):

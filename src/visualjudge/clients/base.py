@@ -150,7 +150,7 @@ class Client(Protocol):
 
         Raises
         ------
-        visualjudge.errors.ClientError
+        visualjudge.core.errors.ClientError
             If no reply could be obtained. No other exception may leave this method: a reply, however malformed,
             is one failed call.
         """

@@ -19,11 +19,11 @@ from typing import Any
 
 import orjson
 
-from visualjudge.atomic import write_bytes
 from visualjudge.clients.base import Alternative, Client, Identity, ImagePart, Part, Reply, Request, Token
 from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.wrapping import Wrapping
-from visualjudge.errors import RunError
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.errors import RunError
 
 _FORMAT = 2
 _log = logging.getLogger("visualjudge.clients")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 RESERVED = 40
 """Descriptors for everything but connections: the journal, the cache, images, the interpreter."""

@@ -22,7 +22,7 @@ from visualjudge.clients.failures import one_line
 from visualjudge.clients.limits import LARGEST_IMAGE_FILE
 from visualjudge.clients.secrets import public_url
 from visualjudge.clients.wire import chunks_within
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
 
 TIMEOUT_S = 60.0
 MOST_HOPS = 5

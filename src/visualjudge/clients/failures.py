@@ -13,7 +13,7 @@ import orjson
 
 from visualjudge.clients.fields import member, writable
 from visualjudge.clients.limits import DEEPEST_ERROR, LONGEST_MESSAGE, LONGEST_SEARCHED
-from visualjudge.errors import ApiError, ClientError, TransportError
+from visualjudge.core.errors import ApiError, ClientError, TransportError
 
 Redact = Callable[[str], str]
 _CONTENT_FILTER = re.compile(

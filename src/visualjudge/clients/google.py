@@ -24,7 +24,7 @@ from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient
-from visualjudge.errors import TransportError
+from visualjudge.core.errors import TransportError
 from visualjudge.prompts.adapters import google_style
 
 _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"})

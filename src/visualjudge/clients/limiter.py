@@ -7,7 +7,7 @@ from collections import deque
 
 from visualjudge.clients.base import Client, Reply, Request
 from visualjudge.clients.wrapping import Wrapping
-from visualjudge.errors import ApiError, ClientError, TransportError
+from visualjudge.core.errors import ApiError, ClientError, TransportError
 
 _DOWN = 0.5
 _PUSHED_BACK = frozenset({408, 429, 503, 529})

@@ -11,7 +11,7 @@ from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.schemas import IGNORED, follows, response_format
-from visualjudge.errors import TransportError
+from visualjudge.core.errors import TransportError
 from visualjudge.prompts.adapters import openai_style
 
 _FINISH: dict[str, FinishReason] = {

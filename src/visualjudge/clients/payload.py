@@ -20,9 +20,9 @@ from PIL import Image
 from visualjudge.clients.base import ImagePart
 from visualjudge.clients.limits import LARGEST_IMAGE_FILE
 from visualjudge.clients.sync import run_sync
-from visualjudge.errors import DataError
-from visualjudge.media import Place, image_at
-from visualjudge.raster.images import opened, png_bytes, rgb_of, rgb_of_array
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import Place, image_at
+from visualjudge.vision.raster.images import opened, png_bytes, rgb_of, rgb_of_array
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})

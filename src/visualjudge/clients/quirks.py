@@ -12,7 +12,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from visualjudge.clients.schemas import REFUSED
-from visualjudge.errors import ApiError
+from visualjudge.core.errors import ApiError
 
 _log = logging.getLogger("visualjudge.clients")
 

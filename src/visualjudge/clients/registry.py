@@ -17,9 +17,9 @@ from visualjudge.clients.limiter import Limited
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import check_url
-from visualjudge.errors import UsageError
-from visualjudge.registry import Registry
-from visualjudge.validation import first_problem
+from visualjudge.core.errors import UsageError
+from visualjudge.core.registry import Registry
+from visualjudge.core.validation import first_problem
 
 CLIENT_REGISTRY: Registry[str, Any] = Registry(
     "backend",

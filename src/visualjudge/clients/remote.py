@@ -33,7 +33,7 @@ from visualjudge.clients.secrets import (
     url_secrets,
 )
 from visualjudge.clients.wire import Answer, Sender, Wire
-from visualjudge.errors import ApiError, ClientError, TransportError, UsageError
+from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 
 CONTENT_FILTER = "content filter"
 RESERVED_HEADERS = frozenset({"authorization", "content-type", "content-length", "host", "transfer-encoding"})

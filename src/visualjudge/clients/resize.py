@@ -10,8 +10,8 @@ import numpy as np
 
 from visualjudge.clients.base import Client, Identity, ImagePart, Part, Reply, Request
 from visualjudge.clients.wrapping import Wrapping
-from visualjudge.errors import DataError, TransportError
-from visualjudge.raster.images import opened, png_bytes, rgb_of
+from visualjudge.core.errors import DataError, TransportError
+from visualjudge.vision.raster.images import opened, png_bytes, rgb_of
 
 _KEPT = 256
 

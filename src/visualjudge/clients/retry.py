@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from visualjudge.clients.base import Client, Diagnostics, Reply, Request, with_failed
 from visualjudge.clients.wrapping import Wrapping
-from visualjudge.errors import ApiError, ClientError, TransportError
-from visualjudge.seeding import rng_for
+from visualjudge.core.errors import ApiError, ClientError, TransportError
+from visualjudge.core.seeding import rng_for
 
 Sleep = Callable[[float], Awaitable[None]]
 

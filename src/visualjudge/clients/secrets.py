@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 MASK = "***"
 _SHORTEST = 6  # shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble every text

@@ -20,8 +20,8 @@ from PIL import Image
 from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Reply, Request, Token
 from visualjudge.clients.openai_protocol import schema_notes
 from visualjudge.clients.parameters import Sampling
-from visualjudge.errors import TransportError, UsageError
-from visualjudge.raster.images import opened, rgb_of
+from visualjudge.core.errors import TransportError, UsageError
+from visualjudge.vision.raster.images import opened, rgb_of
 
 DEFAULT_MAX_TOKENS = 512
 NO_SCHEMA = "this backend does not enforce a schema; asked without"

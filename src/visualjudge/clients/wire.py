@@ -20,7 +20,7 @@ import aiohttp
 from visualjudge.clients.failures import one_line
 from visualjudge.clients.limits import LARGEST_BODY, LARGEST_DOWNLOAD, MOST_REDIRECTS
 from visualjudge.clients.sessions import PreparedBody, Sessions
-from visualjudge.errors import TransportError
+from visualjudge.core.errors import TransportError
 
 _SAME_REQUEST = frozenset({307, 308})
 """Redirects after which a client sends the same request again (RFC 9110 §15.4)."""

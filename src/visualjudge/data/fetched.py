@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from visualjudge.confine import confined_target
-from visualjudge.errors import UsageError
-from visualjudge.remote import RemotePath, fetch
+from visualjudge.core.confine import confined_target
+from visualjudge.core.errors import UsageError
+from visualjudge.core.remote import RemotePath, fetch
 
 TOGETHER = 64
 """Files that are fetched at once."""

@@ -1,8 +1,8 @@
 """A data folder, every record checked: ``annotations/<task>_annotations.{json,jsonl,parquet}``, ``images/<task>.json``.
 
-A bad record never stops the others: it becomes a :class:`~visualjudge.errors.Problem` and is left out. Reading goes in
-two steps, so that folders of any size fit: :meth:`DataFolder.entries` reads what a record says about itself and keeps
-where its prediction lies; :func:`check_entry` and :meth:`Entry.load` look into the prediction.
+A bad record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and is left out. Reading
+goes in two steps, so that folders of any size fit: :meth:`DataFolder.entries` reads what a record says about itself
+and keeps where its prediction lies; :func:`check_entry` and :meth:`Entry.load` look into the prediction.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from visualjudge.confine import confined_path
+from visualjudge.core.confine import confined_path
+from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
+from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
+from visualjudge.core.remote import far, located
 from visualjudge.data.fetched import FetchedFolder, Tick
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
-from visualjudge.errors import DataError, InvalidRecord, Problem, UsageError, in_field
-from visualjudge.predictions import read_prediction, type_of
-from visualjudge.raster.images import image_size
-from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord, Size
-from visualjudge.remote import far, located
-from visualjudge.tasks import TASKS, task_named
+from visualjudge.vision.predictions import read_prediction, type_of
+from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.tasks import TASKS, task_named
 
 SUFFIX = "_annotations"
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")

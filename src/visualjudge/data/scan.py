@@ -17,9 +17,9 @@ from typing import Any
 
 import orjson
 
-from visualjudge import jsons
-from visualjudge.columnar import parquet_parts
-from visualjudge.errors import DataError
+from visualjudge.core import jsons
+from visualjudge.core.columnar import parquet_parts
+from visualjudge.core.errors import DataError
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 """A string or a brace. A string that is never closed goes to the end, so that no byte is looked at twice."""

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from visualjudge.atomic import write_bytes
+from visualjudge.core.atomic import write_bytes
 
 FILES = "files"
 LONGEST_STEM = 100

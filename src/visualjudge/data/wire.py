@@ -12,10 +12,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from visualjudge.errors import InvalidRecord, Problem
-from visualjudge.records import IMAGE_MARK, Annotation, ImageRecord
-from visualjudge.tasks import TASKS
-from visualjudge.validation import first_problem
+from visualjudge.core.errors import InvalidRecord, Problem
+from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
+from visualjudge.core.validation import first_problem
+from visualjudge.vision.tasks import TASKS
 
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 LONGEST_TEXT = 20_000

@@ -15,15 +15,15 @@ from typing import Any, Literal, Self
 import filelock
 import numpy as np
 
-from visualjudge.atomic import write_bytes, write_json
+from visualjudge.core.atomic import write_bytes, write_json
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError, UsageError, in_field
+from visualjudge.core.records import Annotation, Size
 from visualjudge.data.waiting import WaitingFiles, stem_of
-from visualjudge.digests import file_sha256
-from visualjudge.errors import DataError, UsageError, in_field
-from visualjudge.predictions import Prediction, payload_of
-from visualjudge.raster.images import check_image, image_size, orientation, oriented, png_bytes, read_rgb
-from visualjudge.raster.masks import mask_from_png, resized_mask
-from visualjudge.records import Annotation, Size
-from visualjudge.tasks import TASKS, task_named
+from visualjudge.vision.predictions import Prediction, payload_of
+from visualjudge.vision.raster.images import check_image, image_size, orientation, oriented, png_bytes, read_rgb
+from visualjudge.vision.raster.masks import mask_from_png, resized_mask
+from visualjudge.vision.tasks import TASKS, task_named
 
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
 """What a folder with such a file is; nothing is written into it."""

@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from visualjudge import __version__
-from visualjudge.atomic import write_json
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.media import Form as MediaForm
+from visualjudge.core.media import ShardWriter
+from visualjudge.core.registry import in_use
+from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.decidable import counted, unseen_errors
 from visualjudge.dataset.engines import Engine, EngineName, open_engine
@@ -27,13 +32,8 @@ from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
 from visualjudge.dataset.shards import QuestionForm, Record, write_questions
 from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.dataset.staging import Stage, check_target, stage_of
-from visualjudge.errors import DataError, Problem, UsageError
-from visualjudge.media import Form as MediaForm
-from visualjudge.media import ShardWriter
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.registry import in_use
-from visualjudge.remote import located
-from visualjudge.tasks import TASKS, task_named
+from visualjudge.vision.tasks import TASKS, task_named
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much is done and how much there is."""

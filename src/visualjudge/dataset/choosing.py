@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields
 from itertools import islice, pairwise
 from typing import Any
 
+from visualjudge.core.errors import UsageError, one_of
+from visualjudge.core.records import Question
+from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.stored import Positions, View, columns
-from visualjudge.errors import UsageError, one_of
-from visualjudge.records import Question
-from visualjudge.seeding import rng_for
 
 Condition = Callable[[Question], bool]
 Cell = tuple[Any, ...]

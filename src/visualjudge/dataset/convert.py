@@ -8,16 +8,16 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from visualjudge.confine import confined_path, confined_target
+from visualjudge.core.confine import confined_path, confined_target
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.media import Form as MediaForm
+from visualjudge.core.media import ShardWriter, media_form, packed_images, shard_files
+from visualjudge.core.remote import check_local, located
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, load_dataset
 from visualjudge.dataset.json_form import JsonQuestions
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
 from visualjudge.dataset.shards import QuestionForm, write_index, write_shards
 from visualjudge.dataset.staging import check_target, staged
-from visualjudge.errors import DataError, UsageError
-from visualjudge.media import Form as MediaForm
-from visualjudge.media import ShardWriter, media_form, packed_images, shard_files
-from visualjudge.remote import check_local, located
 
 Tick = Callable[[int, int], None]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
 from visualjudge.dataset.sampling import Item
 from visualjudge.dataset.stored import columns
-from visualjudge.encoding import encodings
-from visualjudge.encoding.catalogue import Kind
-from visualjudge.errors import DataError
 from visualjudge.prompts.spans import spans_of
-from visualjudge.records import Question
-from visualjudge.tasks import TASKS
+from visualjudge.vision.encode import encodings
+from visualjudge.vision.encodings import Kind
+from visualjudge.vision.tasks import TASKS
 
 COMPARED = ("pairwise", "ranking")
 """Question types that compare options; the others can always be asked."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Annotation
 from visualjudge.dataset.groups import Group, group
-from visualjudge.errors import UsageError
-from visualjudge.records import Annotation
 
 NONE = "(none)"
 MARGINS_A_GROUP = 500

@@ -17,8 +17,8 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import cv2
 
-from visualjudge.errors import RunError, UsageError
-from visualjudge.registry import registrations, restore
+from visualjudge.core.errors import RunError, UsageError
+from visualjudge.core.registry import registrations, restore
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 
 import orjson
 
-from visualjudge import jsons
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.media import Part, Place, image_at
+from visualjudge.core.records import Question, QuestionType
+from visualjudge.core.remote import located
+from visualjudge.core.showing import as_pandas, html_table
 from visualjudge.dataset.choosing import Choice, Condition, chosen, condition, has_value, sample_positions
 from visualjudge.dataset.json_form import JsonQuestions
 from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
@@ -20,12 +25,7 @@ from visualjudge.dataset.question_wire import QUESTIONS as QUESTIONS
 from visualjudge.dataset.question_wire import question_from_wire as question_from_wire
 from visualjudge.dataset.question_wire import question_to_wire as question_to_wire
 from visualjudge.dataset.stored import Positions, View
-from visualjudge.errors import DataError, UsageError
-from visualjudge.media import Part, Place, image_at
-from visualjudge.records import Question, QuestionType
-from visualjudge.remote import located
-from visualjudge.showing import as_pandas, html_table
-from visualjudge.tasks import task_named
+from visualjudge.vision.tasks import task_named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ class Dataset:
             Conditions such as ``"error_type=missed"`` or ``"margin<2"`` (:func:`~.choosing.condition`), or a function
             of a question.
         fields
-            Fields of :class:`~visualjudge.records.Question` and the value, or list of values, that they must have;
+            Fields of :class:`~visualjudge.core.records.Question` and the value, or list of values, that they must have;
             ``type`` and ``margin`` too. A field of several values fits where one of them does.
 
         Raises

@@ -7,8 +7,8 @@ from dataclasses import fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, get_args
 
+from visualjudge.core.records import TIES, OptionFeatures, Question, QuestionType, Spans
 from visualjudge.dataset.question_wire import LARGEST_NUMBER, spans_in_order
-from visualjudge.records import TIES, OptionFeatures, Question, QuestionType, Spans
 
 if TYPE_CHECKING:
     import polars as pl

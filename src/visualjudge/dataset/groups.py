@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from visualjudge.records import Annotation
-from visualjudge.seeding import seed_for
+from visualjudge.core.records import Annotation
+from visualjudge.core.seeding import seed_for
 
 GroupKey = tuple[str, tuple[str, ...] | None, str | None, str | None]
 

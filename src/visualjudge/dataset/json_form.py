@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from visualjudge import jsons
+from visualjudge.core import jsons
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
 from visualjudge.data.scan import spans
 from visualjudge.dataset.question_wire import question_from_wire
 from visualjudge.dataset.stored import Stored
-from visualjudge.digests import file_sha256
-from visualjudge.errors import DataError
-from visualjudge.records import Question
 
 FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
 """What ``build`` writes before the first question, between two, and after the last."""

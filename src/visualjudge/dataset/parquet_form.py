@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from visualjudge import jsons
-from visualjudge.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema
-from visualjudge.confine import confined_path
+from visualjudge.core import jsons
+from visualjudge.core.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema
+from visualjudge.core.confine import confined_path
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
 from visualjudge.dataset.from_columns import questions_of, values_of
 from visualjudge.dataset.json_form import BETWEEN, FIRST
 from visualjudge.dataset.question_wire import question_from_wire, question_to_wire
 from visualjudge.dataset.stored import BATCH, Batch, Stored
-from visualjudge.digests import file_sha256
-from visualjudge.errors import DataError
-from visualjudge.records import Question
 
 if TYPE_CHECKING:
     import polars as pl

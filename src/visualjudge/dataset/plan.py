@@ -12,15 +12,15 @@ from typing import TypeVar
 
 import numpy as np
 
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.records import ImageRecord, QuestionType
 from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
 from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.sampling import Caps, Item, Stems, sample
-from visualjudge.encoding import encodings
-from visualjudge.errors import DataError, Problem
-from visualjudge.raster.images import check_image, read_rgb
-from visualjudge.raster.masks import mask_from_png
-from visualjudge.records import ImageRecord, QuestionType
-from visualjudge.tasks import TASKS
+from visualjudge.vision.encode import encodings
+from visualjudge.vision.raster.images import check_image, read_rgb
+from visualjudge.vision.raster.masks import mask_from_png
+from visualjudge.vision.tasks import TASKS
 
 CHUNK = 32
 TYPES: tuple[QuestionType, ...] = ("pairwise", "ranking", "scoring")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import cv2
 
-from visualjudge.atomic import write_bytes, write_text
+from visualjudge.core.atomic import write_bytes, write_text
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import Place
+from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset
-from visualjudge.errors import DataError
-from visualjudge.media import Place
-from visualjudge.raster.images import read_rgb
-from visualjudge.records import IMAGE_MARK, Question
-from visualjudge.tasks import TASKS
+from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.tasks import TASKS
 
 LONGEST_SIDE = 240
 JPEG_QUALITY = 72

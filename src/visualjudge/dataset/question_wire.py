@@ -7,8 +7,8 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any
 
-from visualjudge.errors import DataError
-from visualjudge.records import LETTERS, TIES, OptionFeatures, Probe, Question, Span, Spans
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import LETTERS, TIES, OptionFeatures, Probe, Question, Span, Spans
 
 QUESTIONS = "questions.json"
 _OPTIONAL = ("features", "spans", "ties", "probe")

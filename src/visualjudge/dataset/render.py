@@ -16,18 +16,18 @@ from urllib.parse import quote
 import numpy as np
 import orjson
 
+from visualjudge.core.records import LETTERS, Annotation, ImageRecord, Mask, OptionFeatures, Pixels, Question, Size
 from visualjudge.dataset.folder import MEDIA, question_to_wire
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.sampling import Item
 from visualjudge.dataset.shown import hole_line, prediction_line
-from visualjudge.encoding import Encoded, context_image, encode_each
-from visualjudge.predictions import Prediction, read_prediction, type_of
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
-from visualjudge.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
-from visualjudge.raster.masks import mask_from_png, resized_mask
-from visualjudge.records import LETTERS, Annotation, ImageRecord, Mask, OptionFeatures, Pixels, Question, Size
-from visualjudge.tasks import TASKS
+from visualjudge.vision.encode import Encoded, context_image, encode_each
+from visualjudge.vision.predictions import Prediction, read_prediction, type_of
+from visualjudge.vision.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
+from visualjudge.vision.raster.masks import mask_from_png, resized_mask
+from visualjudge.vision.tasks import TASKS
 
 LONGEST_STEM = 200
 _UNSAFE = '/\\%:*?"<>|'

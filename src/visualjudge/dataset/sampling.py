@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Annotation, QuestionType
+from visualjudge.core.seeding import seed_for
 from visualjudge.dataset.groups import Group, group, in_turn, spread
-from visualjudge.errors import UsageError
-from visualjudge.records import Annotation, QuestionType
-from visualjudge.seeding import seed_for
 
 ENCODING_ANALYSIS = "encoding_analysis"
 JUDGE_ANALYSIS = "judge_analysis"

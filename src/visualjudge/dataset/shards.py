@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from visualjudge.atomic import write_json
-from visualjudge.columnar import write_parquet
+from visualjudge.core.atomic import write_json
+from visualjudge.core.columnar import write_parquet
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError
 from visualjudge.dataset import parquet_form
 from visualjudge.dataset.from_columns import questions_of
 from visualjudge.dataset.json_form import BETWEEN, FIRST, LAST
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, VERSION, question_of, schema
 from visualjudge.dataset.question_wire import QUESTIONS, question_from_wire, question_to_wire
-from visualjudge.digests import file_sha256
-from visualjudge.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import orjson
 
-from visualjudge import jsons
-from visualjudge.errors import DataError
-from visualjudge.predictions import Prediction, payload_of, read_prediction, type_of
-from visualjudge.raster.masks import mask_from_rle, rle_of
-from visualjudge.records import Mask
-from visualjudge.remote import located
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Mask
+from visualjudge.core.remote import located
+from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
+from visualjudge.vision.raster.masks import mask_from_rle, rle_of
 
 PREDICTIONS = "predictions.jsonl"
 

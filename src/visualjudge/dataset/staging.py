@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from visualjudge.errors import DataError, RunError, UsageError
-from visualjudge.locks import FileLock, Locked
-from visualjudge.remote import RemotePath, far, located, put, remove
+from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.core.locks import FileLock, Locked
+from visualjudge.core.remote import RemotePath, far, located, put, remove
 
 LAST = "dataset.json"
 UNDER_WAY = ".partial"

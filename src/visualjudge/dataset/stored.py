@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any, overload
 
-from visualjudge.records import Question
+from visualjudge.core.records import Question
 
 BATCH = 4096
 Batch = tuple[Sequence[Any], ...]

@@ -14,6 +14,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.media import Place, contents, packed_images, shard_files
+from visualjudge.core.records import IMAGE_MARK, LETTERS, Question
+from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.build import counts
 from visualjudge.dataset.decidable import COMPARED, alike, not_asked
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, Dataset, load_dataset
@@ -21,15 +26,10 @@ from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions, js
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE_ANALYSIS, MOST_RANKED, SUBSETS
 from visualjudge.dataset.stored import at, columns
-from visualjudge.digests import file_sha256
-from visualjudge.encoding import encodings
-from visualjudge.encoding.catalogue import Kind
-from visualjudge.errors import DataError, Problem
-from visualjudge.media import Place, contents, packed_images, shard_files
-from visualjudge.raster.images import image_size
-from visualjudge.records import IMAGE_MARK, LETTERS, Question
-from visualjudge.seeding import rng_for
-from visualjudge.tasks import TASKS
+from visualjudge.vision.encode import encodings
+from visualjudge.vision.encodings import Kind
+from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.tasks import TASKS
 
 Tick = Callable[[int, int], None]
 OPTIONS = {"pairwise": (2, 2), "ranking": (FEWEST_RANKED, MOST_RANKED), "scoring": (1, 1)}

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.atomic import write_json
+from visualjudge.core.atomic import write_json
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.records import Question
 from visualjudge.dataset.build import counts
 from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, question_to_wire
 from visualjudge.dataset.shown import PREDICTIONS
-from visualjudge.digests import file_sha256
-from visualjudge.records import Question
 
 
 def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, get_args
 
-from visualjudge.records import FAILED, TURNED, Answer, Order, Question, Status, Verdict
+from visualjudge.core.records import FAILED, TURNED, Answer, Order, Question, Status, Verdict
 
 ORDERS: tuple[Order, Order] = ("AB", "BA")
 _STATUSES = frozenset(get_args(Status))

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import LETTERS, Question, QuestionType, Verdict
+from visualjudge.core.seeding import uniforms_for
 from visualjudge.judges.asks import Ask, Judge, Judged, OfflineJudge, in_stored_letters
 from visualjudge.judges.sharpness import SharpnessJudge
-from visualjudge.records import LETTERS, Question, QuestionType, Verdict
 from visualjudge.replies import read_reply
-from visualjudge.seeding import uniforms_for
 
 _reading = lru_cache(4096)(read_reply)  # a simulated judge says few things, a million times
 MIDDLE = 5.0

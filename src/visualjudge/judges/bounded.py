@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
-from visualjudge.errors import RunError
+from visualjudge.core.errors import RunError
 
 Result = TypeVar("Result")
 TooMuch = Literal["too long", "too slow to read"]

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, get_args
 
 import orjson
 
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Answer, Order, Verdict
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, OfflineJudge, failed, most_calls
 from visualjudge.judges.trial import SchemaTrial, trial_of
-from visualjudge.records import Answer, Order, Verdict
 
 By = Literal["probability", "agreement"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from visualjudge.clients.base import Reply
+from visualjudge.core.records import FAILED
 from visualjudge.judges.pipe import ClientPipe, Judgement
 from visualjudge.judges.schemas import PairJudgeInput
-from visualjudge.records import FAILED
 from visualjudge.replies.logprobs import winner_probabilities
 
 ALIASES = {

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from visualjudge.core.records import FAILED, Answer, QuestionType, Verdict
 from visualjudge.judges.asks import Ask, Judged, Key, OfflineJudge
-from visualjudge.records import FAILED, Answer, QuestionType, Verdict
 
 
 def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | None:

@@ -15,11 +15,11 @@ from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request, Te
 from visualjudge.clients.payload import image_part
 from visualjudge.clients.registry import open_client
 from visualjudge.clients.sync import run_sync
-from visualjudge.errors import PromptError, UsageError
+from visualjudge.core.errors import PromptError, UsageError
+from visualjudge.core.records import IMAGE_MARK
 from visualjudge.judges.bounded import read_or_none
 from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
 from visualjudge.prompts.template import PromptTemplate, fill
-from visualjudge.records import IMAGE_MARK
 from visualjudge.replies.jsons import OBJECT_RULES, Object
 from visualjudge.replies.markup import without_thoughts
 from visualjudge.replies.reading import Cause

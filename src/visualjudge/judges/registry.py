@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from visualjudge.clients.registry import CLIENT_REGISTRY
-from visualjudge.errors import UnknownName
-from visualjudge.registry import Registry
+from visualjudge.core.errors import UnknownName
+from visualjudge.core.registry import Registry
 
 LOCAL = "local"
 """The backend of the local judge, as ``judge --backend`` and run.json have it."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from visualjudge.errors import DataError, PromptError
+from visualjudge.core.errors import DataError, PromptError
 
 ImageSource = Annotated[Any, Field(description="path, URL, bytes, PIL image or array")]
 

@@ -17,13 +17,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import image_at
+from visualjudge.core.records import FAILED, LETTERS, Pixels, Question, Verdict
 from visualjudge.judges.asks import Ask, Judged, OfflineJudge, failed, in_stored_letters
-from visualjudge.media import image_at
-from visualjudge.raster.images import read_rgb
-from visualjudge.records import FAILED, LETTERS, Pixels, Question, Verdict
 from visualjudge.replies import Reading, read_reply
-from visualjudge.tasks import task_named
+from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.tasks import task_named
 
 _IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32)
 _FLOOR = 0.5

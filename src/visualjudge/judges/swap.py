@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.prompts.spans import exchanged, images_within, spans_of
-from visualjudge.records import IMAGE_MARK, Question
 
 
 def swapped(question: Question) -> Question:

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.schemas import REFUSED, follows
-from visualjudge.errors import ApiError
+from visualjudge.core.errors import ApiError
 from visualjudge.judges.asks import Judge
 
 Outcome = Literal["followed", "refused", "ignored"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from visualjudge.core.registry import Registry
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.registry import Registry
 
 if TYPE_CHECKING:
     from visualjudge.prompts.questions import QuestionScene

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from visualjudge.errors import UnknownPrompt, UsageError
+from visualjudge.core.errors import UnknownPrompt, UsageError
 from visualjudge.prompts.store import ASSETS, PromptAssetStore
 from visualjudge.prompts.template import PromptTemplate
 

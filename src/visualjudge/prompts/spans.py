@@ -7,9 +7,9 @@ import itertools
 import re
 from dataclasses import replace
 
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import IMAGE_MARK, LETTERS, Question, Span, Spans
 from visualjudge.prompts.prompt_set import V1
-from visualjudge.records import IMAGE_MARK, LETTERS, Question, Span, Spans
 
 _HEAD = "Options:"
 

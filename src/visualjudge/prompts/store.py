@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from visualjudge.errors import DataError, PromptError, UnknownPrompt
+from visualjudge.core.errors import DataError, PromptError, UnknownPrompt
+from visualjudge.core.records import IMAGE_MARK
+from visualjudge.core.registry import Registry
+from visualjudge.core.yamls import read_yaml
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.records import IMAGE_MARK
-from visualjudge.registry import Registry
-from visualjudge.yamls import read_yaml
 
 ASSETS = Path(__file__).parent / "assets"
 FOLDERS: Registry[str, str] = Registry("prompt folder", {})

@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from visualjudge.errors import PromptError
+from visualjudge.core.errors import PromptError
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

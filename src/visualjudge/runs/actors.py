@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from visualjudge.clients.base import Diagnostics
+from visualjudge.core.errors import RunError
 from visualjudge.dataset.engines import RayEngine
-from visualjudge.errors import RunError
 from visualjudge.judges.asks import Judge
 from visualjudge.runs.processes import Bench, packed
 from visualjudge.runs.runner import Outcome

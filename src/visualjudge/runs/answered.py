@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import orjson
 
-from visualjudge import jsons
-from visualjudge.errors import DataError
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import BoolArray, IntArray, Order
 from visualjudge.judges.asks import MOST_REPEATS
-from visualjudge.records import BoolArray, IntArray, Order
 from visualjudge.runs.blocks import SMALL, Block, blocks
 from visualjudge.runs.compacting import CompactedFile
 

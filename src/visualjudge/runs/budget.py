@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 from visualjudge.runs.tokens import token_counts
 
 Usage = Mapping[str, int]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from visualjudge import jsons
-from visualjudge.atomic import atomic_path
-from visualjudge.columnar import (
+from visualjudge.core import jsons
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.columnar import (
     parquet_height,
     parquet_metadata,
     parquet_parts,
@@ -22,10 +22,10 @@ from visualjudge.columnar import (
     parquet_schema,
     write_parquet,
 )
-from visualjudge.digests import file_sha256
-from visualjudge.errors import DataError
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Verdict
 from visualjudge.judges.asks import verdict_line, verdict_of
-from visualjudge.records import Verdict
 from visualjudge.runs.journal import Line, read_lines
 from visualjudge.runs.tokens import token_counts
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import LETTERS, Question, Verdict
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.errors import DataError
 from visualjudge.judges.local.fit import Pair, Sample
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
 from visualjudge.judges.local.training import Trained, train
-from visualjudge.records import LETTERS, Question, Verdict
 from visualjudge.runs.folder import RunFolder, changed_questions
 
 Progress = Callable[[int, int], None]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.asks import Ask
-from visualjudge.raster.images import image_size
 from visualjudge.runs.budget import Prices
+from visualjudge.vision.raster.images import image_size
 
 CHARS_PER_TOKEN = 3.5
 """English and JSON under the usual byte-pair vocabularies: 3 to 4."""

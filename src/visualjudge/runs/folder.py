@@ -12,12 +12,12 @@ from typing import Any
 
 import orjson
 
-from visualjudge import atomic, jsons
-from visualjudge.errors import DataError, UsageError
+from visualjudge.core import atomic, jsons
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.locks import FileLock
+from visualjudge.core.records import Verdict
+from visualjudge.core.remote import check_local
 from visualjudge.judges.asks import Key, verdict_of
-from visualjudge.locks import FileLock
-from visualjudge.records import Verdict
-from visualjudge.remote import check_local
 from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
 from visualjudge.runs.journal import Journal, Line, read_lines
 from visualjudge.runs.spending import KINDS

@@ -19,9 +19,9 @@ from typing import Any, Self
 
 import orjson
 
-from visualjudge import atomic, jsons
-from visualjudge.errors import DataError, RunError, UsageError
-from visualjudge.locks import FileLock
+from visualjudge.core import atomic, jsons
+from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.core.locks import FileLock
 from visualjudge.runs.blocks import SMALL, Block, blocks
 
 Record = Mapping[str, Any]

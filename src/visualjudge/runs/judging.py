@@ -13,13 +13,13 @@ from typing import Any, Protocol
 
 from visualjudge import __version__
 from visualjudge.clients.base import Client, Diagnostics
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import image_finder
+from visualjudge.core.records import Question
 from visualjudge.dataset.folder import QUESTIONS, Dataset
 from visualjudge.dataset.stored import columns, distinct
-from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, most_calls, verdict_line
 from visualjudge.judges.trial import trial_of
-from visualjudge.media import image_finder
-from visualjudge.records import Question
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder

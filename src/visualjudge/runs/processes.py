@@ -21,9 +21,9 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from visualjudge.clients.base import Diagnostics
-from visualjudge.errors import RunError, UsageError, VisualJudgeError
+from visualjudge.core.errors import RunError, UsageError, VisualJudgeError
+from visualjudge.core.registry import registrations, restore
 from visualjudge.judges.asks import Judge
-from visualjudge.registry import registrations, restore
 from visualjudge.runs.judging import outcome_of
 from visualjudge.runs.runner import Outcome
 from visualjudge.runs.spread import WorkerLost

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from visualjudge.plurals import many
+from visualjudge.core.plurals import many
 from visualjudge.runs.budget import money
 from visualjudge.runs.runner import Progress
 from visualjudge.runs.spending import Spending

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.media import image_finder, shard_files
 from visualjudge.dataset.folder import MEDIA, META, Dataset
-from visualjudge.errors import DataError, UsageError
-from visualjudge.media import image_finder, shard_files
 
 _NAMED = ("backend", "model", "base_url")
 _ASKED = ("swap", "repeats", "asked")

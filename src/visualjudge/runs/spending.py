@@ -9,16 +9,16 @@ from typing import Any
 
 import orjson
 
-from visualjudge import jsons
-from visualjudge.errors import UsageError
-from visualjudge.records import Verdict
+from visualjudge.core import jsons
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Verdict
 from visualjudge.runs.blocks import blocks
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.tokens import token_counts
 
 KINDS = {"prices": {"*": (int, float)}, "total": {"*": (int, float, None)}}
-"""What a manifest says of money, for :func:`~visualjudge.jsons.check_kinds`."""
+"""What a manifest says of money, for :func:`~visualjudge.core.jsons.check_kinds`."""
 PAID = "paid"
 """The field of a verdict's line that states what was paid for, where that is not its ``usage``."""
 

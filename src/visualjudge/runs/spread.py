@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from visualjudge.clients.base import Diagnostics
-from visualjudge.errors import RunError
+from visualjudge.core.errors import RunError
 from visualjudge.judges.asks import Ask, Judge
 from visualjudge.judges.trial import trial_of
 from visualjudge.runs.journal import Journal

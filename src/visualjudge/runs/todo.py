@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from visualjudge.core.records import Order, Question
 from visualjudge.dataset.stored import at, batches
 from visualjudge.judges.asks import ORDERS, Ask
-from visualjudge.records import Order, Question
 from visualjudge.runs.answered import Answered
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from visualjudge.core.errors import VisualJudgeError
+from visualjudge.core.records import Annotation, Question, Size
 from visualjudge.data.folder import DataFolder, Entry
-from visualjudge.errors import VisualJudgeError
-from visualjudge.perturb.samples import TRUTH
-from visualjudge.predictions import Prediction, read_prediction, type_of
-from visualjudge.raster.images import image_size
-from visualjudge.records import Annotation, Question, Size
+from visualjudge.data.perturbing import TRUTH
+from visualjudge.vision.predictions import Prediction, read_prediction, type_of
+from visualjudge.vision.raster.images import image_size
 
 Subject = tuple[str, tuple[str, ...] | None, str | None]
 """Image, class of interest and expression: what predictions of one question are about."""

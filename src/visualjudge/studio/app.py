@@ -16,10 +16,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from visualjudge.errors import DataError
-from visualjudge.media import Place
-from visualjudge.raster.images import image_size, png_bytes, read_rgb
-from visualjudge.records import LETTERS, Question
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import Place
+from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import compare, copies, facets, live
 from visualjudge.studio.cards import card
 from visualjudge.studio.guard import Guard
@@ -29,6 +28,7 @@ from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.shown import option_images, original_images
 from visualjudge.studio.site import Site, outcome_counts
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
+from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
 MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.encoding.titles import encoding_title
-from visualjudge.records import LETTERS, Question
+from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio.facets import task_label
 from visualjudge.studio.journal import VALUES
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.shown import option_images, option_texts, original_images
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunIndex
+from visualjudge.vision.drawing.titles import encoding_title
 
 EXCERPT = 220
 LONGEST_PROMPT = 600

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from visualjudge.encoding.titles import encoding_title
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import LETTERS, TURNED, Question
 from visualjudge.judges.swap import swapped
 from visualjudge.prompts.spans import interleaved
-from visualjudge.records import LETTERS, TURNED, Question
 from visualjudge.replies import read_reply
 from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.cards import said
@@ -19,6 +18,7 @@ from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Selection, Shelf
 from visualjudge.studio.shown import option_images, option_texts, original_images
 from visualjudge.studio.verdicts import CLOSE, RunIndex
+from visualjudge.vision.drawing.titles import encoding_title
 
 LONGEST_REPLY = 200_000
 """Characters of a reply that the page shows."""

@@ -10,12 +10,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.encoding.titles import encoding_title
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.journal import STATUSES
 from visualjudge.studio.parts import MULTIPLE, SINGLE
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunIndex
-from visualjudge.tasks import TASKS
+from visualjudge.vision.drawing.titles import encoding_title
+from visualjudge.vision.tasks import TASKS
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]

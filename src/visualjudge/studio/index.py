@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.records import Question
 from visualjudge.dataset.engines import Engine
-from visualjudge.digests import file_sha256
-from visualjudge.records import Question
 from visualjudge.studio.parts import HERE, MULTIPLE, SINGLE, Part, parts
 from visualjudge.studio.records_on_disk import records, stamped
 from visualjudge.studio.texts import TextIndex

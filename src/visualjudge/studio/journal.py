@@ -18,8 +18,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from visualjudge import jsons
-from visualjudge.records import LETTERS
+from visualjudge.core import jsons
+from visualjudge.core.records import LETTERS
 from visualjudge.runs.compacting import GROUP, CompactedFile
 from visualjudge.runs.spending import paid_counts
 from visualjudge.studio.parts import line_ranges

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from visualjudge.predictions import Prediction
-from visualjudge.predictions.boxes import Detections
-from visualjudge.predictions.masks import Masks
-from visualjudge.predictions.poses import People
-from visualjudge.skeleton import KEYPOINT_NAMES
+from visualjudge.vision.boxes.record import Detections
+from visualjudge.vision.masks.record import Masks
+from visualjudge.vision.poses.record import People
+from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
+from visualjudge.vision.predictions import Prediction
 
 NEAR = 6.0
 """Pixels around a keypoint that count as on it."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
 from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
-from visualjudge.errors import DataError
-from visualjudge.records import Question
 from visualjudge.studio.records_on_disk import Located, QuestionsFile, Records
 from visualjudge.studio.texts import Words, words_of
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.remote import check_local
 from visualjudge.dataset.folder import META, QUESTIONS, read_meta
-from visualjudge.errors import DataError, UsageError
-from visualjudge.remote import check_local
 from visualjudge.runs.folder import RUN, RunFolder
 from visualjudge.studio.records_on_disk import stamped
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
-from visualjudge import jsons
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
 from visualjudge.data.scan import Span, spans
 from visualjudge.dataset.folder import QUESTIONS, question_from_wire
 from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
-from visualjudge.errors import DataError
-from visualjudge.records import Question
 
 Located = tuple[int, int, Question]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from visualjudge.encoding.catalogue import CATALOGUE
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.prompts.spans import images_within, spans_of
-from visualjudge.records import IMAGE_MARK, Question
+from visualjudge.vision.encodings import CATALOGUE
 
 
 def _option_spans(question: Question) -> tuple[tuple[int, int], ...]:

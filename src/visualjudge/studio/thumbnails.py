@@ -13,11 +13,11 @@ import cv2
 import numpy as np
 from starlette.responses import FileResponse, Response
 
-from visualjudge.atomic import write_bytes
-from visualjudge.errors import DataError
-from visualjudge.media import Part, Place, image_at
-from visualjudge.raster.images import opened, rgb_of
-from visualjudge.records import Pixels
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import Part, Place, image_at
+from visualjudge.core.records import Pixels
+from visualjudge.vision.raster.images import opened, rgb_of
 
 WIDTHS = (96, 160, 240, 320, 480, 640)
 """Thumbnails are made in these widths only, so that nobody can fill the disk by asking for others."""

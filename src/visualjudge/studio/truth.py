@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from visualjudge.encoding import encode, encodings
-from visualjudge.encoding.catalogue import encoding_named
-from visualjudge.errors import VisualJudgeError
-from visualjudge.records import Pixels, Question
+from visualjudge.core.errors import VisualJudgeError
+from visualjudge.core.records import Pixels, Question
 from visualjudge.studio.annotations import Place
+from visualjudge.vision.encode import encode, encodings
+from visualjudge.vision.encodings import encoding_named
 
 
 def drawn_stem(question: Question) -> str:

@@ -14,8 +14,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from visualjudge.core.records import QuestionType
 from visualjudge.dataset.engines import Engine
-from visualjudge.records import QuestionType
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.journal import (

@@ -20,8 +20,8 @@ from visualjudge.analysis.decisions.system import system
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.statistics.systems import image_sums, system_agreement
 from visualjudge.analysis.words import verdict
-from visualjudge.errors import DataError
-from visualjudge.records import Verdict
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Verdict
 
 
 def _card(world: World, right: float, seed: int = 0, **judge: object) -> Card:

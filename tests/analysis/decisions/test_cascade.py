@@ -17,11 +17,11 @@ from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.cascade import cascade_study
 from visualjudge.analysis.decisions.shapes import cascade_json
 from visualjudge.cli.main import app
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import FAILED, Question, Verdict
 from visualjudge.dataset.build import build
-from visualjudge.errors import DataError, UsageError
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge, decide, read_rule
-from visualjudge.records import FAILED, Question, Verdict
 
 
 def _calibrated(questions: list[Question], seed: int = 0) -> list[Verdict]:

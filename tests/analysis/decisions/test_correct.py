@@ -15,7 +15,7 @@ from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.label import label_study
 from visualjudge.analysis.decisions.shapes import leaderboard_json
 from visualjudge.analysis.join import Study
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from visualjudge.analysis.groups import source_groups
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.statistics.systems import Sums, system_agreement
-from visualjudge.records import Question, Verdict
+from visualjudge.core.records import Question, Verdict
 
 
 def _renamed(world: World, prefix: str) -> World:

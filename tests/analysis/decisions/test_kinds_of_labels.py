@@ -10,7 +10,7 @@ import pytest
 import visualjudge as vj
 from decided import World, choices_of, scores_of
 from judged_records import said, write_dataset, write_run
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from visualjudge.analysis.decisions.published import as_published
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 
 @pytest.fixture(scope="module")

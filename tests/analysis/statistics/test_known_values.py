@@ -13,7 +13,7 @@ from visualjudge.analysis.statistics import (
     ppi_mean,
     soft_pairwise_accuracy,
 )
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 Y = [int(c) for c in "1100101011"]
 F = [int(c) for c in "1001101011"]

@@ -7,7 +7,7 @@ import pytest
 
 from visualjudge.analysis.statistics import draw, inclusion_probabilities, ppi_mean, rank_sets
 from visualjudge.analysis.statistics.cascade import risk_threshold
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 
 def test_a_constant_bias_of_the_judge_is_undone() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
 from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 

@@ -13,6 +13,7 @@ import pytest
 
 from making import make_folder
 from visualjudge.analysis.statistics.shares import shares
+from visualjudge.core.records import Question
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.asks import Ask, verdict_line
@@ -20,7 +21,6 @@ from visualjudge.judges.local.fit import Fitted, Sample, fit, pairs_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.training import folder_samples
-from visualjudge.records import Question
 
 TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur")
 

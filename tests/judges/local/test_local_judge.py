@@ -16,19 +16,19 @@ import skimage.data
 
 from judged_records import said, write_run
 from making import make_folder
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Pixels, Question, Verdict
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import CHANGED, Dataset, load_dataset
 from visualjudge.dataset.shown import PREDICTIONS, ShownPredictions
-from visualjudge.encoding import encode
-from visualjudge.errors import DataError
 from visualjudge.judges.asks import Ask, Judged
 from visualjudge.judges.local.features import Given, features_of, nearness_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures, nearness_in
-from visualjudge.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
-from visualjudge.records import Pixels, Question, Verdict
 from visualjudge.runs.distilling import _lessons, distill
+from visualjudge.vision.encode import encode
+from visualjudge.vision.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
 
 TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur", "generation_t2i")
 

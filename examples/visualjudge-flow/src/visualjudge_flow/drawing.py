@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 
 import visualjudge as vj
-from visualjudge.encoding.canvas import line_width
-from visualjudge.encoding.encoded import Scene
-from visualjudge.encoding.grid import cell_side
+from visualjudge.vision.drawing.canvas import line_width
+from visualjudge.vision.drawing.encoded import Scene
+from visualjudge.vision.drawing.grid import cell_side
 from visualjudge_flow.vectors import Flow
 
 FULL = 0.05

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 
 import visualjudge as vj
-from visualjudge.perturb.fields import smooth_field
-from visualjudge.perturb.levels import ErrorScene
+from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.random_fields import smooth_field
 from visualjudge_flow.vectors import Flow
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import visualjudge as vj
-from visualjudge.data.importers.sample import aligned
-from visualjudge.errors import DataError, Problem
-from visualjudge.raster.images import image_size
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.formats.sample import aligned
+from visualjudge.vision.raster.images import image_size
 from visualjudge_flow.vectors import Flow, read_flow
 
 

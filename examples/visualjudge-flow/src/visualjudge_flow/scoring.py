@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from visualjudge.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge_flow.vectors import Flow
 
 

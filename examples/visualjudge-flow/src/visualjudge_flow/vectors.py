@@ -10,9 +10,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.atomic import atomic_path
-from visualjudge.errors import DataError, in_field
-from visualjudge.predictions import Payload, Prediction, PredictionType, ReadContext, WriteContext, fields
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.errors import DataError, in_field
+from visualjudge.vision import fields
+from visualjudge.vision.predictions import Payload, Prediction, PredictionType, ReadContext, WriteContext
 
 MAGIC = b"PIEH"
 """The first bytes of a .flo file: 202021.25 as a little-endian float."""

@@ -16,7 +16,7 @@ from visualjudge.analysis.figures import Ends
 from visualjudge.analysis.guessing import guessed
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.scores import ranking_figures, scoring_figures
-from visualjudge.tables import Table
+from visualjudge.core.tables import Table
 
 Figure = tuple[str, float | None, Ends | None]
 

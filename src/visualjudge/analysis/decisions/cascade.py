@@ -16,9 +16,9 @@ from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.analysis.words import many, percent
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.judges.cascade import By, CascadeRule, decide
-from visualjudge.records import BoolArray, FloatArray, IntArray
 
 Interval = tuple[float, float]
 

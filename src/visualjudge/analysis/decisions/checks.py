@@ -11,8 +11,8 @@ from typing import Any, Literal
 import yaml
 
 from visualjudge.analysis.words import many
-from visualjudge.errors import DataError
-from visualjudge.yamls import read_yaml
+from visualjudge.core.errors import DataError
+from visualjudge.core.yamls import read_yaml
 
 Interval = tuple[float, float]
 State = Literal["pass", "fail", "not_shown"]

@@ -24,8 +24,8 @@ from visualjudge.analysis.statistics import (
     rank_sets,
 )
 from visualjudge.analysis.words import many, percent
-from visualjudge.errors import DataError, Problem
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.records import FloatArray, IntArray
 
 Interval = tuple[float, float]
 METHOD = "prediction-powered (PPI++), clustered by image"

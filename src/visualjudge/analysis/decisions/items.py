@@ -19,8 +19,8 @@ from visualjudge.analysis.groups import placed, places_of
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.leaderboard import points
 from visualjudge.analysis.statistics.jackknife import renumbered
-from visualjudge.errors import DataError
-from visualjudge.records import LETTERS, FloatArray, IntArray
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import LETTERS, FloatArray, IntArray
 
 MEASURES = {"scoring": "mean score", "pairwise": "win rate", "ranking": "win rate in rankings"}
 RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}

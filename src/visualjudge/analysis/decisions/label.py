@@ -15,9 +15,9 @@ from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import draw, inclusion_probabilities
-from visualjudge.errors import DataError
-from visualjudge.records import BoolArray, FloatArray, IntArray
-from visualjudge.seeding import rng_for
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 USUAL = 50
 """Items that are drawn where no number is asked for, or all that are left."""

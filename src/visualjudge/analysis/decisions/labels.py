@@ -17,8 +17,8 @@ import polars as pl
 
 from visualjudge.analysis.decisions.items import Items
 from visualjudge.analysis.join import Study
-from visualjudge.errors import DataError, Problem
-from visualjudge.records import LETTERS, FloatArray
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.records import LETTERS, FloatArray
 from visualjudge.runs.folder import RunFolder
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}

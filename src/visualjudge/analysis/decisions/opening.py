@@ -11,7 +11,7 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
 from visualjudge.analysis.decisions.card_page import STATES, shown_value
 from visualjudge.analysis.decisions.checks import LABELS
-from visualjudge.tables import Table
+from visualjudge.core.tables import Table
 
 TITLE = "May I rank my models with this judge?"
 

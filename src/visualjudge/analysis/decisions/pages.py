@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from visualjudge.analysis import words
 from visualjudge.analysis.words import percent
-from visualjudge.tables import Table
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.cascade import Cascade

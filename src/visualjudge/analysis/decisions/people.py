@@ -11,7 +11,7 @@ from visualjudge.analysis.decisions.checks import Evidence
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.ratings import apart, ratings_of_run, read_ratings
 from visualjudge.analysis.statistics import AltTest, alt_test
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 Item = tuple[str, str, str]
 KEYS = ("item", "source", "dimension")

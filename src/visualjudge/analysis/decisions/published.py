@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray
 
 LEAST_ITEMS = 3
 

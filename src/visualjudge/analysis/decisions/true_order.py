@@ -7,7 +7,7 @@ import polars as pl
 
 from visualjudge.analysis.decisions.items import Items
 from visualjudge.analysis.join import Study, unchanged
-from visualjudge.records import FloatArray
+from visualjudge.core.records import FloatArray
 
 
 def overturned(study: Study, found: Items, true: FloatArray) -> tuple[tuple[str, str], ...]:

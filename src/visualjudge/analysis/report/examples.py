@@ -17,12 +17,12 @@ from visualjudge.analysis.join import Placed, Study, unchanged
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.unanswered import CANNOT_TELL, DECLINED
-from visualjudge.encoding.titles import encoding_title
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import image_at
+from visualjudge.core.records import Question
 from visualjudge.judges.swap import swapped
-from visualjudge.media import image_at
-from visualjudge.raster.images import read_rgb
-from visualjudge.records import Question
+from visualjudge.vision.drawing.titles import encoding_title
+from visualjudge.vision.raster.images import read_rgb
 
 USUAL = 9
 """Examples of each judge where the user names no number."""

@@ -8,7 +8,7 @@ from visualjudge.analysis import words
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.words import p_value, percents, points
-from visualjudge.tables import Table, folded
+from visualjudge.core.tables import Table, folded
 
 TITLE = "How far can the judge be trusted?"
 

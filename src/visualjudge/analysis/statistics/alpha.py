@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from visualjudge.analysis.statistics.jackknife import TAIL, Spread, enough, reaches, spread, sums
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 Level = Literal["nominal", "ordinal", "interval"]
 Interval = tuple[float, float]

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import risk
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 Interval = tuple[float, float]
 Metric = Callable[[Any, Sequence[Any]], float]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray, IntArray
 
 
 def vector(name: str, values: ArrayLike, *, least: int = 0) -> FloatArray:

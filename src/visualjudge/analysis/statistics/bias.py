@@ -21,7 +21,7 @@ from scipy import optimize
 
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, effective_number, renumbered, sums
 from visualjudge.analysis.statistics.sign_flips import sign_flip_p
-from visualjudge.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 FLAT = 1e-9
 LEVEL = 0.05

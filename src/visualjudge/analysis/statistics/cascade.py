@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import cluster_codes, risk, same_length, vector
-from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray, IntArray
 
 STEPS = 20
 STARTS = (0.05, 0.25, 0.6)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visualjudge.analysis.statistics.jackknife import renumbered
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 KENDALL_MOST = 3000
 GROUPS = 200

@@ -27,8 +27,8 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import logsumexp
 
-from visualjudge.records import FloatArray, IntArray
-from visualjudge.seeding import rng_for
+from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 TILTS = {-5.0: 0.35, -1.5: 0.1, -0.5: 0.1, 5.0: 0.1, 1.5: 0.05, 0.5: 0.05}
 """η and its share of the first wealth: most to "worse wherever it changes", as of a judge that repeats itself."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 LEAST_IMAGES = 5
 """Below this many images an interval cannot hold what it says: none is given, and the reason stands in its place."""

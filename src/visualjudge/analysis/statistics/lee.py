@@ -15,7 +15,7 @@ from math import sqrt
 from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import share
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 Interval = tuple[float, float]
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, TINY, Spread, enough, reaches
-from visualjudge.records import FloatArray
+from visualjudge.core.records import FloatArray
 
 LEVEL = 0.05
 POWER = 0.8

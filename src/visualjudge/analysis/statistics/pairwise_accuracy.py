@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visualjudge.analysis.statistics.arguments import same_length, vector
-from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, share, vector
-from visualjudge.errors import UsageError
-from visualjudge.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEAST_IMAGES = 3
 """Fewer images with a label give no interval."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from visualjudge.analysis.statistics.arguments import cluster_codes
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 STEPS = 100
 ROUNDING = 1e-10

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, share, vector
-from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray, IntArray
 
 Interval = tuple[float, float]
 Clusters = ArrayLike | tuple[ArrayLike, ArrayLike]

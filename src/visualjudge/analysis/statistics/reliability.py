@@ -17,9 +17,9 @@ from scipy import stats
 from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, vector
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, NORMAL, TAIL, sums
 from visualjudge.analysis.statistics.shares import one_share
-from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray, IntArray
-from visualjudge.seeding import rng_for
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 Interval = tuple[float, float]
 DRAWS = 1000

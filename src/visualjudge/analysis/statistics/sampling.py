@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visualjudge.analysis.statistics.arguments import share, vector
-from visualjudge.errors import UsageError
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray, IntArray
 
 
 def inclusion_probabilities(expected_error: ArrayLike, n: int, *, uniform: float = 0.5) -> FloatArray:

@@ -31,7 +31,7 @@ from visualjudge.analysis.statistics.jackknife import (
     spread,
     sums,
 )
-from visualjudge.records import FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 
 UNSEEN = 2.0
 """How many errors in images whose cases all go together are held against the independent errors seen."""

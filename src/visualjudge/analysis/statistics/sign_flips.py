@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize, special
 
-from visualjudge.records import FloatArray
+from visualjudge.core.records import FloatArray
 
 TINY = 1e-12
 CENTRE = 1e-3

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from visualjudge.analysis.statistics.jackknife import ALIKE, FEW, TAIL, TINY, Spread, enough, reaches, spread
-from visualjudge.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 NEWTON_STEPS = 200
 RIDGE = 0.01

@@ -19,8 +19,8 @@ from scipy import stats
 
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.statistics.ranks import RankSet, rank_sets
-from visualjudge.records import BoolArray, FloatArray, IntArray
-from visualjudge.seeding import rng_for
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 Interval = tuple[float, float]
 Pairs = tuple[IntArray, IntArray]

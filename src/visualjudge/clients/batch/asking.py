@@ -19,7 +19,7 @@ from visualjudge.clients.cache import cache_key
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.wire import Answer
 from visualjudge.clients.wrapping import Wrapping
-from visualjudge.errors import ApiError, ClientError, Pending, TransportError, UsageError
+from visualjudge.core.errors import ApiError, ClientError, Pending, TransportError, UsageError
 
 MOST_TRIES = 4
 """How often a request that its batch failed on is put into another one."""

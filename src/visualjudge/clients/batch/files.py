@@ -9,11 +9,11 @@ import shutil
 from pathlib import Path
 from typing import BinaryIO
 
-from visualjudge.atomic import atomic_path
 from visualjudge.clients.batch.openai import OpenAiBatches
 from visualjudge.clients.batch.provider import Look, Ticket
 from visualjudge.clients.remote import RemoteClient
-from visualjudge.errors import DataError
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.errors import DataError
 
 
 class FileBatches(OpenAiBatches):

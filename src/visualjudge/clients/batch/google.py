@@ -17,7 +17,7 @@ from visualjudge.clients.batch.asking import Result
 from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, id_of, rows_of, word_of
 from visualjudge.clients.failures import one_line
 from visualjudge.clients.fields import member
-from visualjudge.errors import TransportError
+from visualjudge.core.errors import TransportError
 
 _ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"})
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}

@@ -15,8 +15,8 @@ from visualjudge.clients.batch.asking import Result
 from visualjudge.clients.fields import member
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.retry import RetryPolicy
-from visualjudge.errors import ApiError, ClientError, TransportError
-from visualjudge.seeding import rng_for
+from visualjudge.core.errors import ApiError, ClientError, TransportError
+from visualjudge.core.seeding import rng_for
 
 Found = TypeVar("Found")
 PATIENCE = RetryPolicy(attempts=8)

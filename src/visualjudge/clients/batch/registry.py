@@ -10,7 +10,7 @@ from visualjudge.clients.batch.files import FileBatches
 from visualjudge.clients.batch.google import GoogleBatches
 from visualjudge.clients.batch.openai import OpenAiBatches
 from visualjudge.clients.batch.provider import Provider
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 
 PROVIDERS: dict[str, type[Provider]] = {
     "api": OpenAiBatches,

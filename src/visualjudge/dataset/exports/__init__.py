@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.registry import Registry
 from visualjudge.dataset.exports.jsonl import export_sharegpt, export_trl
 from visualjudge.dataset.exports.parquet import export_parquet
 from visualjudge.dataset.exports.vlmevalkit import export_vlmevalkit, export_vlmevalkit_embedded
 from visualjudge.dataset.folder import Dataset
-from visualjudge.errors import DataError, UsageError
-from visualjudge.registry import Registry
 
 Tick = Callable[[int, int], None]
 Write = Callable[[Dataset, Path, Tick], list[Path]]
@@ -41,9 +41,9 @@ FORMATS: Registry[str, Format] = Registry(
         ),
         "sharegpt": Format(export_sharegpt, is_folder=False, training=True),
         "trl": Format(export_trl, is_folder=False, training=True),
-        "lmms-eval": "visualjudge.connectors.lmms_eval_tasks:LMMS_EVAL",
+        "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
         **{
-            name: f"visualjudge.training.exports:{row}"
+            name: f"visualjudge.apps.training.exports:{row}"
             for name, row in {
                 "trl-grpo": "TRL_GRPO",
                 "trl-dpo": "TRL_DPO",

@@ -12,10 +12,10 @@ from typing import Any
 
 import orjson
 
-from visualjudge.atomic import atomic_path
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset
-from visualjudge.records import IMAGE_MARK, Question
 
 Line = dict[str, Any]
 OTHER = {"A": "B", "B": "A"}

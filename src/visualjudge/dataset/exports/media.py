@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 
+from visualjudge.core.errors import DataError
 from visualjudge.dataset.folder import Dataset
-from visualjudge.errors import DataError
 
 
 def image_bytes(dataset: Dataset, relative: str) -> bytes:

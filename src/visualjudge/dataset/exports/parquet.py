@@ -15,12 +15,12 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.atomic import atomic_path, write_text
-from visualjudge.columnar import write_parquet
-from visualjudge.confine import confined_target
+from visualjudge.core.atomic import atomic_path, write_text
+from visualjudge.core.columnar import write_parquet
+from visualjudge.core.confine import confined_target
+from visualjudge.core.records import Question
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
-from visualjudge.records import Question
 
 ROWS = 64
 """Questions of a row group: some 50 MB of images of 640×480 before the next is written."""

@@ -16,11 +16,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from visualjudge.atomic import atomic_path, write_bytes
-from visualjudge.confine import confined_target
+from visualjudge.core.atomic import atomic_path, write_bytes
+from visualjudge.core.confine import confined_target
+from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
-from visualjudge.records import IMAGE_MARK, Question
 
 COLUMNS = ("index", "image_path", "question", "answer", "category", "l2-category", "question_id")
 IMAGES = "images"

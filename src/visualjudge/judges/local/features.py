@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.judges.local.depth import depth_features
+from visualjudge.core.records import BoolArray, FloatArray, Pixels
 from visualjudge.judges.local.images import (
     Source,
     agreement,
@@ -18,12 +18,12 @@ from visualjudge.judges.local.images import (
     quality_features,
     restored_features,
 )
-from visualjudge.judges.local.poses import pose_features
 from visualjudge.judges.local.regions import box_features, mask_features
-from visualjudge.judges.local.view import View, strided, view_of
-from visualjudge.predictions import DepthMap, Masks, WholeImage, type_of
-from visualjudge.records import BoolArray, FloatArray, Pixels
-from visualjudge.tasks import task_named
+from visualjudge.vision.depth.look import depth_features
+from visualjudge.vision.poses.look import pose_features
+from visualjudge.vision.predictions import DepthMap, Masks, WholeImage, type_of
+from visualjudge.vision.tasks import task_named
+from visualjudge.vision.view import View, strided, view_of
 
 Features = Mapping[str, float]
 NOTHING: Features = {}

@@ -12,9 +12,9 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from visualjudge.judges.local.view import Plane, correlation, lab_of, length, reduced, shrunk
+from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.judges.sharpness import edge_strength, noise_sigma
-from visualjudge.records import BoolArray, Pixels
+from visualjudge.vision.view import Plane, correlation, lab_of, length, reduced, shrunk
 
 Features = dict[str, float]
 BLOCK = 8

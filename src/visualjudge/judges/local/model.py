@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from visualjudge.atomic import write_json
-from visualjudge.errors import DataError
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import DataError
 
 FORMAT = "visualjudge-local"
 VERSION = 1

@@ -8,17 +8,17 @@ from threading import Lock
 
 import numpy as np
 
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import image_at
+from visualjudge.core.records import FloatArray, Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.shown import ShownPredictions
-from visualjudge.encoding.colormaps import colormap
-from visualjudge.errors import DataError
-from visualjudge.judges.local.depth import depth_features
 from visualjudge.judges.local.features import NOTHING, Features, Given, features_of, given_of
-from visualjudge.judges.local.view import strided
-from visualjudge.media import image_at
-from visualjudge.predictions import WholeImage, type_of
-from visualjudge.raster.images import read_rgb
-from visualjudge.records import FloatArray, Pixels, Question
+from visualjudge.vision.depth.colormaps import colormap
+from visualjudge.vision.depth.look import depth_features
+from visualjudge.vision.predictions import WholeImage, type_of
+from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.view import strided
 
 CONTROL = "control_"
 """How the media names of control images begin."""

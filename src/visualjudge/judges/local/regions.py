@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
+from visualjudge.core.records import BoolArray, FloatArray, Mask
 from visualjudge.judges.local.sets import alike, covering, overlaps, partition, set_features
-from visualjudge.judges.local.view import Plane, View
-from visualjudge.metrics.detection import iou
-from visualjudge.predictions import Detection, Instance
-from visualjudge.records import BoolArray, FloatArray, Mask
+from visualjudge.vision.boxes.score import iou
+from visualjudge.vision.predictions import Detection, Instance
+from visualjudge.vision.view import Plane, View
 
 Features = dict[str, float]
 

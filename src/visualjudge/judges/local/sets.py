@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import cv2
 import numpy as np
 
-from visualjudge.judges.local.view import View
-from visualjudge.records import BoolArray, FloatArray
+from visualjudge.core.records import BoolArray, FloatArray
+from visualjudge.vision.view import View
 
 Features = dict[str, float]
 SAME, STACKED = 0.3, 0.5

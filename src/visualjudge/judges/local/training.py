@@ -8,17 +8,17 @@ from itertools import groupby
 from pathlib import Path
 
 from visualjudge import __version__
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Annotation, BoolArray, ImageRecord, Pixels
 from visualjudge.data.folder import DataFolder, check_entry
-from visualjudge.encoding import context_image
-from visualjudge.errors import DataError
 from visualjudge.judges.local.features import Features, Given, features_of, given_of
 from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
 from visualjudge.judges.local.model import Model, shipped
-from visualjudge.predictions import read_prediction, type_of
-from visualjudge.raster.images import read_rgb
-from visualjudge.raster.masks import mask_from_png
-from visualjudge.records import Annotation, BoolArray, ImageRecord, Pixels
-from visualjudge.tasks import task_named
+from visualjudge.vision.encode import context_image
+from visualjudge.vision.predictions import read_prediction, type_of
+from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.raster.masks import mask_from_png
+from visualjudge.vision.tasks import task_named
 
 Progress = Callable[[str, int, int], None]
 FEWEST_IMAGES = 2

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from visualjudge.clients.batch.asking import Batched, Result
 from visualjudge.clients.batch.provider import Provider
-from visualjudge.errors import Pending
+from visualjudge.core.errors import Pending
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.trial import SchemaTrial
 from visualjudge.runs.batch.ledger import Ledger, Part

@@ -11,7 +11,7 @@ from visualjudge.clients.batch.asking import Batched, Settings
 from visualjudge.clients.batch.provider import Provider
 from visualjudge.clients.batch.registry import provider_of
 from visualjudge.clients.registry import build_client
-from visualjudge.errors import UsageError
+from visualjudge.core.errors import UsageError
 from visualjudge.runs.batch.ledger import Ledger, Part, parts_of
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.folder import RunFolder

@@ -16,10 +16,10 @@ from typing import Any, Self
 
 import orjson
 
-from visualjudge.atomic import atomic_path
 from visualjudge.clients.batch.asking import Result
 from visualjudge.clients.batch.provider import Look, Provider, Ticket
-from visualjudge.errors import DataError
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.errors import DataError
 from visualjudge.runs.journal import Journal, read_records
 
 FOLDER, JOURNAL = "batches", "journal.jsonl"

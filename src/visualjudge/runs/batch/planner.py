@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from visualjudge.clients.batch.provider import Provider
-from visualjudge.errors import TransportError
+from visualjudge.core.errors import TransportError
 from visualjudge.runs.batch.ledger import Ledger
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from visualjudge.clients.batch.provider import Look, Provider, Unsure
 from visualjudge.clients.retry import RetryPolicy
-from visualjudge.errors import ApiError, ClientError, RunError
+from visualjudge.core.errors import ApiError, ClientError, RunError
 from visualjudge.runs.batch.ledger import Ledger, Part
 from visualjudge.runs.runner import Stop
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from visualjudge.errors import DataError
-from visualjudge.records import FAILED, Answer, QuestionType, Status
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED, Answer, QuestionType, Status
 from visualjudge.studio.people.plan import Slot
 
 LONGEST_NOTE = 4000

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge import __version__
-from visualjudge.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.runs.folder import PEOPLE, RunFolder
 from visualjudge.runs.resuming import changes, check_changes
 from visualjudge.studio.people.answers import Given

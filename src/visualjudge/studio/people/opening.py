@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from visualjudge.analysis.decisions.labels import read_queue
-from visualjudge.errors import DataError, UsageError
-from visualjudge.seeding import rng_for
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.seeding import rng_for
 from visualjudge.studio.app import application, renderer, static
 from visualjudge.studio.people.desk import Desk
 from visualjudge.studio.people.pages import PeoplePages

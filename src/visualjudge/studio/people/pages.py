@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from visualjudge import jsons
-from visualjudge.errors import DataError
-from visualjudge.records import Question
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Question
 from visualjudge.studio.compare import outcome
 from visualjudge.studio.guard import TOKEN_HEADER, same_token
 from visualjudge.studio.index import DatasetIndex

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from visualjudge.errors import UsageError
-from visualjudge.records import Order, QuestionType
-from visualjudge.seeding import rng_for
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Order, QuestionType
+from visualjudge.core.seeding import rng_for
 
 Purpose = Literal["question", "repeat", "known"]
 REPEAT_AFTER = 8

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from visualjudge.errors import DataError
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.prompts.spans import spans_of
-from visualjudge.records import IMAGE_MARK, Question
 from visualjudge.studio.people.plan import Slot
 from visualjudge.studio.shown import option_images, option_texts, original_images
 

@@ -1,0 +1,86 @@
+"""Every image of a dataset, decoded once: a digest of its pixels and a thumbnail, or why it could not be read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FloatArray, Pixels
+from visualjudge.dataset.folder import Dataset
+from visualjudge.vision.raster.images import read_rgb
+
+SIDE = 32
+SMALLEST = 16
+"""Pixels of the shorter side below which nobody can judge an image."""
+ALIKE = 3.0
+"""Mean absolute difference of two thumbnails, in levels of 0..255, up to which the images count as the same."""
+CORRELATED, RELIGHTED = 0.99, 12.0
+"""Images that differ more, by at most this many levels, count as the same where their thumbnails correlate so far."""
+_BLOCK = 512
+
+
+@dataclass(frozen=True, eq=False)
+class ImageLook:
+    """``thumbnail`` is 32×32×3 in levels of 0..255; ``problem`` says why an image cannot be judged."""
+
+    digest: str | None
+    thumbnail: FloatArray | None
+    problem: str | None = None
+
+
+def images(
+    dataset: Dataset, tick: Callable[[int, int], None] = lambda done, total: None, only: Iterable[str] | None = None
+) -> dict[str, ImageLook]:
+    """Every image that a question names, by its path; ``only`` these where they are given."""
+    asked = (name for question in dataset for name in question.images) if only is None else only
+    names = list(dict.fromkeys(asked))
+    found = {}
+    for done, name in enumerate(names, 1):
+        found[name] = _image(dataset, name)
+        tick(done, len(names))
+    return found
+
+
+def _image(dataset: Dataset, name: str) -> ImageLook:
+    try:
+        pixels = read_rgb(dataset.image(name))
+    except DataError as error:
+        return ImageLook(None, None, str(error).replace(f"{dataset.root}/", ""))
+    height, width = pixels.shape[:2]
+    small = f"is {width}×{height} pixels; its shorter side must be at least {SMALLEST}"
+    digest = hashlib.sha256(f"{width}x{height}".encode() + pixels.tobytes()).hexdigest()
+    return ImageLook(digest, thumbnail(pixels), small if min(height, width) < SMALLEST else None)
+
+
+def thumbnail(pixels: Pixels) -> FloatArray:
+    """The image averaged to 32×32×3."""
+    return np.asarray(cv2.resize(pixels, (SIDE, SIDE), interpolation=cv2.INTER_AREA), dtype=np.float64)
+
+
+def near(first: list[FloatArray], second: list[FloatArray]) -> Iterable[tuple[int, int]]:
+    """Places of thumbnails of ``first`` and ``second`` that show nearly the same image."""
+    if not first or not second:
+        return
+    a, b = (np.stack(part).reshape(len(part), -1) for part in (first, second))
+    units = [_unit(part) for part in (a, b)]
+    for start in range(0, len(a), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        like = units[0][block] @ units[1].T
+        flat = np.abs(a[block].mean(1)[:, None] - b.mean(1)[None, :]) <= ALIKE
+        for i, j in np.argwhere((like >= CORRELATED) | flat):
+            gap = float(np.abs(a[start + i] - b[j]).mean())
+            if gap <= ALIKE or (gap <= RELIGHTED and like[i, j] >= CORRELATED):
+                yield start + int(i), int(j)
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    """Rows with mean 0 and length 1; a row without contrast is 0, and correlates with nothing."""
+    centred = rows - rows.mean(1, keepdims=True)
+    length = np.linalg.norm(centred, axis=1, keepdims=True)
+    flat = length < np.sqrt(rows.shape[1])
+    return np.asarray(np.where(flat, 0.0, centred / np.where(flat, 1.0, length)))

@@ -1,0 +1,95 @@
+"""The audit of one dataset: all faults, as JSON, text and one page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from visualjudge.analysis.decisions.card_page import STYLE
+from visualjudge.apps.audit import labels, looks
+from visualjudge.apps.audit.findings import Finding
+from visualjudge.apps.audit.images import images
+from visualjudge.core.tables import Table
+from visualjudge.dataset.folder import Dataset, load_dataset
+
+Tick = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was looked at (``checked``, one entry a kind), and of that what is at fault (``findings``)."""
+
+    dataset: str
+    questions: int
+    checked: tuple[Finding, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The kinds of which anything was found."""
+        return tuple(row for row in self.checked if row.count)
+
+    def json(self) -> dict[str, Any]:
+        """``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total}}``."""
+        return {
+            "dataset": self.dataset,
+            "questions": self.questions,
+            "findings": [{**asdict(row), "examples": list(row.examples)} for row in self.findings],
+            "checked": {row.kind: row.total for row in self.checked},
+        }
+
+    @property
+    def table(self) -> Table:
+        """One row a kind."""
+        rows = tuple((row.kind, str(row.count), str(row.total)) for row in self.checked)
+        notes = tuple(f"{row.kind}: {line}" for row in self.findings for line in row.examples)
+        return Table(("Kind", "Found", "Looked at"), rows, notes, f"Audit of {self.dataset}")
+
+    def __str__(self) -> str:
+        return self.table.text()
+
+    def markdown(self) -> str:
+        """One Markdown page."""
+        return self.table.markdown()
+
+    def html(self) -> str:
+        """One HTML page; all names are escaped, nothing is loaded."""
+        head = f"<!doctype html><meta charset=utf-8><title>Audit</title><style>{STYLE}</style>"
+        return f"{head}<body>{self.table.html()}</body>\n"
+
+
+def audit(
+    dataset: Dataset | str | Path,
+    *,
+    against: Sequence[Dataset | str | Path] = (),
+    tick: Tick = lambda done, total: None,
+) -> Audit:
+    """Look for faults that make a dataset's figures mean something else.
+
+    Parameters
+    ----------
+    dataset
+        One that ``build`` or ``bench import`` wrote.
+    against
+        Other datasets, such as a benchmark, whose images must not be in this one.
+    tick
+        Told how many images are read.
+
+    Raises
+    ------
+    UsageError, DataError
+        If a dataset cannot be read.
+    """
+    read, *others = (one if isinstance(one, Dataset) else load_dataset(one) for one in (dataset, *against))
+    seen = images(read, tick)
+    found = (
+        looks.identical_options(read, seen),
+        labels.contradictory_metrics(read),
+        labels.answer_contradicts_scores(read),
+        looks.near_duplicates(read, seen, others),
+        labels.leaks(read),
+        labels.imbalance(read),
+        looks.unreadable(read, seen),
+    )
+    return Audit(str(read.root), len(read), found)

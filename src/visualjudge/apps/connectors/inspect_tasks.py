@@ -1,0 +1,118 @@
+"""Inspect: a dataset as a task, and graders that are shown the images (``pip install visualjudge[inspect]``).
+
+``inspect eval visualjudge/judge -T dataset=DATASET --model openai/gpt-4o-mini`` puts the questions to a model and
+scores its verdicts. ``graded()`` is a scorer for tasks of your own: it shows the grader the images of the sample.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, Model, get_model
+from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+
+from visualjudge.apps.connectors.grading import Shown, grade_of, question_of
+from visualjudge.apps.training.exports import truth_row
+from visualjudge.apps.training.reward import reward, truth_of
+from visualjudge.core.records import FAILED, Question
+from visualjudge.dataset.exports.media import answer_text
+from visualjudge.dataset.folder import Dataset, load_dataset, selected
+from visualjudge.prompts.spans import interleaved
+from visualjudge.replies import read_reply
+from visualjudge.runs.judging import check_images
+
+
+@task  # type: ignore[untyped-decorator]
+def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> Task:
+    """The questions of a dataset for the model as judge.
+
+    Parameters
+    ----------
+    dataset
+        Folder that ``visualjudge build`` or ``bench import`` wrote.
+    tasks
+        Only these tasks, separated by commas.
+    limit
+        The first questions alone.
+    """
+    read = selected(load_dataset(dataset), tasks.split(",") if tasks else None)
+    check_images(read, read.questions)
+    chosen = list(read.questions)[:limit]
+    samples = MemoryDataset([_sample(read, question) for question in chosen], name=Path(dataset).name)
+    return Task(dataset=samples, solver=generate(), scorer=verdict())
+
+
+def _sample(read: Dataset, question: Question) -> Sample:
+    content = [
+        ContentImage(image=str(read.image_path(text).resolve())) if is_image else ContentText(text=text)
+        for text, is_image in interleaved(question.prompt, question.images)
+    ]
+    about = {"task": question.task, "encoding": question.encoding, "image_id": question.image_id}
+    return Sample(
+        id=question.id,
+        input=[ChatMessageUser(content=content)],
+        target=answer_text(question.answer),
+        metadata={**about, "truth": truth_row(question)},
+    )
+
+
+@scorer(metrics=[accuracy(), stderr()])  # type: ignore[untyped-decorator]
+def verdict() -> Scorer:
+    """1 for a right verdict, 0 for a wrong one and for a reply that is not read (the explanation says why).
+
+    A score counts 1 − |error| / 10.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        truth = truth_of(state.metadata["truth"])
+        text, stopped = state.output.completion, state.output.stop_reason
+        reason = "length" if stopped == "max_tokens" else "stop"
+        kind: Any = truth.question_type
+        found = read_reply(text, kind, truth.options, finish_reason=reason, ties=truth.ties)
+        if found.value == FAILED:
+            return Score(value=0.0, answer=FAILED, explanation=f"not read: {found.cause or found.status}")
+        return Score(value=reward(text, state.metadata["truth"]), answer=str(found.value), explanation=text)
+
+    return score
+
+
+@scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator]
+def graded(model: str | Model | None = None) -> Scorer:
+    """A grader's score of the answer, 0 to 1. The grader sees the request, its images, and the answer.
+
+    A reply that states no score counts 0, and the explanation says so.
+
+    Parameters
+    ----------
+    model
+        The grader; None: the model role ``grader``, else the model under evaluation.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        grader = get_model(model) if model is not None else get_model(role="grader")
+        content = [part for message in state.messages if message.role == "user" for part in _parts(message.content)]
+        request = "\n".join(part.text for part in content if isinstance(part, ContentText))
+        images = [part for part in content if isinstance(part, ContentImage)]
+        # Images travel by their place: Inspect's own content may be a path, a URL or a data URI.
+        shown = question_of(
+            request, state.output.completion or "(no answer)", images=[Path(str(k)) for k in range(len(images))]
+        )
+        asked = [_content(part, images) for part in shown]
+        output = await grader.generate([ChatMessageUser(content=asked)])
+        found = grade_of(output.completion)
+        said = found.reply if found.cause is None else f"not read: {found.cause}: {found.reply}"
+        return Score(value=found.score or 0.0, explanation=said, metadata={"read": found.score is not None})
+
+    return score
+
+
+def _parts(content: Any) -> list[Any]:
+    return [ContentText(text=content)] if isinstance(content, str) else list(content)
+
+
+def _content(part: Shown, images: list[ContentImage]) -> Any:
+    return ContentText(text=part) if isinstance(part, str) else images[int(str(part))]

@@ -1,0 +1,41 @@
+"""verifiers v1: questions without end about the truths of a data folder (``pip install verifiers``).
+
+``EndlessTaskset(EndlessConfig(data="DATA", seed=7)).take(1000)`` puts new controlled errors into the truths, round
+after round (:mod:`visualjudge.apps.training.endless`); the same seed gives the same tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import verifiers.v1 as vf
+
+from visualjudge.apps.connectors.verifiers_tasks import JudgeTask, data_of
+from visualjudge.apps.training.endless import endless
+
+__all__ = ["EndlessTaskset"]
+
+
+class EndlessConfig(vf.TasksetConfig):  # type: ignore[misc]
+    """``data``: a data folder with annotations of source ``truth``; ``tasks``: only these; ``seed``: of every draw."""
+
+    data: str
+    seed: int = 42
+    tasks: list[str] | None = None
+
+
+class EndlessTaskset(vf.Taskset[JudgeTask, EndlessConfig]):  # type: ignore[misc]
+    """Questions about errors that are drawn as long as tasks are asked for."""
+
+    INFINITE = True
+
+    def load(self) -> Iterator[JudgeTask]:
+        """One task a question, for ever.
+
+        Raises
+        ------
+        UsageError
+            If the data folder has no truths.
+        """
+        drawn = endless(self.config.data, seed=self.config.seed, tasks=self.config.tasks)
+        return (JudgeTask(data_of(one.dataset, one.question), self.config.task) for one in drawn)

@@ -1,0 +1,212 @@
+"""The demo's data folder: all 15 tasks, from the photographs and their truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.apps.demo.degrade import DEGRADATIONS
+from visualjudge.apps.demo.generate import GENERATORS, SEVERITIES, Generated
+from visualjudge.apps.demo.photographs import Photograph, photographs, smaller, stereo_disparity
+from visualjudge.core.atomic import write_json
+from visualjudge.core.records import Pixels
+from visualjudge.core.seeding import rng_for
+from visualjudge.data.perturbing import TRUTH
+from visualjudge.vision.error_types import error_types
+from visualjudge.vision.errors.groups import graded, labels_shown
+from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.predictions import (
+    DepthMap,
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+    Prediction,
+    WholeImage,
+    payload_of,
+)
+from visualjudge.vision.raster.images import write_png
+from visualjudge.vision.tasks import TASKS, Task
+
+LEVELS = 4
+RESTORED, GENERATED = 5, 4
+"""How many photographs the restoration and the generation tasks take."""
+WHOLE_SIDE = 320
+"""Longer side of the images of these tasks: what is asked of them does not need more."""
+
+
+@dataclass
+class Pages:
+    """The two files of one task, as they fill."""
+
+    task: str
+    root: Path
+    annotations: list[dict[str, Any]] = field(default_factory=list)
+    images: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add_image(self, image_id: str, pixels: Pixels, **extra: str) -> None:
+        """Write the image once and its record."""
+        file = f"files/{image_id}.png"
+        if not (self.root / file).exists():
+            write_png(self.root / file, pixels)
+        height, width = pixels.shape[:2]
+        self.images[image_id] = {"file": file, "width": width, "height": height, **extra}
+
+    def add(self, image_id: str, prediction: Prediction, **fields: Any) -> None:
+        """Append one annotation."""
+        number = f"{self.task}-{len(self.annotations):05d}"
+        payload = payload_of(self.task, prediction, root=self.root, stem=f"files/{number}")
+        self.annotations.append(
+            {"annotation_id": number, "image_id": image_id, "task": self.task, "prediction": payload, **fields}
+        )
+
+    def close(self) -> None:
+        """Write both files."""
+        write_json(self.root / "images" / f"{self.task}.json", self.images)
+        write_json(self.root / "annotations" / f"{self.task}_annotations.json", self.annotations)
+
+
+def make_data(root: Path, *, seed: int, tasks: Collection[str] | None = None) -> Iterator[tuple[str, int]]:
+    """Write the data folder, task by task; yields each task's name and number of annotations as it is done.
+
+    ``tasks``: only these; None = all.
+    """
+    photos = photographs()
+    for task in TASKS.own.values():
+        if tasks is not None and task.name not in tasks:
+            continue
+        pages = Pages(task.name, root)
+        _FILL[task.type](task, pages, photos, seed)
+        pages.close()
+        yield task.name, len(pages.annotations)
+
+
+def _grade(
+    pages: Pages,
+    photo: Photograph,
+    truth: Prediction,
+    *,
+    seed: int,
+    labels: tuple[str, ...] = (),
+    others: tuple[Any, ...] = (),
+    degraded: Pixels | None = None,
+    image_id: str | None = None,
+    prompt: str | None = None,
+    classed: bool = False,
+    errors: tuple[str, ...] | None = None,
+) -> None:
+    """All groups of one truth, an error type each."""
+    image_id = image_id or photo.name
+    scene = ErrorScene(photo.size, labels, LEVELS, degraded, others)
+    for error_type in errors or error_types(pages.task):
+        group = graded(pages.task, error_type, truth, scene, seed=seed, key=f"{image_id} {prompt}", with_truth=True)
+        shown = labels_shown(truth, group) if classed else None
+        for item in group:
+            pages.add(
+                image_id,
+                item.prediction,
+                class_of_interest=list(shown) if shown else None,
+                error_type=error_type,
+                prompt=prompt,
+                final_score=item.final_score,
+                source=f"{error_type} {item.severity:.2f}" if item.severity else TRUTH,
+                metadata={"severity": item.severity},
+            )
+
+
+def _labelled(
+    task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int, *, truth_of: Callable[[Photograph], Prediction]
+) -> None:
+    truths = [truth_of(photo) for photo in photos]
+    labels = tuple(sorted({label for truth in truths for label in truth.labels}))
+    for photo, truth in zip(photos, truths, strict=True):
+        pages.add_image(photo.name, photo.pixels)
+        _grade(pages, photo, truth, seed=seed, labels=labels, classed=task.classed)
+
+
+def _referring(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
+    for photo in photos:
+        pages.add_image(photo.name, photo.pixels)
+        others = tuple(item.mask for item in photo.objects)
+        for text, mask in photo.expressions:
+            truth = Masks(photo.size, (Instance(text, mask),))
+            _grade(pages, photo, truth, seed=seed, others=others, prompt=text)
+
+
+def _keypoint(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
+    for photo in photos:
+        if photo.people:
+            pages.add_image(photo.name, photo.pixels)
+            _grade(pages, photo, People(photo.people), seed=seed)
+
+
+def _depth(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
+    name, disparity = stereo_disparity()
+    photo = next(photo for photo in photos if photo.name == name)
+    pages.add_image(name, photo.pixels)
+    _grade(pages, photo, DepthMap(disparity, inverse=True), seed=seed)
+
+
+def _restoration(task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
+    names = error_types(task.name)
+    for k, photo in enumerate(photos[:RESTORED]):
+        clean = smaller(photo.pixels, WHOLE_SIDE)
+        degraded = DEGRADATIONS[task.name](clean, rng_for(seed, "degrade", task.name, photo.name))
+        image_id = f"{task.name}_{photo.name}"
+        pages.add_image(image_id, degraded)
+        errors = (names[0], names[1 + k % (len(names) - 1)])
+        _grade(pages, photo, WholeImage(clean), seed=seed, degraded=degraded, image_id=image_id, errors=errors)
+
+
+def _generation(task: Task, pages: Pages, photos: tuple[Photograph, ...], _seed: int) -> None:
+    for photo in photos[:GENERATED]:
+        made = GENERATORS[task.name](photo.smaller(WHOLE_SIDE))
+        image_id = f"{task.name}_{photo.name}"
+        pages.add_image(image_id, made.source, **_context_files(pages.root, image_id, made))
+        if made.source_unseen:
+            del pages.images[image_id]
+        for severity, output in zip(SEVERITIES, made.outputs, strict=True):
+            pages.add(
+                image_id,
+                WholeImage(output),
+                class_of_interest=None,
+                error_type=None,
+                prompt=made.prompt,
+                final_score=round(10 * (1 - severity), 4),
+                source=f"step {SEVERITIES.index(severity)}",
+                metadata={"severity": severity, "score_from": "set by construction, 10 × (1 − severity)"},
+            )
+
+
+def _context_files(root: Path, image_id: str, made: Generated) -> dict[str, str]:
+    files: dict[str, str] = {}
+    if made.mask is not None:
+        files["mask"] = f"files/{image_id}_mask.png"
+        write_png(root / files["mask"], np.repeat(made.mask[:, :, None], 3, axis=2).astype(np.uint8) * 255)
+    if made.control is not None:
+        files["control"] = f"files/{image_id}_control.png"
+        write_png(root / files["control"], made.control)
+    return files
+
+
+def boxes_of(photo: Photograph) -> Detections:
+    """The boxes around the masks of a photograph's objects."""
+    return Detections(tuple(Detection(item.label, item.mask.box) for item in photo.objects))
+
+
+_FILL: dict[str, Callable[[Task, Pages, tuple[Photograph, ...], int], None]] = {
+    "detection": partial(_labelled, truth_of=boxes_of),
+    "instance": partial(_labelled, truth_of=lambda photo: Masks(photo.size, photo.objects)),
+    "semantic": partial(_labelled, truth_of=lambda photo: Masks(photo.size, photo.segments)),
+    "referring": _referring,
+    "keypoint": _keypoint,
+    "depth": _depth,
+    "restoration": _restoration,
+    "generation": _generation,
+}

@@ -1,0 +1,128 @@
+"""Real photographs, most of them in the scikit-image wheel, with ground truth drawn by hand for this project.
+
+``grace_hopper.jpg`` is a photograph of the U.S. Navy in the public domain.
+
+The outlines, keypoints and expressions stand in ``truth.json``; the coins' outlines were traced from a watershed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import RunError
+from visualjudge.core.records import BoolArray, FloatArray, Mask, Pixels, Size
+from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
+from visualjudge.vision.predictions import Instance, Person
+from visualjudge.vision.raster.images import fitted_size, read_rgb, resized_rgb
+from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, resized_mask
+
+MIN_VISIBLE = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Photograph:
+    """One photograph and what is known of it."""
+
+    name: str
+    pixels: Pixels
+    background: str
+    caption: str
+    objects: tuple[Instance, ...]
+    people: tuple[Person, ...]
+    expressions: tuple[tuple[str, Mask], ...]
+
+    @property
+    def size(self) -> Size:
+        """(height, width)."""
+        height, width = self.pixels.shape[:2]
+        return height, width
+
+    def smaller(self, side: int) -> Photograph:
+        """The photograph shrunk so that the longer side is at most ``side``, its objects with it."""
+        pixels = smaller(self.pixels, side)
+        size = pixels.shape[0], pixels.shape[1]
+        objects = tuple(replace(item, mask=resized_mask(item.mask, size)) for item in self.objects)
+        return replace(self, pixels=pixels, objects=objects)
+
+    @cached_property
+    def segments(self) -> tuple[Instance, ...]:
+        """One mask a class, none overlapping: later objects lie over earlier ones, the background under all."""
+        rest: BoolArray = np.ones(self.size, dtype=np.bool_)
+        classes: dict[str, BoolArray] = {}
+        for item in reversed(self.objects):
+            visible = item.mask.dense() & rest
+            rest &= ~visible
+            classes[item.label] = classes.get(item.label, np.zeros(self.size, dtype=np.bool_)) | visible
+        classes[self.background] = rest
+        return tuple(
+            Instance(label, mask_from_array(dense))
+            for label, dense in sorted(classes.items())
+            if np.count_nonzero(dense) > MIN_VISIBLE
+        )
+
+
+def photographs() -> tuple[Photograph, ...]:
+    """All photographs of the demo, in the order of ``truth.json``."""
+    rows = json.loads(Path(__file__).with_name("truth.json").read_text("utf-8"))
+    return tuple(_photograph(name, row) for name, row in rows.items())
+
+
+def stereo_disparity() -> tuple[str, FloatArray]:
+    """The photograph with a measured depth, and its disparity in pixels, H×W float64, 0 where unknown.
+
+    Source: Middlebury 2014 "Motorcycle", as scikit-image ships it.
+    """
+    with np.load(_packaged("skimage", "data/motorcycle_disp.npz")) as archive:
+        disparity = np.asarray(archive["arr_0"], dtype=np.float64)
+    return "motorcycle", np.where(np.isfinite(disparity), disparity, 0.0)
+
+
+def _photograph(name: str, row: dict[str, Any]) -> Photograph:
+    pixels = read_rgb(_packaged(*row["file"]))
+    objects = tuple(_object(item, pixels) for item in row["objects"])
+    return Photograph(
+        name=name,
+        pixels=pixels,
+        background=row["background"],
+        caption=row["caption"],
+        objects=objects,
+        people=tuple(_person(item, objects) for item in row["persons"]),
+        expressions=tuple((item["text"], objects[item["object"]].mask) for item in row["expressions"]),
+    )
+
+
+def _object(item: dict[str, Any], pixels: Pixels) -> Instance:
+    height, width = pixels.shape[:2]
+    ring = [float(v) for point in item["polygon"] for v in point]
+    return Instance(item["label"], mask_from_polygons([ring], (height, width)))
+
+
+def _person(item: dict[str, Any], objects: tuple[Instance, ...]) -> Person:
+    points = np.zeros((17, 3))
+    for name, (x, y) in item["keypoints"].items():
+        points[KEYPOINT_NAMES.index(name)] = x, y, 2
+    mask = objects[item["object"]].mask
+    x1, y1, x2, y2 = mask.xyxy
+    return Person(points, bbox=(x1, y1, x2, y2), area=float(mask.area))
+
+
+def _packaged(package: str, inside: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise RunError(f"the demo's photographs come with {package}, which is not installed")
+    path = Path(spec.origin).parent / inside
+    if not path.is_file():
+        raise RunError(f"{path}: this release of {package} does not ship the photograph that the demo needs")
+    return path
+
+
+def smaller(pixels: Pixels, side: int) -> Pixels:
+    """``pixels`` shrunk so that the longer side is at most ``side``."""
+    return resized_rgb(pixels, fitted_size((pixels.shape[0], pixels.shape[1]), side))

@@ -1,0 +1,173 @@
+"""Decisions from Python: can a judge rank my models, what do a few labels say, when to ask a better judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visualjudge.apps.frontdoor.run import Run, Runs, folders_of
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.card import Card
+    from visualjudge.analysis.decisions.cascade import Cascade
+    from visualjudge.analysis.decisions.correct import Leaderboard
+    from visualjudge.analysis.decisions.label import LabelQueue
+
+
+def card(
+    runs: Runs,
+    *,
+    dataset: str | Path | None = None,
+    thresholds: str | Path | None = None,
+    people: Sequence[str | Path] = (),
+    epsilon: float = 0.2,
+    seed: int = 0,
+) -> Card:
+    """Can I rank my models with this judge? Checks that pass, fail or are not shown, and the order of the sources.
+
+    Parameters
+    ----------
+    runs
+        Runs, or their folders.
+    dataset
+        Folder of the dataset, if it has moved since the runs.
+    thresholds
+        YAML file with your own thresholds; None = those of the package.
+    people
+        Files with people's ratings of the scored items (``item, source, rater, dimension, score``; item = image,
+        dimension = task, scores 0 to 10); with them, the card includes ω.
+    epsilon
+        How much better a person must be to be preferred to the judge, for ω.
+    seed
+        Seed of the bootstrap.
+
+    Raises
+    ------
+    DataError
+        If a run, the thresholds or the ratings cannot be read.
+
+    Examples
+    --------
+    With runs on disk::
+
+        print(vj.card(["runs/gpt", "runs/qwen"]))
+    """
+    from visualjudge.analysis.analysing import analyse
+    from visualjudge.analysis.decisions.card import card_of
+    from visualjudge.analysis.decisions.checks import read_thresholds
+
+    rules = read_thresholds(thresholds)
+    return card_of(analyse(folders_of(runs), dataset=dataset, seed=seed), rules, people=people, epsilon=epsilon)
+
+
+def correct(
+    runs: Runs,
+    labels: str | Path,
+    *,
+    kind: str | None = None,
+    dataset: str | Path | None = None,
+    gap: float | None = None,
+) -> Leaderboard:
+    """Correct a leaderboard of sources with a few human labels, with intervals and rank sets.
+
+    Parameters
+    ----------
+    labels
+        CSV with ``annotation_id,score`` or ``question_id,answer``, and ``probability`` if :func:`label` drew the items;
+        or the folder of a run of people.
+    kind
+        ``"scoring"``, ``"pairwise"`` or ``"ranking"``: which labels count, if they answer questions of several kinds.
+    gap
+        Difference for which to compute the number of labels needed to detect it.
+
+    Raises
+    ------
+    DataError
+        If a run or the labels cannot be read, or no source has labels on at least 3 images.
+
+    Examples
+    --------
+    With runs on disk::
+
+        print(vj.correct("runs/gpt", "labels.csv", gap=0.5))
+    """
+    from visualjudge.analysis.decisions.correct import correct as make
+
+    return make(folders_of(runs), labels, kind=kind, dataset=dataset, gap=gap)
+
+
+def label(
+    runs: Runs,
+    n: int | None = None,
+    *,
+    kind: str | None = None,
+    labels: str | Path | None = None,
+    dataset: str | Path | None = None,
+    seed: int = 0,
+) -> LabelQueue:
+    """Draw the ``n`` items to label next, each with its probability of being drawn; ``.table()`` is the CSV to fill in.
+
+    Parameters
+    ----------
+    n
+        Number of items; None = 50, or all that are left.
+    kind
+        ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and ranking that the runs
+        answered.
+    labels
+        Existing labels: their items are not drawn again, and are part of the queue with probability 1.
+    dataset
+        Folder of the dataset, if it has moved since the runs.
+    seed
+        Seed of the draw.
+
+    Raises
+    ------
+    DataError
+        If a run cannot be read, or has no item, or fewer than ``n``, without a label.
+
+    Examples
+    --------
+    With runs on disk::
+
+        vj.label("runs/gpt", 50).table().write_csv("next.csv")
+    """
+    from visualjudge.analysis.decisions.label import label as make
+
+    return make(folders_of(runs), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
+
+
+def cascade(
+    cheap: Run | str | Path,
+    expensive: Run | str | Path,
+    *,
+    risk: float = 0.1,
+    delta: float = 0.1,
+    dataset: str | Path | None = None,
+) -> Cascade:
+    """Find the confidence above which the cheap judge's answers are accepted, with at most ``risk`` of them wrong.
+
+    Parameters
+    ----------
+    risk
+        Largest share of wrong answers among those accepted, 0 to 1.
+    delta
+        Probability, over datasets, that the risk is exceeded, 0 to 1.
+    dataset
+        Folder of the dataset, if it has moved since the runs.
+
+    Raises
+    ------
+    DataError
+        If a run cannot be read, or the two have no pairwise question in common.
+
+    Examples
+    --------
+    With runs on disk::
+
+        print(vj.cascade("runs/small", "runs/large", risk=0.1))
+    """
+    from visualjudge.analysis.decisions.cascade import cascade as make
+
+    return make(*folders_of([cheap, expensive]), risk=risk, delta=delta, dataset=dataset)

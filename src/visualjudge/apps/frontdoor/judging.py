@@ -1,0 +1,373 @@
+"""Put a dataset to a judge."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import wait as wait_for_futures
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, get_args
+
+from visualjudge.apps.frontdoor.run import Run
+from visualjudge.clients.base import Client
+from visualjudge.clients.batch.asking import Settings, batched_in
+from visualjudge.clients.batch.registry import provider_of
+from visualjudge.clients.sync import submit
+from visualjudge.core.errors import UsageError
+from visualjudge.dataset.engines import EngineName
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.parquet_form import PIECE
+from visualjudge.judges.asks import Judge
+from visualjudge.judges.extractor import ExtractingJudge
+from visualjudge.judges.question import Mode, QuestionJudge
+from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
+from visualjudge.judges.trial import trial_of
+from visualjudge.runs.actors import open_actors
+from visualjudge.runs.batch.engine import BatchEngine
+from visualjudge.runs.batch.ledger import parts_of
+from visualjudge.runs.budget import Budget, Limits, Prices
+from visualjudge.runs.judging import Engine, RunSettings, check_images, live, run_judge
+from visualjudge.runs.processes import open_processes
+from visualjudge.runs.runner import Listener, Stop
+from visualjudge.runs.spread import SpreadEngine
+
+if TYPE_CHECKING:
+    from visualjudge.dataset.choosing import Choice
+
+Result = TypeVar("Result")
+_LOOK_EVERY_S = 1.0
+_BLOCK = 16
+"""Asks that go at once to a process whose judge calls nobody but takes milliseconds each."""
+_log = logging.getLogger("visualjudge.batches")
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A judge that needs no network: ``random``, ``first``, ``oracle:P[,bias=B][,slope=S]`` or ``sharpness``."""
+
+    model: str
+    seed: int = 42
+    backend: str = field(default="baseline", repr=False)
+    """Name of the registered question judge."""
+
+
+Asked = Client | Judge | Baseline
+
+
+def client(
+    backend: str = "api",
+    *,
+    model: str | None = None,
+    cache: str | Path | bool = True,
+    batch: Settings | bool = False,
+    **fields: Any,
+) -> Client | Baseline:
+    """A model behind a backend, with retries and a cache of replies.
+
+    Parameters
+    ----------
+    backend
+        ``"api"`` (any server that speaks OpenAI chat completions), ``"vllm"``, ``"google"``, ``"anthropic"``,
+        ``"transformers"``, a registered one, or ``"baseline"`` for a judge that needs no network.
+    model
+        Name of the model on the server; for a baseline, such as ``"oracle:0.8"``.
+    cache
+        Whether to cache replies in the user's cache folder, or the folder to use instead (``cache_dir`` names it too).
+    batch
+        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the price and within a
+        day, or settings for them (:class:`~visualjudge.clients.batch.asking.Settings`).
+    fields
+        Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``, ``timeout`` (seconds) …;
+        also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels). Keep keys in the environment.
+
+    Raises
+    ------
+    UsageError
+        If the backend or a field is unknown, or the model is missing.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> vj.client("vllm", model="Qwen/Qwen2.5-VL-7B-Instruct", base_url="http://127.0.0.1:8000/v1").model
+    'Qwen/Qwen2.5-VL-7B-Instruct'
+    >>> vj.client("baseline", model="oracle:0.8")
+    Baseline(model='oracle:0.8', seed=42)
+    """
+    if not model:
+        raise UsageError("--model is missing")
+    check_backend(backend)
+    if backend in QUESTION_JUDGES:
+        return Baseline(model, **fields, backend=backend)
+    from visualjudge.clients.cache import default_cache_dir
+    from visualjudge.clients.registry import open_client
+
+    given = {name: value for name, value in fields.items() if value is not None}
+    named = given.pop("cache_dir", None)
+    if named is not None and cache is not True:
+        raise UsageError("cache and cache_dir must not be given both")
+    place = (
+        Path(named) if named is not None else default_cache_dir() if cache is True else Path(cache) if cache else None
+    )
+    settings = Settings() if batch is True else batch or None
+    return open_client({"backend": backend, "model_name": model, **given}, cache_dir=place, batch=settings)
+
+
+class JudgeOptions(TypedDict, total=False):
+    """The options of :func:`judge`; :func:`judge_async` documents them and their defaults."""
+
+    choice: Choice | None
+    swap: bool
+    repeats: int
+    limit: int | None
+    concurrency: int
+    processes: int
+    workers: EngineName
+    resume: bool
+    retry_errors: bool
+    accept_changes: bool
+    mode: Mode
+    retries: int
+    ties: bool
+    extractor: Client | None
+    seed: int | None
+    name: str | None
+    limits: Limits | None
+    prices: Prices | None
+
+
+def judge(
+    dataset: Dataset | str | Path,
+    asked: Asked,
+    out: str | Path,
+    *,
+    progress: bool = True,
+    **options: Unpack[JudgeOptions],
+) -> Run:
+    """Ask a judge the questions of a dataset; each verdict is on disk before it is reported.
+
+    Works in scripts and notebooks. An interrupt lets calls in flight finish and returns the run so far; ``resume=True``
+    continues it. A second interrupt cancels the calls.
+
+    Parameters
+    ----------
+    dataset
+        A dataset, a slice or sample of one, or its folder.
+    asked
+        A client from :func:`client`, or your own judge (:class:`~visualjudge.judges.asks.Judge`).
+    out
+        Folder of the run.
+    progress
+        Whether to show a progress bar.
+    options
+        Options of :func:`judge_async`.
+
+    Raises
+    ------
+    UsageError
+        If ``out`` holds a run and ``resume`` is false, or a run with different settings.
+    DataError
+        If an image of the dataset is missing.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> dataset = vj.load_dataset(example.dataset)
+    >>> run = vj.judge(dataset, vj.client("baseline", model="oracle:1.0"), example.out / "run", swap=True)
+    >>> run.missing
+    0
+    >>> run.statuses["ok"] == len(run)
+    True
+    """
+    with _display(progress) as listener:
+        return wait(lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options))
+
+
+async def judge_async(
+    dataset: Dataset | str | Path,
+    asked: Asked,
+    out: str | Path,
+    *,
+    choice: Choice | None = None,
+    swap: bool = False,
+    repeats: int = 1,
+    limit: int | None = None,
+    concurrency: int = 16,
+    processes: int = 1,
+    workers: EngineName = "local",
+    resume: bool = False,
+    retry_errors: bool = False,
+    accept_changes: bool = False,
+    mode: Mode = "auto",
+    retries: int = 0,
+    ties: bool = False,
+    extractor: Client | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+    limits: Limits | None = None,
+    prices: Prices | None = None,
+    on_event: Listener | None = None,
+    stop: Stop | None = None,
+) -> Run:
+    """Like :func:`judge`, as a coroutine.
+
+    Parameters
+    ----------
+    choice
+        Questions to ask; None = all.
+    swap
+        Ask pairwise questions in both orders.
+    repeats
+        Number of samples per question and order.
+    limit
+        Maximum number of questions, from the first.
+    concurrency
+        Maximum number of concurrent calls, over all processes.
+    processes
+        Number of processes that prepare questions and read replies, for cases in which one core is the limit. More than
+        1 needs a judge that can be pickled, and ``if __name__ == "__main__":`` in a script.
+    workers
+        ``"local"``: processes of this machine. ``"ray"``: actors of a Ray cluster (the one in ``RAY_ADDRESS``, else a
+        local one), whose nodes see the dataset under the same path.
+    resume, retry_errors, accept_changes
+        Continue the run in ``out``; also ask questions with an api_error again; continue with different settings.
+    mode
+        How an answer is asked for: ``"auto"`` (a schema with the reasons before the answer where the server keeps to
+        it, else as the prompt stands), ``"text"`` (as the prompt stands), ``"json"``, ``"logprobs"``.
+    retries
+        How often to ask again if a reply cannot be read.
+    ties
+        Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis counts them apart.
+    extractor
+        A client that is shown each complete reply that could not be read, and says which answer it states. Such
+        verdicts have the status ``ok_extracted``; analyses count them apart.
+    seed
+        Seed sent to the server.
+    name
+        Name of the judge in reports; None = the model.
+    limits, prices
+        Budget of the run, and the prices of tokens. Prices cannot be stated with an extractor of another model.
+    on_event
+        Called with the state of the run after each verdict, and now and then while none comes.
+
+    Examples
+    --------
+    In a notebook, or any other coroutine::
+
+        run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini", swap=True)
+    """
+    read = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    read = read if choice is None else read.choose(choice)
+    if not len(read.questions[:limit]):
+        raise UsageError(f"{read.root}: no question is chosen, so there is nothing to ask")
+    check_images(read, read.questions[:limit])
+    options = RunSettings(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
+    chosen = judge_of(asked, read.root, mode, retries, seed, ties)
+    if extractor is not None:
+        _check_prices(asked, extractor, prices)
+        chosen = ExtractingJudge(chosen, extractor, ties)
+    engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
+    if processes != 1 or workers != "local":
+        engine = _spread(engine, asked, chosen, processes, limits, workers)
+    budget = Budget(limits, prices)
+    report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine)
+    return Run(out, read, report)
+
+
+def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> None:
+    """A second reader's tokens are counted with the judge's: they have the judge's price where it is the same model."""
+    asked_of, read_by = (getattr(one, "identity", None) for one in (asked, extractor))
+    same = asked_of and read_by and (asked_of.base_url, asked_of.model) == (read_by.base_url, read_by.model)
+    if prices is not None and prices.are_stated and not same:
+        raise UsageError(
+            "--price-in and --price-out (prices) cannot be stated with --extractor-model (extractor) of another model: "
+            "the cost of its tokens is not known; limit --max-tokens-total or --max-calls instead"
+        )
+
+
+def _engine(
+    asked: Asked, chosen: Judge, out: Path, options: RunSettings, limits: Limits | None, prices: Prices | None
+) -> tuple[Engine, Prices | None]:
+    """How the judge is asked, and at which prices."""
+    batched = batched_in(asked)
+    if batched is None:
+        open_parts = sum(part.open for part in parts_of(out).values())
+        if open_parts:
+            raise UsageError(
+                f"{out}: {open_parts} batches have not ended: add --batch to continue, or `visualjudge batch cancel`"
+            )
+        return live, prices
+    if limits is not None and limits != Limits():
+        raise UsageError("--max-calls, --max-tokens-total and --max-cost cannot be kept with --batch; use --limit")
+    provider = provider_of(batched)
+    engine = BatchEngine(batched, provider, out, trial_of(chosen), _log.info, options.retry_errors)
+    return engine, None if prices is None else replace(prices, share=provider.discount)
+
+
+def _spread(
+    engine: Engine, asked: Asked, chosen: Judge, processes: int, limits: Limits | None, workers: EngineName
+) -> Engine:
+    """The judge in several processes."""
+    if processes < 1:
+        raise UsageError(f"--processes must be at least 1, got {processes}")
+    if workers not in get_args(EngineName):
+        raise UsageError(f"unknown engine {workers!r}; one of: {', '.join(get_args(EngineName))}")
+    if engine is not live:
+        raise UsageError("--processes and --engine cannot be used together with --batch")
+    limited = limits is not None and limits != Limits()
+    ahead = PIECE if chosen.simulated else _BLOCK
+    block = ahead if isinstance(asked, Baseline) and not limited else 1
+    opened = open_processes if workers == "local" else open_actors
+    return SpreadEngine(chosen, partial(opened, count=processes), block)
+
+
+def judge_of(
+    asked: Asked, root: Path, mode: Mode = "auto", retries: int = 0, seed: int | None = None, ties: bool = False
+) -> Judge:
+    """The judge that asks ``asked`` the questions of the dataset at ``root``."""
+    if isinstance(asked, Baseline):
+        make = QUESTION_JUDGES.find(asked.backend)
+        return make(asked.model, root, seed=asked.seed if seed is None else seed)  # type: ignore[no-any-return]
+    if callable(asked):
+        missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
+        if missing:
+            raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
+        return asked
+    return QuestionJudge(asked, root, mode, retries, seed, ties)
+
+
+def wait(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
+    """The result of ``work(stop)``, which runs beside a loop that may be running here.
+
+    The first interrupt asks it to stop, the second cancels it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At the second interrupt.
+    """
+    stop = Stop()
+    future = submit(work(stop))
+    while True:
+        try:
+            wait_for_futures([future], timeout=_LOOK_EVERY_S)  # bounded: Windows interrupts no unbounded wait
+            if future.done():
+                return future.result()
+        except KeyboardInterrupt:
+            if stop.reason is not None:
+                future.cancel()
+                raise
+            stop.request("stopped by an interrupt")
+
+
+@contextmanager
+def _display(shown: bool) -> Iterator[Listener | None]:
+    if not shown:
+        yield None
+        return
+    from visualjudge.runs.progress import Display
+
+    with Display() as display:
+        yield display.update

@@ -1,0 +1,144 @@
+"""A run in Python, finished or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.core.errors import UsageError
+from visualjudge.core.showing import as_pandas, html_table
+from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.tokens import token_counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from visualjudge.core.records import Verdict
+    from visualjudge.dataset.folder import Dataset
+    from visualjudge.judges.asks import Key
+    from visualjudge.runs.judging import RunReport
+
+
+class Run:
+    """The verdicts of one judge on one dataset.
+
+    Parameters
+    ----------
+    path
+        The run's folder.
+    dataset
+        The dataset that was judged; None if the run was opened from disk.
+    report
+        How the last invocation ended; None if the run was opened from disk.
+    """
+
+    def __init__(self, path: str | Path, dataset: Dataset | None = None, report: RunReport | None = None) -> None:
+        self.path = Path(path)
+        self.dataset = dataset
+        self.report = report
+        self._folder = RunFolder(path)
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Content of ``run.json``: judge, dataset and settings."""
+        return self._folder.manifest()
+
+    @cached_property
+    def verdicts(self) -> dict[Key, Verdict]:
+        """Verdicts by question id, order ("AB" or "BA") and repeat, counted from 0."""
+        return self._folder.verdicts()
+
+    @property
+    def judge(self) -> str:
+        """The judge's name."""
+        return str(self.manifest.get("judge") or self.path.name)
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """Number of verdicts by status."""
+        return Counter(verdict.status for verdict in self.verdicts.values())
+
+    @property
+    def missing(self) -> int:
+        """Number of verdicts that are missing, such as after an interruption."""
+        asked = self.manifest.get("asked")
+        return max(0, asked - len(self.verdicts)) if isinstance(asked, int) else 0
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per verdict; ``value`` as text, ``score`` as a number if the question asked for one."""
+        import polars as pl
+
+        rows = list(self.verdicts.values())
+        tokens = [token_counts(row.usage) for row in rows]
+        texts = ("id", "order", "status", "cause", "raw_response")
+        columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in texts}
+        columns["value"] = [str(row.value) for row in rows]
+        numbers: dict[str, list[Any]] = {
+            name: [getattr(row, name) for row in rows] for name in ("probability_a", "expected_score", "latency_s")
+        }
+        numbers["score"] = [None if isinstance(row.value, str) else float(row.value) for row in rows]
+        counts = {
+            "repeat": [row.repeat for row in rows],
+            "tokens_in": [pair[0] for pair in tokens],
+            "tokens_out": [pair[1] for pair in tokens],
+        }
+        schema = {**dict.fromkeys(columns, pl.String), **dict.fromkeys(numbers, pl.Float64)}
+        schema |= dict.fromkeys(counts, pl.Int64)
+        return pl.DataFrame({**columns, **numbers, **counts}, schema=schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Like :meth:`to_polars`, as a pandas data frame."""
+        return as_pandas(self.to_polars())
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, int]] = [*self.statuses.most_common()]
+        if self.missing:
+            rows.append(("missing", self.missing))
+        return html_table(f"{self.judge}: {len(self)} verdicts in {self.path}", ("status", "verdicts"), rows)
+
+    def __repr__(self) -> str:
+        missing = f", {self.missing} missing" if self.missing else ""
+        return f"Run({str(self.path)!r}, {self.judge}, {len(self)} verdicts{missing})"
+
+
+Runs = Run | str | Path | Sequence[Run | str | Path]
+
+
+def folders_of(runs: Runs) -> list[str | Path]:
+    """The folders of runs, given as such or as runs.
+
+    Raises
+    ------
+    UsageError
+        If there are none.
+    """
+    given = [runs] if isinstance(runs, Run | str | Path) else runs
+    if not given:
+        raise UsageError("runs must name at least one run, got none")
+    return [run.path if isinstance(run, Run) else run for run in given]
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run folder that ``judge`` wrote.
+
+    Raises
+    ------
+    DataError
+        If there is no run at ``path``.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> vj.open_run(example.run).statuses
+    Counter({'ok': ...})
+    """
+    run = Run(path)
+    _ = run.verdicts
+    return run

@@ -1,0 +1,115 @@
+"""Analyse runs: how far the judge can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.apps.frontdoor.run import Runs, folders_of
+from visualjudge.core.errors import must_end_in
+from visualjudge.core.showing import as_pandas, html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from visualjudge.analysis import Analysis
+
+
+class Study:
+    """Figures about one or more judges, each with its uncertainty."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """Content of ``metrics.json``."""
+        return self.analysis.metrics
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The figures as tables by name: ``headline``, ``by_task``, ``by_encoding`` …"""
+        return self.analysis.tables
+
+    def to_polars(self, table: str = "headline") -> pl.DataFrame:
+        """One of the tables."""
+        return self.tables[table]
+
+    def to_pandas(self, table: str = "headline") -> pd.DataFrame:
+        """Like :meth:`to_polars`, as a pandas data frame."""
+        return as_pandas(self.to_polars(table))
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report: HTML, Markdown if the name ends in ``.md``, ``metrics.json`` if it ends in ``.json``.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        UsageError
+            If it has another suffix.
+        """
+        from visualjudge.analysis.report.markdown import markdown
+        from visualjudge.analysis.report.page import html
+        from visualjudge.core.atomic import write_json, write_text
+
+        target = Path(path)
+        must_end_in("path", target, [".html", ".htm", ".md", ".json"], bare=True)
+        if target.suffix == ".json":
+            write_json(target, self.metrics)
+        else:
+            write_text(target, (markdown if target.suffix == ".md" else html)(self.analysis))
+        return target
+
+    def _repr_html_(self) -> str:
+        rows = [_headline(judge) for judge in self.metrics["judges"]]
+        headers = ("judge", "pairwise n", "accuracy", "95 % interval", "same when swapped", "Kendall τ", "Spearman ρ")
+        return html_table("How far can the judge be trusted?", headers, rows)
+
+    def __repr__(self) -> str:
+        return f"Study({', '.join(judge['judge'] for judge in self.metrics['judges'])})"
+
+
+def _headline(judge: Mapping[str, Any]) -> tuple[object, ...]:
+    pairs = judge["pairwise"]
+    interval = pairs["ci95"]
+    shown = None if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}"
+    consistency, tau, rho = pairs["swap_consistency"], judge["ranking"]["kendall_tau"], judge["scoring"]["spearman"]
+    name = f"{judge['judge']} (simulated)" if judge.get("simulated") else judge["judge"]
+    return name, pairs["n"], pairs["accuracy"], shown, consistency, tau, rho
+
+
+def analyse(runs: Runs, *, dataset: str | Path | None = None, seed: int = 0) -> Study:
+    """Analyse runs over the same dataset.
+
+    Parameters
+    ----------
+    runs
+        Runs, or their folders.
+    dataset
+        Folder of the dataset, if it has moved since the runs.
+    seed
+        Seed of the bootstrap.
+
+    Raises
+    ------
+    DataError
+        If a run or its dataset cannot be read.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> study = vj.analyse([example.run])
+    >>> study.metrics["judges"][0]["pairwise"]["accuracy"]
+    1.0
+    >>> study.report(example.out / "report.html").name
+    'report.html'
+    """
+    from visualjudge.analysis import analyse as analyse_runs
+
+    return Study(analyse_runs(folders_of(runs), dataset=dataset, seed=seed))

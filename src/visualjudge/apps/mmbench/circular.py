@@ -1,0 +1,78 @@
+"""CircularEval's rotations: a question asked once with every option in first place (MMBench, Liu et al. 2023)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+from visualjudge.apps.mmbench.records import ROTATION, Row
+from visualjudge.apps.mmbench.table import Table
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.errors import DataError, InvalidRecord, Problem
+
+
+def without_image(table: Table) -> dict[int, Problem]:
+    """The rows whose image cell points at a row that is not there or back, by index."""
+    found: dict[int, Problem] = {}
+    for row in table.rows:
+        try:
+            table.image_row(row)
+        except InvalidRecord as error:
+            found[row.index] = error.problem
+    return found
+
+
+def write_rotations(
+    table: Table,
+    out: str | Path,
+    *,
+    skip: Collection[int] = (),
+    progress: Callable[[], None] | None = None,
+) -> int:
+    """Write every rotation of every question as a TSV; the number of rows written.
+
+    Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the answer with it; its
+    index is the question's plus k·10^6, and its image cell names the row that holds the image. Rotation 0 is the row
+    as it is. All other cells are kept. Memory does not grow with the table.
+
+    Parameters
+    ----------
+    skip
+        Indices of rows to leave out.
+
+    Raises
+    ------
+    DataError
+        If the table holds rotations already.
+    InvalidRecord
+        If an image cell points at a row that is not there.
+    """
+    turned = next((row for row in table.rows if row.rotation), None)
+    if turned is not None:
+        raise DataError(f"{table.path}: index {turned.index} is a rotation already (indices from {ROTATION} on are)")
+    count = 0
+    with atomic_path(out) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(table.columns)
+        for row in table.rows:
+            if row.index in skip:
+                continue
+            for cells in rotations(table, row):
+                writer.writerow([cells[column] for column in table.columns])
+                count += 1
+            if progress is not None:
+                progress()
+    return count
+
+
+def rotations(table: Table, row: Row) -> Iterator[dict[str, str]]:
+    """The cells of each rotation of ``row``, the row itself first."""
+    cells = table.cells(row)
+    yield cells
+    letters, texts = list(row.options), list(row.options.values())
+    shared = {"image": str(table.image_row(row).index)} if cells.get("image") else {}
+    for k in range(1, len(letters)):
+        moved = dict(zip(letters, texts[k:] + texts[:k], strict=True))
+        answer = {"answer": letters[letters.index(row.answer) - k]} if row.answer else {}
+        yield cells | moved | answer | shared | {"index": str(row.index + k * ROTATION)}

@@ -1,0 +1,177 @@
+"""Replies against answers: vanilla accuracy, CircularEval, and the share of replies that could be read.
+
+Under ``strict`` every row that has an answer counts, replied to or not; a question counts in CircularEval only if
+each of its rotations is in the data and was replied to, and is listed as invalid otherwise. Under ``vlmevalkit`` the
+rows of the results file count, and a question's rotations are those that are there, as VLMEvalKit does it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from visualjudge.apps.mmbench.records import ROTATION, Row, Rules, ScoredRow
+from visualjudge.apps.mmbench.table import Table
+from visualjudge.apps.mmbench.vlmevalkit import read_vlmevalkit
+from visualjudge.core.errors import DataError
+from visualjudge.replies.letters import ChoiceReading, read_strict
+
+Matched = Mapping[int, str | None]
+READERS: Mapping[Rules, Callable[[str, Mapping[str, str]], ChoiceReading]] = {
+    "strict": read_strict,
+    "vlmevalkit": read_vlmevalkit,
+}
+"""(reply, text of each option by letter) → the letter of the option that the reply names, or None, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A question with all its rotations; ``hit`` is None where a rotation is missing (``missing`` names them)."""
+
+    index: int
+    rows: tuple[ScoredRow, ...]
+    hit: bool | None
+    missing: tuple[int, ...] = ()
+
+    @property
+    def row(self) -> Row:
+        """The row with the lowest index: where the group counts."""
+        return self.rows[0].row
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A reply that the two rules read differently."""
+
+    row: Row
+    prediction: str
+    strict: ChoiceReading
+    vlmevalkit: ChoiceReading
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some rows of an evaluation, and the groups that count there."""
+
+    rows: list[ScoredRow]
+    groups: list[Group]
+
+    def by(self, key: Callable[[Row], str]) -> dict[str, Slice]:
+        """Its parts by a field of their row, names sorted."""
+        parts = {name: Slice([], []) for name in sorted({key(line.row) for line in self.rows})}
+        for line in self.rows:
+            parts[key(line.row)].rows.append(line)
+        for group in self.groups:
+            parts[key(group.row)].groups.append(group)
+        return parts
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One results file against one table."""
+
+    rules: Rules
+    rows: tuple[ScoredRow, ...]
+    groups: tuple[Group, ...]
+    differences: tuple[Difference, ...] = ()
+    unknown: tuple[int, ...] = ()
+    """Indices of replies that the table does not have."""
+    matched: int = 0
+    """Replies that the LLM matcher read where the rules found nothing."""
+
+    @property
+    def whole(self) -> Slice:
+        """All rows and groups."""
+        return Slice(list(self.rows), list(self.groups))
+
+    @property
+    def invalid(self) -> tuple[Group, ...]:
+        """Groups that lack a rotation, by rising index."""
+        return tuple(sorted((g for g in self.groups if g.hit is None), key=lambda group: group.index))
+
+
+def evaluate(
+    table: Table,
+    predictions: Mapping[int, str],
+    rules: Rules = "strict",
+    *,
+    matched: Matched | None = None,
+) -> Evaluation:
+    """Read every reply and compare it with the answer.
+
+    Parameters
+    ----------
+    predictions
+        Replies by index; an index that is absent was not replied to, ``""`` is an empty reply.
+    matched
+        What an LLM matcher made of replies that the rules could not read, by index.
+
+    Raises
+    ------
+    DataError
+        If no row of the table has an answer.
+    """
+    if not any(row.answer for row in table.rows):
+        raise DataError(f"{table.path}: must have answers to score against, got none (a test split?)")
+    wanted = [row for row in table.rows if (row.index in predictions if rules == "vlmevalkit" else row.answer)]
+    scored = {row.index: _score(row, predictions.get(row.index), rules, matched or {}) for row in wanted}
+    groups = _kit_groups(scored) if rules == "vlmevalkit" else _strict_groups(table, scored)
+    used = sum(1 for row in scored.values() if row.why == MATCHED)
+    return Evaluation(
+        rules,
+        tuple(scored.values()),
+        tuple(groups),
+        differences=tuple(_differences(scored.values())) if rules == "vlmevalkit" else (),
+        unknown=tuple(sorted(index for index in predictions if index not in table.by_index)),
+        matched=used,
+    )
+
+
+MATCHED = "read by the matcher"
+
+
+def _score(row: Row, prediction: str | None, rules: Rules, matched: Matched) -> ScoredRow:
+    if prediction is None:
+        return ScoredRow(row, None, None, "no reply", False)
+    reading = READERS[rules](prediction, row.options)
+    if reading.letter is None and matched.get(row.index) in row.options:
+        reading = ChoiceReading(matched[row.index], MATCHED)
+    return ScoredRow(row, prediction, reading.letter, reading.why, bool(row.answer) and reading.letter == row.answer)
+
+
+def _strict_groups(table: Table, scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
+    """One group a question, if the table holds rotations at all."""
+    if not any(row.rotation for row in table.rows):
+        return
+    members: dict[int, list[Row]] = defaultdict(list)
+    for row in table.rows:
+        members[row.group].append(row)
+    for index, rows in members.items():
+        lines = sorted((scored[row.index] for row in rows if row.index in scored), key=lambda line: line.row.index)
+        if not lines:
+            continue
+        due = max(len(row.options) for row in rows)
+        replied = {line.row.rotation for line in lines if line.prediction is not None}
+        missing = tuple(index + k * ROTATION for k in range(due) if k not in replied)
+        yield Group(index, tuple(lines), None if missing else all(line.hit for line in lines), missing)
+
+
+def _kit_groups(scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
+    """One group a first rotation that was replied to, of the rotations that are there."""
+    members: dict[int, list[ScoredRow]] = defaultdict(list)
+    for line in scored.values():
+        members[line.row.group].append(line)
+    for index, lines in members.items():
+        if index in scored:
+            ordered = tuple(sorted(lines, key=lambda line: line.row.index))
+            yield Group(index, ordered, all(line.hit for line in ordered))
+
+
+def _differences(scored: Iterable[ScoredRow]) -> Iterable[Difference]:
+    for line in scored:
+        if line.prediction is None:
+            continue
+        strict, kit = (read(line.prediction, line.row.options) for read in (read_strict, read_vlmevalkit))
+        if strict.letter != kit.letter:
+            yield Difference(line.row, line.prediction, strict, kit)

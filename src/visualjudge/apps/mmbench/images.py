@@ -1,0 +1,73 @@
+"""The images of a table: base64 text to the bytes of a file that a model can be sent."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import re
+from collections.abc import Callable, Sequence
+
+from visualjudge.apps.mmbench.records import Row
+from visualjudge.apps.mmbench.table import Table
+from visualjudge.clients.base import ImagePart
+from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.vision.raster.images import opened, png_bytes, rgb_of
+
+SENT_AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
+_DATA_URL = re.compile(r"data:[^,]{0,100};base64,")
+
+
+def image_part(table: Table, row: Row) -> ImagePart:
+    """The row's image with the type its bytes have; a format that models do not take becomes PNG.
+
+    Raises
+    ------
+    InvalidRecord
+        If the cell is blank, points nowhere, or holds no image.
+    """
+    data, kind = _decoded(table, row)
+    if kind in SENT_AS_THEY_ARE:
+        return ImagePart(data, SENT_AS_THEY_ARE[kind])
+    try:
+        with opened(io.BytesIO(data), "image") as image:
+            return ImagePart(png_bytes(rgb_of(image)), "image/png")
+    except DataError as error:
+        raise table.invalid(row, "image", str(error)) from None
+
+
+def image_problems(
+    table: Table, rows: Sequence[Row], *, tick: Callable[[int], None] | None = None
+) -> dict[int, Problem]:
+    """Why the images of some rows cannot be sent, by index. Reads headers only, and each image once."""
+    found: dict[int, Problem] = {}
+    good: set[int] = set()
+    for done, row in enumerate(rows, 1):
+        try:
+            owner = table.image_row(row)
+            if owner.index not in good:
+                _decoded(table, row)
+                good.add(owner.index)
+        except InvalidRecord as error:
+            found[row.index] = error.problem
+        if tick is not None:
+            tick(done)
+    return found
+
+
+def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
+    if table.image_cell(row).lstrip().startswith("["):
+        raise table.invalid(row, "image", "must be one image, got a list; a question with several cannot be asked")
+    cell = "".join(_DATA_URL.sub("", table.image_cell(row), count=1).split())
+    if not cell:
+        raise table.invalid(row, "image", "blank")
+    try:
+        data = base64.b64decode(cell, validate=True)
+    except (binascii.Error, ValueError) as error:
+        reason = f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
+        raise table.invalid(row, "image", reason) from None
+    try:
+        with opened(io.BytesIO(data), "the decoded bytes") as image:
+            return data, str(image.format)
+    except DataError as error:
+        raise table.invalid(row, "image", str(error)) from None

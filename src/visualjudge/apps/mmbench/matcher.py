@@ -1,0 +1,87 @@
+"""An LLM asked which option a reply chooses, where the rules could not read it. Optional, and counted apart."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from visualjudge.apps.mmbench.evaluate import Evaluation
+from visualjudge.apps.mmbench.prompt import options_text
+from visualjudge.apps.mmbench.records import Row, ScoredRow
+from visualjudge.clients.base import Client, Request, TextPart
+from visualjudge.clients.retry import cause_of
+from visualjudge.core.errors import ClientError
+from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.prompts.template import PromptTemplate
+from visualjudge.replies.letters import read_strict
+from visualjudge.runs.journal import Journal, read_records
+from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+
+CONCURRENCY = 16
+
+
+def unread(evaluation: Evaluation) -> list[ScoredRow]:
+    """The rows that have a reply of which the rules made nothing."""
+    return [line for line in evaluation.rows if line.extracted is None and (line.prediction or "").strip()]
+
+
+def _asked(row: Row, reply: str, template: PromptTemplate) -> str:
+    options = options_text(row, template).removesuffix("\n")
+    return template.render_user({"question": row.question, "options": options, "reply": reply})
+
+
+async def match(
+    lines: Sequence[ScoredRow],
+    client: Client,
+    journal: Path,
+    *,
+    on_event: Listener | None = None,
+    stop: Stop | None = None,
+) -> tuple[dict[int, str | None], Progress]:
+    """Ask about each line; the letters by index, None where the matcher chose none or could not be read.
+
+    What the journal holds already is not asked again: it is keyed on the model and the text asked.
+    """
+    template = PromptAssetStore().get_prompt("mmbench/matcher")
+    wanted = {line.row.index: (line, _asked(line.row, line.prediction or "", template)) for line in lines}
+    keys = {index: _key(client.model, text) for index, (_, text) in wanted.items()}
+    before = _known(journal)
+
+    async def ask(line: ScoredRow) -> Outcome:
+        index = line.row.index
+        record = {"index": index, "key": keys[index], "model": client.model}
+        try:
+            reply = await client.ask(Request((TextPart(wanted[index][1]),), temperature=0.0))
+        except ClientError as error:
+            failed = {**record, "reply": None, "error": str(error)[:500]}
+            return Outcome(failed, "api_error", cause_of(error), error.usage)
+        said = reply.text.encode(errors="replace").decode()
+        return Outcome({**record, "reply": said}, usage=reply.usage, calls=int(not reply.cached))
+
+    todo = [line for line, _ in wanted.values() if keys[line.row.index] not in before]
+    try:
+        with Journal.resume(journal) as file:
+            progress = await run(
+                todo, ask, file, concurrency=CONCURRENCY, total=len(todo), on_event=on_event, stop=stop
+            )
+    finally:
+        await client.aclose()
+    after = _known(journal)
+    letters = {i: _letter(after[keys[i]], line.row) for i, (line, _) in wanted.items() if keys[i] in after}
+    return letters, progress
+
+
+def _letter(reply: str, row: Row) -> str | None:
+    """The matcher's letter; its own words are read as strictly as any reply, by letter only."""
+    return read_strict(reply, dict.fromkeys(row.options, "")).letter
+
+
+def _known(journal: Path) -> Mapping[str, str]:
+    if not journal.exists():
+        return {}
+    return {record["key"]: record["reply"] for record in read_records(journal) if record.get("reply") is not None}
+
+
+def _key(model: str, text: str) -> str:
+    return hashlib.sha256(f"{model}\n{text}".encode(errors="replace")).hexdigest()[:32]

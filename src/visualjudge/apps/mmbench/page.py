@@ -1,0 +1,109 @@
+"""The report as one HTML file: tables, comparisons, and the wrong answers with their images. Needs no network."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from visualjudge.apps.mmbench.evaluate import Difference, Group
+from visualjudge.apps.mmbench.images import image_part
+from visualjudge.apps.mmbench.records import ScoredRow
+from visualjudge.apps.mmbench.summary import Model, column_names, lines, measures, percent, without_reply
+from visualjudge.apps.mmbench.table import Table
+from visualjudge.core.errors import DataError
+from visualjudge.vision.raster.images import opened, rgb_of
+
+TEMPLATES = Path(__file__).parent / "templates"
+IMAGE_SIDE = 480
+HEAD_SHOWN, TAIL_SHOWN = 1200, 800
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswer:
+    """A row answered wrongly with its image as a data URL, or the reason for its absence."""
+
+    scored: ScoredRow
+    image: str | None
+    no_image: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the page shows of one model."""
+
+    name: str
+    wrong: Sequence[ScoredRow]
+    shown: Sequence[WrongAnswer]
+    invalid: Sequence[Group]
+    differences: Sequence[Difference]
+
+
+def page(table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100) -> str:
+    """The HTML; ``most`` bounds the wrong answers shown for each model, and so its size.
+
+    All text is escaped: questions and replies are what others wrote.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    env = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    env.filters |= {"percent": percent, "points": _points, "p": _p, "clipped": _clipped}
+    return env.get_template("report.html").render(
+        table_name=table.path.name,
+        rules=models[0].evaluation.rules,
+        columns=column_names(models),
+        lines=list(lines(models)),
+        measures=measures(models),
+        without_reply=list(without_reply(models)),
+        comparisons=compared,
+        models=[_section(table, model, most) for model in models],
+        most=most,
+    )
+
+
+def _section(table: Table, model: Model, most: int) -> Section:
+    wrong = [line for line in model.evaluation.rows if not line.hit]
+    shown = list(islice(_wrong_answers(table, wrong), most))
+    return Section(model.name, wrong, shown, model.evaluation.invalid, model.evaluation.differences)
+
+
+def _wrong_answers(table: Table, wrong: Sequence[ScoredRow]) -> Iterator[WrongAnswer]:
+    for line in wrong:
+        try:
+            yield WrongAnswer(line, _thumbnail(table, line))
+        except DataError as error:
+            yield WrongAnswer(line, None, f"no image: {error}")
+
+
+def _thumbnail(table: Table, line: ScoredRow) -> str:
+    if "image" not in table.columns:
+        raise DataError("the table has no column image")
+    part = image_part(table, line.row)
+    with opened(io.BytesIO(part.data), "image") as image:
+        small = Image.fromarray(rgb_of(image))
+    small.thumbnail((IMAGE_SIDE, IMAGE_SIDE))
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=85)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _points(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:+.1f}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def _clipped(text: str) -> str:
+    """A long reply by its beginning and its end, where the answer mostly stands."""
+    if len(text) <= HEAD_SHOWN + TAIL_SHOWN:
+        return text
+    left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN
+    return f"{text[:HEAD_SHOWN]} … [{left_out} characters left out] … {text[-TAIL_SHOWN:]}"

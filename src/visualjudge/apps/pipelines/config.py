@@ -1,0 +1,155 @@
+"""YAML into judges. The only user of OmegaConf.
+
+A configuration names metrics; each is a judge module with a prompt and a client::
+
+    metric_configs:
+      pair-judge:
+        pipe_name: pairwise-judge
+        default_config: ${pipes_default.pairwise-judge}
+        init_config:
+          backend: api
+          model_name: gpt-4o
+          api_key: ${oc.env:OPENAI_API_KEY}
+          prompt_info:
+            prompt_id: vlm/assessment/visual_consistency/pairwise
+            version: v1
+
+``init_config`` wins over ``default_config``. Keys stay out of everything that is written.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from yaml import YAMLError
+
+from visualjudge.clients.registry import open_client
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.validation import first_problem
+from visualjudge.core.yamls import yaml_reason, yaml_text
+from visualjudge.judges.pipe import ClientPipe, with_defaults
+from visualjudge.judges.registry import PIPE_REGISTRY
+from visualjudge.prompts.store import PromptAssetStore
+
+
+class PromptInfo(BaseModel):
+    """Which prompt asset."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    prompt_id: str
+    version: str = "v1"
+
+
+class MetricConfig(BaseModel):
+    """One metric of the file."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    pipe_name: str
+    default_config: dict[str, Any] | None = None
+    init_config: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def merged(self) -> dict[str, Any]:
+        """``init_config`` over ``default_config``, level by level."""
+        return _over(self.default_config or {}, self.init_config)
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    both = {key: _over(below[key], value) for key, value in above.items() if _nested(below.get(key), value)}
+    return {**below, **above, **both}
+
+
+def _nested(*values: Any) -> bool:
+    return all(isinstance(value, Mapping) for value in values)
+
+
+def read_config(path: str | Path) -> dict[str, MetricConfig]:
+    """The metrics of a pipeline file, interpolations and environment variables filled in.
+
+    Raises
+    ------
+    DataError
+        If the file is missing or is no YAML.
+    UsageError
+        If it holds no metrics, a variable is not set, or a metric has a wrong or unknown field.
+    """
+    file = Path(path)
+    try:
+        loaded = OmegaConf.load(io.StringIO(yaml_text(file)))
+        metrics = OmegaConf.select(loaded, "metric_configs")
+        plain = OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
+    except OmegaConfBaseException as error:
+        raise UsageError(f"{file}: {_first_line(error)}") from None
+    except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
+        raise DataError(f"{file}: must be YAML: {yaml_reason(error)}") from None
+    if not isinstance(plain, dict) or not plain:
+        raise UsageError(f"{file}: metric_configs must name at least one metric")
+    return {str(name): _metric(file, str(name), config) for name, config in plain.items()}
+
+
+def _first_line(error: Exception) -> str:
+    said = str(error).strip().splitlines()
+    where = getattr(error, "full_key", None)
+    return f"{where}: {said[0]}" if where else said[0] if said else type(error).__name__
+
+
+def _metric(file: Path, name: str, config: Any) -> MetricConfig:
+    try:
+        return MetricConfig.model_validate(config)
+    except ValidationError as error:
+        raise UsageError(f"{file}: metric_configs.{name}{_first_problem(error)}") from None
+
+
+def _first_problem(error: ValidationError) -> str:
+    place, reason = first_problem(error)
+    return "".join(f".{part}" for part in place) + f": {reason}"
+
+
+def build_pipes(
+    metrics: Mapping[str, MetricConfig],
+    *,
+    cache_dir: str | Path | None = None,
+    concurrency: int | None = None,
+    store: PromptAssetStore | None = None,
+    rules: str | None = None,
+) -> dict[str, ClientPipe]:
+    """The judges, by metric; ``rules`` in place of those that the configuration names.
+
+    Raises
+    ------
+    UsageError
+        If a pipe or backend is unknown, or a field does not fit.
+    PromptError
+        If a prompt is unknown.
+    """
+    prompts = store or PromptAssetStore()
+    more = {"rules": rules} if rules else {}
+    return {name: _pipe(name, metric, prompts, cache_dir, concurrency, more) for name, metric in metrics.items()}
+
+
+def _pipe(
+    name: str,
+    metric: MetricConfig,
+    prompts: PromptAssetStore,
+    cache_dir: str | Path | None,
+    concurrency: int | None,
+    more: Mapping[str, Any],
+) -> ClientPipe:
+    make = PIPE_REGISTRY.find(metric.pipe_name)
+    config = {**metric.merged, **more}
+    try:
+        info = PromptInfo.model_validate(config.get("prompt_info") or {})
+    except ValidationError as error:
+        raise UsageError(f"metric_configs.{name}.init_config.prompt_info{_first_problem(error)}") from None
+    template = prompts.get_prompt(info.prompt_id, info.version)
+    client = open_client(with_defaults(config), cache_dir=cache_dir, concurrency=concurrency)
+    pipe: ClientPipe = make(template, config, client=client)
+    return pipe

@@ -1,0 +1,126 @@
+"""A line of the results: what each metric made of one row, and which row that was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED
+from visualjudge.judges.pipe import Result
+from visualjudge.runs.journal import read_lines
+
+_BEGINNING = b'{"key":'
+"""How each line begins, one that a kill cut short too."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """By metric a result dict, an error message, or why the metric does not apply to the row.
+
+    ``input`` is the checksum of the row (:func:`~visualjudge.apps.pipelines.rows.checksum`); None in lines of earlier
+    versions. ``usage`` counts the tokens of all replies that were paid for, those without a result included.
+    """
+
+    key: str | int
+    results: Mapping[str, Result]
+    errors: Mapping[str, str] = field(default_factory=dict)
+    does_not_apply: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    usage: Mapping[str, int] = field(default_factory=dict)
+    latency_s: float | None = None
+    input: str | None = None
+
+    @property
+    def status(self) -> str:
+        """Of the row as a whole: ok, failed, partly failed, error, or does not apply."""
+        if self.errors:
+            return "error"
+        failed = [result["value"] == FAILED for result in self.results.values()]
+        if not failed:
+            return "does not apply"
+        return "failed" if all(failed) else "partly failed" if any(failed) else "ok"
+
+    def record(self) -> dict[str, Any]:
+        """As the file has it: fields that say nothing are left out."""
+        said = {name: getattr(self, name) for name in self.__slots__}
+        always = ("key", "results")
+        return {name: value for name, value in said.items() if name in always or value not in (None, {}, ())}
+
+
+@dataclass
+class MetricCounts:
+    """What became of one metric over all rows."""
+
+    values: Counter[str] = field(default_factory=Counter)
+    """Rows by winner, "Failed" included; scores are counted apart."""
+    scores: int = 0
+    score_sum: float = 0.0
+    errors: int = 0
+    does_not_apply: int = 0
+
+    def add(self, result: Result) -> None:
+        """Count one result."""
+        value = result["value"]
+        if isinstance(value, str):
+            self.values[value] += 1
+        else:
+            self.scores += 1
+            self.score_sum += value
+
+    @property
+    def failed(self) -> int:
+        """Rows without a value."""
+        return self.values[FAILED]
+
+    @property
+    def answered(self) -> int:
+        """Rows with a value."""
+        return self.values.total() - self.failed + self.scores
+
+    @property
+    def mean_score(self) -> float | None:
+        """Of the rows with a score, which are those with one edited image."""
+        return self.score_sum / self.scores if self.scores else None
+
+
+def count(row: RowResult, metrics: dict[str, MetricCounts]) -> None:
+    """Count one row in ``metrics``."""
+    for name, result in row.results.items():
+        metrics.setdefault(name, MetricCounts()).add(result)
+    for name in row.errors:
+        metrics.setdefault(name, MetricCounts()).errors += 1
+    for name in row.does_not_apply:
+        metrics.setdefault(name, MetricCounts()).does_not_apply += 1
+
+
+def read_results(path: Path) -> Iterator[RowResult]:
+    """The rows of a results file, in order; a line that was cut short is left out.
+
+    Raises
+    ------
+    DataError
+        If a line is no line of results.
+    """
+    for line in read_lines(path):
+        if line.record is None and line.raw.startswith(_BEGINNING):
+            continue
+        try:
+            yield _row_result(line.record or {})
+        except (KeyError, TypeError, ValueError):
+            raise DataError(
+                f"{path}: line {line.number} is no result of a pipeline; the file is left as it is, name another --out"
+            ) from None
+
+
+def _row_result(record: Mapping[str, Any]) -> RowResult:
+    known = {name: record[name] for name in RowResult.__slots__ if record.get(name) is not None}
+    row = RowResult(**{**known, "rules": tuple(record.get("rules") or ()), "notes": tuple(record.get("notes") or ())})
+    for result in row.results.values():
+        result["value"]
+    return row

@@ -1,0 +1,127 @@
+"""The rows of a pipeline: JSON lines, each checked; a bad one costs no other."""
+
+from __future__ import annotations
+
+import hashlib
+from codecs import BOM_UTF8
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
+
+from visualjudge.core import jsons
+from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.validation import first_problem
+
+MOST_IMAGES = 100
+"""Edited images of one row."""
+
+
+class RowFile(BaseModel):
+    """One line of the input: what a judge needs, and the key its result is filed under."""
+
+    model_config = ConfigDict(extra="allow", hide_input_in_errors=True)
+
+    key: StrictStr | int
+    instruction: StrictStr
+    input_image: StrictStr = Field(min_length=1)
+    edited_images: list[StrictStr] = Field(min_length=1, max_length=MOST_IMAGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row, its images as absolute paths or URLs."""
+
+    key: str | int
+    instruction: str
+    input_image: str
+    edited_images: tuple[str, ...]
+
+    def as_input(self) -> dict[str, Any]:
+        """As a judge module takes it."""
+        return {
+            "instruction": self.instruction,
+            "input_image": self.input_image,
+            "edited_images": list(self.edited_images),
+        }
+
+
+def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
+    """The rows of a JSONL file that can be used, and what is wrong with the others.
+
+    Relative paths of images are relative to the file's folder.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it holds no row at all.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"{file}: no such file")
+    rows: dict[str, Row] = {}
+    problems: list[Problem] = []
+    for number, line in enumerate(file.read_bytes().removeprefix(BOM_UTF8).splitlines(), 1):
+        if not line.strip():
+            continue
+        row = _row(line, file, number)
+        if isinstance(row, Row) and str(row.key) in rows:
+            row = Problem(str(file), f"line {number}", "key", f"{row.key!r} stands in an earlier line too")
+        if isinstance(row, Row):
+            rows[str(row.key)] = row
+        else:
+            problems.append(row)
+    if not rows and not problems:
+        raise DataError(f"{file}: holds no rows")
+    return list(rows.values()), problems
+
+
+def _row(line: bytes, file: Path, number: int) -> Row | Problem:
+    where = f"line {number}"
+    try:
+        value = jsons.loads(line)
+    except orjson.JSONDecodeError as error:
+        return Problem(str(file), where, "row", f"is not JSON: {error}")
+    if isinstance(value, dict) and "key" in value:
+        where += f" ({str(value['key'])[:80]})"
+    try:
+        row = RowFile.model_validate(value)
+    except ValidationError as error:
+        place, reason = first_problem(error)
+        return Problem(str(file), where, ".".join(place[:2]) or "row", reason)
+    images = [_place(image, file.parent) for image in (row.input_image, *row.edited_images)]
+    return Row(row.key, row.instruction, images[0], tuple(images[1:]))
+
+
+def _place(image: str, folder: Path) -> str:
+    return image if _is_url(image) else str(folder / image)
+
+
+def _is_url(image: str) -> bool:
+    return image.partition(":")[0].lower() in ("http", "https", "data", "file")
+
+
+def checksum(row: Row) -> str:
+    """SHA-256 of what is judged: the instruction, and of each image its bytes (of one behind a URL, the URL)."""
+    images = [_image_digest(image) for image in (row.input_image, *row.edited_images)]
+    return hashlib.sha256(orjson.dumps([row.instruction, *images])).hexdigest()
+
+
+def _image_digest(image: str) -> str:
+    if _is_url(image):
+        return hashlib.sha256(image.encode(errors="surrogatepass")).hexdigest()
+    try:
+        stat = Path(image).stat()
+        return _file_digest(image, stat.st_mtime_ns, stat.st_size)
+    except (OSError, ValueError):
+        return "unreadable"
+
+
+@lru_cache(maxsize=4096)
+def _file_digest(image: str, _written: int, _size: int) -> str:
+    """Rows often share their source."""
+    return file_sha256(Path(image))

@@ -1,0 +1,143 @@
+"""Judges over rows: one journalled line a row, and a note of what made the results, so that a run can go on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from visualjudge.apps.pipelines.judging import RowJudge
+from visualjudge.apps.pipelines.manifest import check_same, settings_of, write_settings
+from visualjudge.apps.pipelines.metering import Meter
+from visualjudge.apps.pipelines.results import MetricCounts, RowResult, count, read_results
+from visualjudge.apps.pipelines.rows import Row, checksum
+from visualjudge.core.errors import UsageError
+from visualjudge.judges.pipe import ClientPipe
+from visualjudge.runs.budget import Budget
+from visualjudge.runs.journal import Journal
+from visualjudge.runs.runner import Listener, Progress, Stop, run
+
+_MOST_KEYS = 5
+
+
+@dataclass(frozen=True)
+class PipelineReport:
+    """How a run ended: every row of the results by status, each metric, the errors by row, and what is missing."""
+
+    statuses: Counter[str]
+    errors: Mapping[str, str]
+    missing: int
+    progress: Progress
+    metrics: Mapping[str, MetricCounts] = field(default_factory=dict)
+    unchecked: int = 0
+    """Results of an earlier version, which say not what they were made of."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a resumed run finds: keys that have all results, and rows with an error, whose results are kept."""
+
+    done: frozenset[str] = frozenset()
+    kept: Mapping[str, RowResult] = field(default_factory=dict)
+    unchecked: int = 0
+
+
+async def run_pipeline(
+    pipes: Mapping[str, ClientPipe],
+    rows: Sequence[Row],
+    out: str | Path,
+    *,
+    resume: bool = False,
+    concurrency: int = 16,
+    budget: Budget | None = None,
+    on_event: Listener | None = None,
+    stop: Stop | None = None,
+    private_urls: bool = False,
+) -> PipelineReport:
+    """Judge every row by every metric; each row's line is on disk before it is reported.
+
+    Images behind URLs are fetched from public addresses only, unless ``private_urls`` is true. With ``resume``
+    rows that have all their results are left alone; of rows with an error the metrics without a result are asked
+    again. The budget counts calls. A row that it does not let finish has no line.
+
+    Raises
+    ------
+    UsageError
+        If ``out`` holds results and ``resume`` is not asked for, or they come from another configuration or from
+        other rows under the same keys; or if a row may take more calls than the budget allows.
+    DataError
+        If ``out`` is a file of another kind.
+    """
+    path = Path(out)
+    settings = settings_of(pipes)
+    found = await asyncio.to_thread(_earlier, path, rows if resume else ())
+    if resume:
+        check_same(path, settings)
+    stop, meter = stop or Stop(), Meter(budget or Budget())
+    judge = RowJudge(pipes, meter, stop, found.kept, private_urls)
+    left = [row for row in rows if str(row.key) not in found.done]
+    meter.budget.check(max(map(judge.most_calls, left), default=0))
+    journal = Journal.resume(path) if resume else Journal.create(path)
+    try:
+        with journal:
+            write_settings(path, settings)
+            journal.drop(lambda line: bool(line.get("errors")))
+            progress = await run(
+                left,
+                judge,
+                journal,
+                concurrency=concurrency,
+                total=len(left),
+                budget=Budget(prices=meter.budget.prices),
+                on_event=on_event,
+                stop=stop,
+            )
+    finally:
+        await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))
+    progress.budget = meter.budget
+    return _report(path, rows, pipes, progress, found.unchecked)
+
+
+def _earlier(path: Path, rows: Sequence[Row]) -> Earlier:
+    """What ``path`` has of the rows."""
+    by_key = {str(row.key): row for row in rows}
+    kept: dict[str, RowResult] = {}
+    done, changed, unchecked = set(), [], 0
+    for line in read_results(path) if path.is_file() else ():
+        key = str(line.key)
+        same = key not in by_key or line.input in (None, checksum(by_key[key]))
+        if line.errors:
+            kept |= {key: line} if same and line.input else {}
+            continue
+        done.add(key)
+        unchecked += line.input is None
+        changed += [] if same else [key]
+    if changed:
+        raise UsageError(_other_rows(path, changed))
+    return Earlier(frozenset(done), kept, unchecked)
+
+
+def _other_rows(path: Path, keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
+    return (
+        f"{path}: instruction or images are not those that were judged, for key {', '.join(keys[:_MOST_KEYS])}{more}; "
+        "choose another --out, or give changed rows other keys"
+    )
+
+
+def _report(
+    path: Path, rows: Sequence[Row], names: Iterable[str], progress: Progress, unchecked: int
+) -> PipelineReport:
+    statuses: Counter[str] = Counter()
+    metrics = {name: MetricCounts() for name in names}
+    errors, keys = {}, set()
+    for line in read_results(path):
+        statuses[line.status] += 1
+        count(line, metrics)
+        keys.add(str(line.key))
+        if line.errors:
+            errors[str(line.key)] = "; ".join(f"{metric}: {said}" for metric, said in line.errors.items())
+    missing = sum(str(row.key) not in keys for row in rows)
+    return PipelineReport(statuses, errors, missing, progress, metrics, unchecked)

@@ -1,0 +1,141 @@
+"""``visualjudge probe``: a data folder into a dataset of probe questions, which is judged and reported like any."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import orjson
+
+from visualjudge.apps.probes.kinds import PROBES, Base, Pool, ProbeKind
+from visualjudge.apps.probes.sampling import pools
+from visualjudge.apps.probes.shown import Edit, Paint
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.records import Probe, Question
+from visualjudge.core.remote import located
+from visualjudge.data.folder import DataFolder
+from visualjudge.dataset.build import BuildOptions, asked_tasks, open_crew, own_prompts
+from visualjudge.dataset.engines import EngineName
+from visualjudge.dataset.folder import CHANGED, MEDIA
+from visualjudge.dataset.render import file_name
+from visualjudge.dataset.staging import check_target, staged
+from visualjudge.dataset.writing import write_dataset
+from visualjudge.vision.raster.images import read_rgb, write_png
+
+CONTROL = "control"
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What was written: the number of questions of each probe, and of unchanged ones as ``control``."""
+
+    asked: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+    @property
+    def questions(self) -> int:
+        """All of them."""
+        return sum(self.asked.values())
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """Probes that no record of the data folder fits."""
+        return tuple(name for name, count in self.asked.items() if not count)
+
+
+def build_probes(
+    data: str | Path,
+    out: str | Path,
+    options: BuildOptions | None = None,
+    *,
+    only: Sequence[str] | None = None,
+    number: int = 200,
+    workers: int = 1,
+    engine: EngineName = "local",
+    force: bool = False,
+) -> Probed:
+    """Write the probe questions of the data folder ``data`` as a dataset at ``out``.
+
+    Parameters
+    ----------
+    data, out
+        Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
+    options
+        Seed, tasks, prompts and the longer side of images, as of a build; subsets and caps are without effect.
+    only
+        Names of probes; None = all.
+    number
+        Questions a probe, at most. Unchanged questions, with which some probes compare, come on top.
+    workers, engine
+        Who does the work. The same data, seed and options give the same bytes for any of them.
+
+    Raises
+    ------
+    UsageError
+        If a probe is not known, ``number`` is below 2, ``data`` is not a data folder, ``out`` is taken, or an option
+        does not fit.
+    DataError
+        If no question can be asked.
+    """
+    kinds = {name: PROBES.find(name) for name in dict.fromkeys(only or PROBES)}
+    if number < 2:
+        raise UsageError(f"--n must be at least 2, got {number}")
+    target, chosen = located(out), options or BuildOptions()
+    check_target(target, force)
+    with DataFolder(data) as folder:
+        tasks = asked_tasks(folder, chosen)
+        with staged(target) as stage, open_crew(folder, tasks, engine, workers) as crew:
+            (stage / MEDIA).mkdir()
+            found = pools(folder, stage, tasks, number, chosen, crew)
+            made = {name: _questions(kind, found, number, partial(_edit, stage)) for name, kind in kinds.items()}
+            compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
+            made = {CONTROL: _controls(compared, found["image"]), **made}
+            if not any(made.values()):
+                raise DataError(f"{data}: no record fits a probe of: {', '.join(kinds)}")
+            write_dataset(stage, [q for questions in made.values() for q in questions], _meta(chosen, kinds, number))
+            return Probed({name: len(questions) for name, questions in made.items()}, tuple(folder.problems))
+
+
+def _meta(options: BuildOptions, kinds: Mapping[str, ProbeKind], number: int) -> Mapping[str, object]:
+    tasks = None if options.tasks is None else sorted(set(options.tasks))
+    asked = {"probes": list(kinds), "questions_a_probe": number, "tasks": tasks, "max_side": options.max_side}
+    prompts = {"prompts": options.prompts.used(), **own_prompts(options.prompts)}
+    return {"seed": options.seed, "options": asked, **prompts}
+
+
+def _edit(stage: Path, path: str, name: str, paint: Paint) -> str:
+    """The path of the image at ``path`` changed by ``paint``; each change is written once."""
+    relative = f"{MEDIA}/{file_name(CHANGED + name, Path(path).stem)}.png"
+    if not (stage / relative).exists():
+        write_png(stage / relative, paint(read_rgb(stage / path)))
+    return relative
+
+
+def _questions(kind: ProbeKind, found: Mapping[Pool, Sequence[Base]], number: int, edit: Edit) -> list[Question]:
+    """The probe's questions, a base's all or none, up to ``number``."""
+    out: list[Question] = []
+    used = 0
+    for base in found[kind.pool]:
+        if len(out) >= number:
+            break
+        made = [_named(question) for question in kind.make(replace(base, number=used), edit)]
+        if made and len(out) + len(made) <= number:
+            out += made
+            used += 1
+    return out
+
+
+def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Question]:
+    """The unchanged question of each pair that some probe has changed."""
+    groups = {question.probe.group for question in compared if question.probe is not None}
+    note = Probe(CONTROL, "control", "", "nothing", "answer")
+    return [_named(replace(b.pair, probe=replace(note, group=b.group))) for b in bases if b.group in groups]
+
+
+def _named(question: Question) -> Question:
+    """With an id of its own: 80 bits of the SHA-256 over what is asked, and why."""
+    asked = orjson.dumps([question.id, question.prompt, question.images, question.answer, question.probe])
+    return replace(question, id=hashlib.sha256(asked).hexdigest()[:20])

@@ -1,0 +1,192 @@
+"""PROBES: one row a probe. A row says which sampled questions it starts from, and how it changes them.
+
+A probe is a function from one sampled question to the questions that are asked in its place. How their answers are
+compared follows from the design that each :class:`~visualjudge.core.records.Probe` names; see
+:mod:`visualjudge.analysis.probes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from visualjudge.apps.probes import painting
+from visualjudge.apps.probes.shown import Edit, Paint, doubled, edited, with_lines, without_original
+from visualjudge.core.records import Probe, Question
+from visualjudge.core.registry import Registry
+from visualjudge.prompts.store import PromptAssetStore
+
+Pool = Literal["image", "other_image", "text", "steps"]
+LEVELS = (0.55, 0.75, 0.95)
+"""Confidences that the tool claims."""
+_SIDES = re.compile(r"left|right", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a probe starts from: a pair, or the steps of a staircase; ``number`` counts within the probe.
+
+    ``group`` names what the questions made of it have in common; ``given`` is how their prompts speak of the original.
+    """
+
+    questions: tuple[Question, ...]
+    group: str
+    given: str
+    number: int = 0
+
+    @property
+    def pair(self) -> Question:
+        """The question of a base that is not a staircase."""
+        return self.questions[0]
+
+
+Make = Callable[[Base, Edit], Sequence[Question]]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeKind:
+    """One probe.
+
+    Attributes
+    ----------
+    pool
+        Which questions it is made from: pairs in an encoding as an image (``image``; ``other_image`` is the same pair
+        in another such encoding), pairs in an encoding as text, or scoring questions that go down step by step.
+    make
+        (base, edit) → the questions that are asked, each with its ``probe`` record; none where the base does not fit.
+    about
+        What the probe asks about, in words.
+    compared
+        Whether its questions are compared with the unchanged question.
+    """
+
+    pool: Pool
+    make: Make
+    about: str
+    compared: bool = False
+
+
+def _cues(name: str, **values: object) -> tuple[str, str]:
+    asset = PromptAssetStore().get_prompt("probes/cues")
+    return asset.part(f"{name}_cued", values), asset.part(f"{name}_plain", values)
+
+
+def _noted(
+    question: Question, base: Base, name: str, letter: str, changed: str, level: float | None = None
+) -> Question:
+    return replace(question, probe=Probe(name, "cue", base.group, changed, "answer", letter, level))
+
+
+def line_cue(name: str, base: Base, _edit: Edit, levels: Sequence[float | None] = (None,)) -> Sequence[Question]:
+    """The pair twice: a line of text at option A that must not matter and its counterpart at B, and the reverse."""
+    level = levels[base.number % len(levels)]
+    cued, plain = _cues(name, level=level)
+    texts = {"A": (cued, plain), "B": (plain, cued)}
+    return [
+        _noted(with_lines(base.pair, lines), base, name, letter, f"option {letter} says: {cued}", level)
+        for letter, lines in texts.items()
+    ]
+
+
+def image_cue(name: str, cued: Paint, plain: Paint, changed: str, base: Base, edit: Edit) -> Sequence[Question]:
+    """The pair twice: the images of option A changed by ``cued`` and those of B by ``plain``, and the reverse."""
+    out = []
+    for k, letter in enumerate("AB"):
+        question = edited(base.pair, k, f"{name}_cued", cued, edit)
+        question = edited(question, 1 - k, f"{name}_plain", plain, edit)
+        out.append(_noted(question, base, name, letter, f"option {letter}: {changed}"))
+    return out
+
+
+def painted(base: Base, edit: Edit) -> Sequence[Question]:
+    """An instruction painted into the image of one option, words of the same size into the other."""
+    cued, plain = _cues("painted")
+    instruct, name = (partial(painting.with_banner, text=text) for text in (cued, plain))
+    return image_cue("painted_instruction", instruct, name, f'"{cued}" painted into its image', base, edit)
+
+
+def image_change(name: str, paint: Paint, changed: str, base: Base, edit: Edit) -> Sequence[Question]:
+    """The pair with all of its images changed alike."""
+    return [_changed(edited(base.pair, None, name, paint, edit), base, name, changed)]
+
+
+def mirrored(base: Base, edit: Edit) -> Sequence[Question]:
+    """All images mirrored, where the prompt does not speak of left and right."""
+    if _SIDES.search(base.pair.prompt):
+        return []
+    return image_change("mirrored", painting.mirrored, "all images mirrored", base, edit)
+
+
+def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
+    """Both options with a name that says nothing."""
+    asset = PromptAssetStore().get_prompt("probes/cues")
+    lines = [asset.part(f"renamed_{letter}") for letter in "AB"]
+    return [_changed(with_lines(base.pair, lines), base, "renamed", "options bear names that say nothing")]
+
+
+def other_encoding(base: Base, _edit: Edit) -> Sequence[Question]:
+    """The pair in another encoding."""
+    return [_changed(base.pair, base, "encoding", f"shown as {base.pair.encoding}")]
+
+
+def _changed(question: Question, base: Base, name: str, changed: str) -> Question:
+    return replace(question, probe=Probe(name, "change", base.group, changed, "answer"))
+
+
+def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
+    """One option in both places; which one, and the place that is noted as right, are dealt evenly."""
+    question = doubled(base.pair, base.number // 2 % 2, base.number % 2)
+    return [replace(question, probe=Probe("same_option", "same", base.group, "both options are the same", "any"))]
+
+
+def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
+    """The pair, as text, without the original."""
+    question = without_original(base.pair, base.given)
+    if question is None:
+        return []
+    return [replace(question, probe=Probe("withheld", "withheld", base.group, "the original is not shown", "any"))]
+
+
+def staircase(base: Base, _edit: Edit) -> Sequence[Question]:
+    """Each step as it is."""
+    steps = len(base.questions)
+    return [
+        replace(
+            q, probe=Probe("severity", "staircase", base.group, f"step {k + 1} of {steps}", "order", None, float(k))
+        )
+        for k, q in enumerate(base.questions)
+    ]
+
+
+def _line(name: str, about: str) -> tuple[str, ProbeKind]:
+    return name, ProbeKind("image", partial(line_cue, name), about)
+
+
+def _image(name: str, paint: Paint, about: str, changed: str) -> tuple[str, ProbeKind]:
+    return name, ProbeKind("image", partial(image_change, name, paint, changed), about, compared=True)
+
+
+_ROWS = dict([
+    ("same_option", ProbeKind("image", same_option, "a place, where both options are the same")),
+    ("withheld", ProbeKind("text", withheld, "an answer without the original that it depends on")),
+    ("renamed", ProbeKind("image", renamed, "names of the options that say nothing", compared=True)),
+    _image("recoloured", painting.warmer, "a white balance that all images share", "all images warmer"),
+    _image("recompressed", painting.recompressed, "JPEG compression that all images share", "all images through JPEG"),
+    ("mirrored", ProbeKind("image", mirrored, "left and right of all images exchanged", compared=True)),
+    ("encoding", ProbeKind("other_image", other_encoding, "another encoding of the same predictions", compared=True)),
+    _line("confidence", "a confidence that the option states"),
+    _line("decimals", "more decimals of a stated confidence"),
+    _line("author", "the name of the option's author"),
+    _line("length", "a longer text that says nothing"),
+    _line("label", "an instruction in the option's label"),
+    ("painted_instruction", ProbeKind("image", painted, "an instruction painted into the option's image")),
+    ("bright", ProbeKind("image", partial(image_cue, "bright", painting.brighter, painting.duller,
+                                          "its image brighter, the other duller"),
+                         "brightness and strong colours")),
+    ("tool", ProbeKind("image", partial(line_cue, "tool", levels=LEVELS), "what a tool says, right or wrong")),
+    ("severity", ProbeKind("steps", staircase, "quality that falls step by step")),
+])  # fmt: skip
+PROBES: Registry[str, ProbeKind] = Registry("probe", _ROWS)

@@ -1,0 +1,200 @@
+"""Reading a benchmark's files: JSON, JSON lines, CSV, Parquet, Arrow, and the images that their rows hold or name.
+
+Where a file does not fit, the message names the file, the record and the field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from visualjudge.apps.published.items import ImageSource
+from visualjudge.core.arrow import table_parts
+from visualjudge.core.confine import confined_path
+from visualjudge.core.errors import DataError
+from visualjudge.formats.sample import read_json, read_table
+
+LARGEST = 1 << 30
+"""Bytes of one file."""
+ROWS = 1000
+"""Rows of a table that are read at a time."""
+KINDS = ("json", "jsonl", "parquet", "arrow", "csv", "tsv")
+"""Formats in which copies of one table are found."""
+TABLES = ("*.parquet", "*.arrow", "*.jsonl", "*.json")
+
+
+class Row(dict[str, Any]):
+    """A record, with the file that holds it and its place there, from 1.
+
+    Raises
+    ------
+    DataError
+        If ``values`` is not an object.
+    """
+
+    __slots__ = ("number", "path")
+
+    def __init__(self, values: Any, path: Path, number: int) -> None:
+        if not isinstance(values, dict):
+            raise DataError(f"{path}: record {number}: must be an object")
+        super().__init__(values)
+        self.path = path
+        self.number = number
+
+    def fault(self, name: str, reason: str) -> DataError:
+        """What is wrong with a field, as an error to raise."""
+        return DataError(f"{self.path}: record {self.number}: {name}: {reason}")
+
+    def need(self, name: str) -> Any:
+        """A field that the record must have.
+
+        Raises
+        ------
+        DataError
+            If it lacks it.
+        """
+        if self.get(name) is None:
+            raise self.fault(name, "is missing")
+        return self[name]
+
+    def one_of(self, name: str, known: Mapping[str, str]) -> str:
+        """The meaning of a field that must hold one of the ``known`` values.
+
+        Raises
+        ------
+        DataError
+            If it holds another.
+        """
+        value = self.need(name)
+        if not isinstance(value, str) or value not in known:
+            raise self.fault(name, f"must be one of {', '.join(known)}, got {value!r}")
+        return known[value]
+
+    def number_of(self, name: str) -> float:
+        """A field that must be a number, as text or not.
+
+        Raises
+        ------
+        DataError
+            If it is anything else.
+        """
+        value = self.need(name)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise self.fault(name, f"must be a number, got {value!r}") from None
+
+
+def records(path: Path) -> list[Row]:
+    """The rows of a table: a JSON array of objects, JSON lines, CSV or TSV with a header, Parquet, or Arrow.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or a record is not an object.
+    """
+    _check_size(path)
+    if path.suffix in (".parquet", ".arrow"):
+        return rows(path, (row for part in table_parts(path, ROWS) for row in part.iter_rows(named=True)))
+    found = document(path) if path.suffix == ".json" else read_table(path)
+    if not isinstance(found, list):
+        raise DataError(f"{path}: must hold an array of objects")
+    return rows(path, found)
+
+
+def rows(path: Path, found: Iterable[Any]) -> list[Row]:
+    """What a file holds, as its records."""
+    return [Row(row, path, number) for number, row in enumerate(found, 1)]
+
+
+def document(path: Path) -> Any:
+    """The value of a JSON file.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or is not JSON.
+    """
+    _check_size(path)
+    return read_json(path)
+
+
+def tables(folder: Path, patterns: Sequence[str] = TABLES) -> list[Path]:
+    """The table files of ``folder`` and of ``folder/data``: those of the first pattern that any file fits."""
+    for home in (folder, folder / "data"):
+        for pattern in patterns:
+            if found := sorted(path for path in home.glob(pattern) if path.is_file()):
+                return found
+    return []
+
+
+def table_of(homes: Iterable[Path], *stems: str) -> Path | None:
+    """The file of the first of ``stems`` in the first of ``homes`` that has one, whatever its format."""
+    paths = (home / f"{stem}.{kind}" for home in homes for stem in stems for kind in KINDS)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _check_size(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    if size > LARGEST:
+        raise DataError(f"{path}: must have at most {LARGEST} bytes, got {size}")
+
+
+def files_by_model(folder: Path, glob: str, form: re.Pattern[str]) -> dict[str, list[tuple[str, Path]]]:
+    """Files below ``folder`` whose name has the ``form``, by its group ``model``, each with its group ``part``."""
+    found: dict[str, list[tuple[str, Path]]] = {}
+    for path in sorted(folder.rglob(glob)):
+        if (match := form.fullmatch(path.name)) is not None:
+            found.setdefault(match["model"], []).append((match["part"], path))
+    return found
+
+
+def name_of(image: Any, key: str) -> str:
+    """What a field calls its image: the path in it; ``key`` where it holds pixels alone."""
+    name = image.get("path") if isinstance(image, dict) else image
+    return name if isinstance(name, str) and name else key
+
+
+class Images:
+    """The images of rows: bytes as they are, names as files below the ``homes``. ``missing`` counts the others."""
+
+    def __init__(self, *homes: Path) -> None:
+        self.homes = homes
+        self.missing = 0
+
+    def find(self, value: Any) -> ImageSource | None:
+        """The image that a field holds (``bytes``, or the ``{"bytes", "path"}`` of the datasets library) or names."""
+        inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
+        found = inner if isinstance(inner, bytes) else self._file(inner)
+        self.missing += found is None
+        return found
+
+    def all(self, *values: Any) -> tuple[ImageSource, ...]:
+        """Those of ``values`` that there are, in their order."""
+        return tuple(image for image in map(self.find, values) if image is not None)
+
+    def _file(self, name: Any) -> Path | None:
+        for home in self.homes:
+            try:
+                return confined_path(home, name, of="the copy")
+            except DataError:
+                continue
+        return None
+
+
+class Keys:
+    """Names of records, unlike each other: the second record of one name is ``name#2``."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def of(self, name: object) -> str:
+        """The key of the next record of this name."""
+        key = str(name)
+        self._seen[key] = self._seen.get(key, 0) + 1
+        return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"

@@ -1,0 +1,114 @@
+"""VIEScore on ImagenHub (Ku et al. 2024, TIGER-AI-Lab/VIEScore): people's and judges' scores of generated images.
+
+``FOLDER/{human,_human_annotations}/TASK/*_rater{1,2,3}.tsv``: ``uid`` and a column a model with ``[SC, PQ]``, 0, 0.5
+or 1. Replies: ``FOLDER/[_answers/][results_]JUDGE/[ImagenHub_]TASK/MODEL/{SC,PQ}.json``: ``{uid: {"score": […]}}``. A
+judge's list counts by its least, cut to a whole number; O is √(SC · PQ), of people for each person, then the mean.
+The images are not part of the files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.apps.published.files import Row, document, records
+from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED, Answer
+
+HUMAN = ("human", "_human_annotations", "human_annotations")
+PARTS = ("SC", "PQ", "O")
+
+
+def read(folder: Path) -> Copy:
+    """One question an image and part (SC, PQ, O); answers are the mean of people's scores, from 0 to 10."""
+    folder = next((path for path in (folder / "paper_implementation",) if path.is_dir()), folder)
+    home = next((folder / name for name in HUMAN if (folder / name).is_dir()), None)
+    if home is None:
+        raise DataError(f"{folder}: must hold human/TASK/*_rater1.tsv, found none")
+    items = [item for task in sorted(home.iterdir()) if task.is_dir() for item in _items(task)]
+    known = {item.key for item in items}
+    judges = sorted(path for base in (folder, folder / "_answers") if base.is_dir() for path in base.iterdir())
+    names = {path.name.removeprefix("results_"): path for path in judges if path.is_dir() and _tasks(path)}
+    return Copy(tuple(items), True, {name: partial(_replies, path, known) for name, path in names.items()})
+
+
+def _tasks(judge: Path) -> list[tuple[str, Path]]:
+    """The task folders of a judge's answers: those with a model that has SC.json."""
+    found = sorted(path.parent.parent for path in judge.glob("*/*/SC.json"))
+    return [(path.name.removeprefix("ImagenHub_"), path) for path in dict.fromkeys(found)]
+
+
+def _items(folder: Path) -> Iterator[Item]:
+    ratings: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for path in sorted(folder.glob("*_rater*.tsv")):
+        for row in records(path):
+            uid = str(row.need("uid"))
+            for model, cell in row.items():
+                if model != "uid" and cell:
+                    ratings.setdefault((uid, model), []).append(_pair(row, model))
+    for (uid, model), found in ratings.items():
+        for part, values in zip(PARTS, ((s for s, _ in found), (p for _, p in found), map(_both, found)), strict=True):
+            score = round(sum(values) / len(found) * 10, 9)
+            key, task = f"{folder.name}/{part}/{model}/{uid}", f"{folder.name}/{part}"
+            yield Item(key, task, f"{folder.name}/{uid}", "", (Option(source=model),), score, kind="scoring")
+
+
+def _pair(row: Row, model: str) -> tuple[float, float]:
+    try:
+        first, second = jsons.loads(row[model])
+        return float(first), float(second)
+    except (ValueError, TypeError):
+        raise row.fault(model, f"must be [SC, PQ], got {row[model]!r}") from None
+
+
+def _both(rating: tuple[float, float]) -> float:
+    return math.sqrt(rating[0] * rating[1])
+
+
+def _replies(judge: Path, known: set[str]) -> Iterator[PublishedReply]:
+    for task, folder in _tasks(judge):
+        for model in sorted(path for path in folder.iterdir() if path.is_dir()):
+            said = {part: _scores_of(model / f"{part}.json") for part in PARTS[:2]}
+            for uid in said["SC"] | said["PQ"]:
+                values = [said[part].get(uid) for part in PARTS[:2]]
+                whole = [None if value is None else float(int(value)) for value in values]
+                both = [value for value in whole if value is not None]
+                # Their table counts images with both scores alone.
+                every = _both((both[0], both[1])) if len(both) == 2 else None
+                counted: tuple[Answer, ...] = (FAILED,) * 3 if every is None else (*both, every)
+                own = (*values, every)
+                for part, value, theirs in zip(PARTS, own, counted, strict=True):
+                    key = f"{task}/{part}/{model.name}/{uid}"
+                    if key in known and (value is not None or part != "O"):
+                        yield PublishedReply(key, "AB", FAILED if value is None else value, counted=theirs)
+
+
+def _scores_of(path: Path) -> dict[str, float | None]:
+    held: Any = document(path) if path.is_file() else {}
+    return {uid: _least(said) for uid, said in held.items()} if isinstance(held, dict) else {}
+
+
+def _least(said: Any) -> float | None:
+    """The least of a judge's scores; None where it gave none that is from 0 to 10."""
+    values = said.get("score") if isinstance(said, dict) else None
+    listed = values if isinstance(values, list) else [values]
+    numbers = [float(v) for v in listed if isinstance(v, int | float) and not isinstance(v, bool)]
+    return min(numbers) if numbers and len(numbers) == len(listed) and 0 <= min(numbers) <= 10 else None
+
+
+ROW = Benchmark(
+    "imagenhub",
+    "VIEScore on ImagenHub: scores of generated and edited images by people and judges",
+    "MIT",
+    "any",
+    "https://github.com/TIGER-AI-Lab/VIEScore",
+    read,
+    lambda parts: tuple(Score(f"viescore/{part}", "viescore", (part,), 1.0, 4) for part in parts),
+    "human/TASK/*_rater1.tsv …; JUDGE/TASK/MODEL/{SC,PQ}.json for replies",
+)

@@ -1,0 +1,249 @@
+"""A local copy of a benchmark into a dataset, and the replies that its authors published into run folders beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from visualjudge.apps.published.asking import PROMPT, own_wording, wording
+from visualjudge.apps.published.benchmarks import BENCHMARKS
+from visualjudge.apps.published.hub import fetch
+from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item
+from visualjudge.apps.published.runs import published_run
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import LETTERS, OptionFeatures, Question
+from visualjudge.dataset.folder import MEDIA, META, load_dataset
+from visualjudge.dataset.staging import staged
+from visualjudge.dataset.writing import write_dataset
+from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.runs.folder import RunFolder
+from visualjudge.vision.raster.images import opened, rgb_of, write_png
+
+ENCODING = "published"
+SCORES = {"A": (10.0, 0.0), "B": (0.0, 10.0), "tie": (10.0, 10.0), "both_bad": (0.0, 0.0)}
+Prompt = Literal["ours", "own"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import wrote: ``runs`` has the folder and number of verdicts of each judge.
+
+    ``left_out`` names the records without a label that could be used.
+    """
+
+    questions: int
+    labels_only: bool
+    runs: tuple[tuple[Path, int], ...]
+    left_out: tuple[str, ...] = ()
+
+
+def import_benchmark(
+    name: str,
+    folder: str | Path | None,
+    out: str | Path,
+    *,
+    replies: Sequence[str] = (),
+    prompt: Prompt = "ours",
+    hub: bool = False,
+    force: bool = False,
+) -> Imported:
+    """Read the benchmark ``name`` from ``folder``; write a dataset at ``out`` and a run folder for each of ``replies``.
+
+    Parameters
+    ----------
+    name
+        A row of :data:`~visualjudge.apps.published.catalogue.BENCHMARKS`.
+    folder
+        A local copy, as the benchmark's row describes it; None with ``hub``.
+    replies
+        Judges whose published replies become runs, ``out/../<judge>``.
+    prompt
+        ``ours``: our words and reply form; ``own``: the benchmark's. Questions for which it has none are left out.
+    hub
+        Download the benchmark with the ``datasets`` library instead; otherwise nothing is downloaded.
+    force
+        Replace an older dataset and older runs.
+
+    Raises
+    ------
+    UsageError
+        If there is no such benchmark or judge, a folder to be written exists, or the hub cannot be asked.
+    DataError
+        If a file of the copy cannot be read.
+    """
+    row, target = BENCHMARKS.find(name), Path(out)
+    if hub == (folder is not None):
+        raise UsageError("give either --from FOLDER or --hub")
+    if folder is None:
+        with TemporaryDirectory(prefix="visualjudge-hub-") as scratch:
+            return _imported(row, fetch(row, Path(scratch)), target, replies, prompt, force)
+    if not Path(folder).is_dir():
+        raise UsageError(f"--from: {folder} must be a folder with {row.layout}")
+    return _imported(row, Path(folder), target, replies, prompt, force)
+
+
+def _imported(
+    row: Benchmark, home: Path, target: Path, replies: Sequence[str], prompt: Prompt, force: bool
+) -> Imported:
+    with _foreign(row, home):
+        copy = row.read(home)
+    _check_replies(copy, replies, home)
+    runs = {model: target.resolve().parent / _file_name(model) for model in replies}
+    _check_targets(target, runs.values(), force)
+    asked = _asked(row, copy, prompt)
+    questions = _write(row, asked, target, "ours" if copy.labels_only else prompt)
+    # Runs come last: they name the checksum of the dataset that is there by now.
+    dataset = load_dataset(target)
+    with _foreign(row, home):
+        written = [(path, published_run(row, copy, questions, dataset, model, path)) for model, path in runs.items()]
+    return Imported(len(questions), copy.labels_only, tuple(written), tuple(asked.left_out))
+
+
+@contextmanager
+def _foreign(row: Benchmark, home: Path) -> Iterator[None]:
+    """The seam to files of others: what no check of a reader foresaw is said of the copy."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError(f"{home}: is not as {row.name} is: {type(error).__name__}: {error}") from error
+
+
+def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
+    """The copy with the items that can be asked in the words of ``prompt``.
+
+    Raises
+    ------
+    DataError
+        If these are none.
+    """
+    if copy.labels_only:
+        return replace(copy, items=tuple(map(_without_images, copy.items)))
+    if prompt == "ours":
+        return copy
+    items = tuple(item for item in copy.items if item.own is not None)
+    if not items:
+        needed = f"; it must hold {row.own}" if row.own else ""
+        raise DataError(f"--prompt own: the copy holds no prompt of {row.name}{needed}; use --prompt ours")
+    lacking = [f"{item.key}: the benchmark has no prompt of its own for it" for item in copy.items if not item.own]
+    return replace(copy, items=items, left_out=(*copy.left_out, *lacking))
+
+
+def _check_replies(copy: Copy, replies: Sequence[str], home: Path) -> None:
+    for model in replies:
+        if model not in copy.replies:
+            known = ", ".join(copy.replies) or "none"
+            raise UsageError(f"--replies: {home} holds no replies of {model!r}; it holds: {known}")
+    if len(set(replies)) < len(replies):
+        raise UsageError("--replies must name each judge once")
+
+
+def _file_name(model: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in model).strip(".") or "judge"
+
+
+def _check_targets(target: Path, runs: Iterable[Path], force: bool) -> None:
+    for path in runs:
+        if path == target.resolve():
+            raise UsageError(f"--out: {target} is the name of a run too; choose another")
+        if path.exists() and not (force and RunFolder(path).manifest().get("backend") == "published"):
+            raise UsageError(f"{path}: exists already; --force replaces an older import")
+    if target.exists() and not (force and (target / META).is_file()):
+        raise UsageError(f"{target}: exists already; --force replaces an older dataset")
+
+
+# ---------------------------------------------------------------- the dataset
+
+
+def _write(row: Benchmark, copy: Copy, target: Path, prompt: Prompt) -> dict[str, Question]:
+    """Write the dataset; its questions by the item's key."""
+    store = PromptAssetStore()
+    with staged(target) as stage:
+        (stage / MEDIA).mkdir()
+        media = _Media(stage)
+        questions = {item.key: _question(row, item, prompt, media, store) for item in copy.items}
+        write_dataset(stage, list(questions.values()), _meta(row, copy, prompt, questions.values()))
+    return questions
+
+
+def _without_images(item: Item) -> Item:
+    options = tuple(replace(option, images=(), marked=None) for option in item.options)
+    return replace(item, images=(), own=None, options=options)
+
+
+class _Media:
+    """The images of a benchmark as PNG files of the dataset, each written once."""
+
+    def __init__(self, stage: Path) -> None:
+        self.stage = stage
+        self._names: dict[bytes, str] = {}
+
+    def add(self, source: ImageSource) -> str:
+        """The path of ``source`` in the dataset."""
+        key = hashlib.sha256(source if isinstance(source, bytes) else str(source).encode()).digest()
+        if key not in self._names:
+            name = f"{MEDIA}/{key.hex()[:16]}.png"
+            with opened(io.BytesIO(source) if isinstance(source, bytes) else source) as image:
+                write_png(self.stage / name, rgb_of(image))
+            self._names[key] = name
+        return self._names[key]
+
+
+def _question(row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: PromptAssetStore) -> Question:
+    said = own_wording(item.own) if prompt == "own" and item.own else wording(item, store=store)
+    texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
+    return Question(
+        id=hashlib.sha256(f"{row.name}\0{item.key}".encode()).hexdigest()[:16],
+        task=item.task,
+        encoding=ENCODING,
+        question_type=item.kind,
+        subset=(row.name,),
+        image_id=item.cluster,
+        class_of_interest=None,
+        error_type=None,
+        annotation_ids=tuple(
+            option.id or f"{item.key}/{letter}" for letter, option in zip(LETTERS, item.options, strict=False)
+        ),
+        final_scores=_scores(item),
+        sources=tuple(option.source for option in item.options),
+        prompt=said.prompt,
+        images=tuple(media.add(source) for source in said.images),
+        answer=item.answer,
+        features=texts if all(option.text for option in item.options) else None,
+        spans=said.spans,
+        ties=said.ties or None,
+    )
+
+
+def _scores(item: Item) -> tuple[float, ...]:
+    if item.scores is not None:
+        return item.scores
+    if isinstance(item.answer, str) and item.kind == "ranking":
+        last = len(item.answer) - 1
+        return tuple(10.0 * (last - item.answer.index(letter)) / last for letter in LETTERS[: last + 1])
+    return SCORES[item.answer] if isinstance(item.answer, str) else (item.answer,)
+
+
+def _meta(row: Benchmark, copy: Copy, prompt: Prompt, questions: Iterable[Question]) -> dict[str, Any]:
+    parts = tuple(dict.fromkeys(question.task for question in questions))
+    own = {item.own.asset for item in copy.items if item.own is not None and item.own.asset is not None}
+    return {
+        "seed": None,
+        "options": {},
+        "prompts": {PROMPT: "v1"} if prompt == "ours" else dict(own),
+        "benchmark": {
+            "name": row.name,
+            "title": row.title,
+            "licence": row.licence,
+            "use": row.use,
+            "source": row.source,
+            "labels_only": copy.labels_only,
+            "left_out": len(copy.left_out),
+            "scores": [asdict(score) for score in row.scores(parts)],
+        },
+    }

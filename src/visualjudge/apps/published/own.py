@@ -1,0 +1,123 @@
+"""A benchmark's own prompt of a question: an asset of this package, or a text that the user's copy of it holds.
+
+Where the licence lets a text be passed on, it is an asset (``published/<name>``). Where it does not, or none is stated,
+the text is read from the copy of the benchmark's repository, so that it is asked as published and is not in here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from visualjudge.apps.published.items import ImageSource, Option, OwnPrompt, safe
+from visualjudge.core.confine import confined_path
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import LETTERS, Span
+from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
+
+LARGEST = 1 << 20
+"""Bytes of a file that holds prompts."""
+_NOTHING = Option()
+
+
+@cache
+def shipped(name: str) -> PromptTemplate:
+    """The asset ``published/<name>``."""
+    return PromptAssetStore().get_prompt(f"published/{name}")
+
+
+def file_of(folder: Path, name: str) -> Path | None:
+    """The file ``name`` of the benchmark's repository, below ``folder`` or in it."""
+    for place in (name, Path(name).name):
+        try:
+            path = confined_path(folder, place, of="the copy")
+        except DataError:
+            continue
+        if path.stat().st_size <= LARGEST:
+            return path
+    return None
+
+
+def of_copy(name: str, text: str, slots: Mapping[str, str]) -> PromptTemplate:
+    """A text of the copy as a template: what its authors fill in, such as ``{question}``, by our names for it."""
+    text = safe(text)
+    for theirs, ours in slots.items():
+        text = text.replace(theirs, ours)
+    return PromptTemplate(name, "copy", user=text)
+
+
+def python_literal(path: Path | None, name: str) -> Any:
+    """The constant that a Python file assigns to ``name``, or that its function ``name`` returns; nothing is executed.
+
+    None where there is no such file or constant.
+    """
+    if path is None:
+        return None
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        return next((ast.literal_eval(value) for value in _values(tree, name)), None)
+    except (OSError, SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+
+
+def _values(tree: ast.Module, name: str) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            yield node.value
+        elif isinstance(node, ast.FunctionDef) and node.name == name:
+            yield from (one.value for one in node.body if isinstance(one, ast.Return) and one.value is not None)
+
+
+def own_prompt(
+    asset: PromptTemplate,
+    values: Mapping[str, object],
+    options: Sequence[Option],
+    about: Option = _NOTHING,
+    *,
+    ties: tuple[str, ...] = (),
+) -> OwnPrompt:
+    """The prompt of a question as ``asset`` has it.
+
+    Parameters
+    ----------
+    asset
+        Its text shows the options at ``{{a}}`` and ``{{b}}``, or all of them at ``{{options}}``, each as its part
+        ``option`` has it; and what the request is about at ``{{image}}``.
+    values
+        What else the text needs.
+    about
+        The images of the request, and its text where the two are mixed.
+    ties
+        Which ties the reply form has.
+    """
+    shown = {"image": about, **dict(zip(LETTERS.lower(), options, strict=False))}
+    given = {name: safe(str(value or "")) for name, value in values.items()}
+    text = ""
+    images: list[ImageSource] = []
+    spans: list[Span] = []
+    pieces = PLACEHOLDER.split(_listed(asset, len(options)))
+    for literal, name in zip(pieces[::2], [*pieces[1::2], None], strict=True):
+        text += literal
+        if name in shown:
+            start = len(text)
+            text += shown[name].content
+            images += shown[name].images
+            spans += [(start, len(text))] if name != "image" else []
+        elif name is not None:
+            text += given.get(name, "{{" + name + "}}")
+    return OwnPrompt(text, tuple(images), tuple(spans), (asset.prompt_id, asset.version), ties)
+
+
+def _listed(asset: PromptTemplate, count: int) -> str:
+    """The text with its options in a row, where it lists them."""
+    if "{{options}}" not in asset.user:
+        return asset.user
+    rows = (
+        asset.parts["option"].replace("{{letter}}", letter).replace("{{content}}", "{{" + letter.lower() + "}}")
+        for letter in LETTERS[:count]
+    )
+    return asset.user.replace("{{options}}", "".join(rows))

@@ -1,0 +1,196 @@
+"""What works here and what is missing: the environment, API keys, a server, one question with an image."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import platform
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import aiohttp
+import orjson
+
+import visualjudge
+from visualjudge.clients.base import Reply, Request, TextPart
+from visualjudge.clients.payload import image_part
+from visualjudge.clients.registry import CLIENT_REGISTRY, open_client
+from visualjudge.clients.remote import RemoteClient, version_problem
+from visualjudge.clients.schemas import follows
+from visualjudge.clients.secrets import public_url
+from visualjudge.clients.sync import run_sync
+from visualjudge.core.errors import VisualJudgeError
+
+Status = Literal["ok", "missing", "failed"]
+KEYS = {
+    "OPENAI_API_KEY": "api",
+    "GOOGLE_API_KEY": "google",
+    "GEMINI_API_KEY": "google",
+    "ANTHROPIC_API_KEY": "anthropic",
+}
+EXTRAS = {
+    "studio": ("fastapi", "uvicorn"),
+    "plot": ("matplotlib",),
+    "transformers": ("torch", "transformers"),
+    "ray": ("ray",),
+}
+WAIT = 10.0
+"""Seconds for a server to answer."""
+COLOURS = {"red": (220, 20, 20), "green": (20, 160, 40), "blue": (20, 40, 220), "yellow": (250, 220, 20)}
+SHOWN = ("green", "red", "blue")
+_PROMPT = "The image has three vertical stripes. Which colour has each, from left to right? Reply with JSON."
+_PLACES = ("left", "middle", "right")
+SCHEMA: Mapping[str, Any] = {
+    "title": "stripes",
+    "type": "object",
+    "properties": {place: {"type": "string", "enum": sorted(COLOURS)} for place in _PLACES},
+    "required": list(_PLACES),
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Status
+    detail: str
+    advice: str | None = None
+    """What to do, where something is to be done."""
+
+
+def environment() -> Iterator[Check]:
+    """Python, the package, its extras, and the cache of replies."""
+    version = f"visualjudge {visualjudge.__version__}, Python {platform.python_version()} on {platform.platform()}"
+    yield Check("version", "ok", version)
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        if missing:
+            detail = f"not installed: {', '.join(missing)}"
+            yield Check(f"extra {extra}", "missing", detail, f"if you need it: pip install 'visualjudge[{extra}]'")
+        else:
+            yield Check(f"extra {extra}", "ok", "installed")
+    yield _cache()
+
+
+def _cache() -> Check:
+    from visualjudge.clients.cache import default_cache_dir
+
+    place = default_cache_dir()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        return Check("cache", "failed", f"{place}: {error.strerror}", "name another folder with --cache-dir")
+    return Check("cache", "ok", f"replies are kept in {place}")
+
+
+def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
+    """Which API keys are set; never what they are."""
+    found = os.environ if environ is None else environ
+    for name, backend in KEYS.items():
+        if found.get(name):
+            yield Check(name, "ok", f"set (used by --backend {backend})")
+        else:
+            yield Check(name, "missing", "not set", f"needed only for --backend {backend} at its maker's own server")
+
+
+def server(base_url: str, backend: str = "api") -> Check:
+    """Whether anything answers HTTP at ``base_url``, such as ``http://127.0.0.1:8000/v1``; no key is sent."""
+    shown, client = public_url(base_url), CLIENT_REGISTRY.find(backend)
+    path = getattr(client, "models_path", RemoteClient.models_path)
+    try:
+        status = run_sync(_status(base_url.rstrip("/") + path))
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+        advice = "check that the server runs, the address and port, and a proxy or firewall on the way"
+        return Check("server", "failed", f"{shown}: no answer ({type(error).__name__})", advice)
+    if status == 404:
+        wrong = version_problem(base_url, getattr(client, "versioned", False))
+        return Check("server", "ok", f"{shown}: answers, but lists no models" + (f"; {wrong}" if wrong else ""))
+    return Check("server", "ok", f"{shown}: answers")
+
+
+async def _status(url: str) -> int:
+    limit = aiohttp.ClientTimeout(total=WAIT)
+    async with (
+        aiohttp.ClientSession(trust_env=True, timeout=limit) as session,
+        session.get(url, allow_redirects=False) as reply,
+    ):
+        return reply.status
+
+
+def question(config: Mapping[str, Any]) -> Iterator[Check]:
+    """Ask a model one question about one small image, with a JSON schema.
+
+    Parameters
+    ----------
+    config
+        As :func:`visualjudge.clients.registry.open_client`: ``backend``, ``model_name``, ``base_url`` …
+    """
+    try:
+        reply = run_sync(_ask(config))
+    except VisualJudgeError as error:
+        yield Check("question", "failed", " ".join(str(error).split()), _advice(str(error)))
+        return
+    yield Check("question", "ok", f"a reply came ({reply.finish_reason})")
+    yield _schema(reply)
+    yield _image(reply)
+
+
+async def _ask(config: Mapping[str, Any]) -> Reply:
+    parts = (TextPart(_PROMPT), await asyncio.to_thread(image_part, _stripes()))
+    client = open_client({"attempts": 2, **config}, concurrency=1)
+    try:
+        return await client.ask(Request(parts, schema=SCHEMA))
+    finally:
+        await client.aclose()
+
+
+def _stripes() -> Any:
+    import numpy as np
+
+    return np.repeat(np.array([[COLOURS[name] for name in SHOWN]], dtype=np.uint8), 64, axis=1).repeat(192, axis=0)
+
+
+def _schema(reply: Reply) -> Check:
+    notes = [note for note in reply.notes if "schema" in note]
+    if notes or not follows(reply.text, SCHEMA):
+        detail = "; ".join(notes) or "the reply does not follow it"
+        return Check("JSON schema", "missing", detail, "use --mode text; replies are then read as text")
+    return Check("JSON schema", "ok", "the reply follows it: --mode auto or json can be used")
+
+
+def _image(reply: Reply) -> Check:
+    told = _told(reply.text)
+    if told == list(SHOWN):
+        return Check("image", "ok", "the model sees images")
+    detail = f"stripes of {', '.join(SHOWN)} were read as {', '.join(told) or 'no colours'}"
+    advice = "use a vision-language model, and a server that hands images on to it"
+    return Check("image", "failed", detail, advice)
+
+
+def _told(text: str) -> list[str]:
+    """The colours that a reply names: those of its fields, else the last three in its text."""
+    if follows(text, SCHEMA):
+        value = orjson.loads(text)
+        return [value[place] for place in _PLACES]
+    words = "".join(c if c.isalpha() else " " for c in text.lower()).split()
+    return [word for word in words if word in COLOURS][-len(SHOWN) :]
+
+
+def _advice(message: str) -> str:
+    for mark, advice in (
+        ("HTTP 401", "the server does not take the key: name its variable with --api-key-env"),
+        ("HTTP 403", "the key may not use this model: check the account"),
+        ("HTTP 404", "check --model and --base-url"),
+        ("HTTP 429", "wait, or raise the quota; runs wait by themselves"),
+        ("needs a key", "set the variable, or name another server with --base-url"),
+    ):
+        if mark in message:
+            return advice
+    return "check --backend, --model and --base-url, then the server's log"

@@ -1,0 +1,143 @@
+"""A reply against the ground truth of its question, as one number. Replies are read by :mod:`visualjudge.replies`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FAILED, TURNED, Question
+from visualjudge.replies import read_reply
+
+LARGEST_SCORE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a reward is made of.
+
+    Parameters
+    ----------
+    unreadable
+        The reward of a reply that states no answer, or a refusal; below 0, so that a wrong answer is better.
+    jnd
+        The judge's just-noticeable difference, in points of the score (0..10). A pairwise answer then counts by
+        ``min(1, margin / jnd)``: pairs that nobody can tell apart teach nothing. None: all count 1.
+    swap_bonus
+        What :func:`reward_both` adds for the same answer in both orders.
+    """
+
+    unreadable: float = -1.0
+    jnd: float | None = None
+    swap_bonus: float = 0.25
+
+    def __post_init__(self) -> None:
+        if self.jnd is not None and not self.jnd > 0:
+            raise UsageError(f"jnd must be above 0, got {self.jnd}")
+
+
+DEFAULT = Weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a reward needs of a question."""
+
+    question_type: str
+    answer: str | float
+    final_scores: tuple[float, ...]
+    ties: tuple[str, ...] = ()
+
+    @property
+    def margin(self) -> float:
+        """Points between the best and the worst option."""
+        return max(self.final_scores) - min(self.final_scores) if self.final_scores else 0.0
+
+    @property
+    def options(self) -> int:
+        """How many the reply chooses from."""
+        return len(str(self.answer)) if self.question_type == "ranking" else max(2, len(self.final_scores))
+
+
+def truth_of(question: Question | Mapping[str, Any]) -> Truth:
+    """The truth of a question, or of a row that an export wrote (``question_type, answer, final_scores, ties``).
+
+    Raises
+    ------
+    UsageError
+        If a row lacks a field.
+    """
+    if isinstance(question, Question):
+        return Truth(question.question_type, question.answer, question.final_scores, question.ties or ())
+    missing = [name for name in ("question_type", "answer") if question.get(name) is None]
+    if missing:
+        raise UsageError(f"a question must have {' and '.join(missing)}, got {', '.join(map(str, question))}")
+    kind, answer = str(question["question_type"]), question["answer"]
+    scores = tuple(float(score) for score in question.get("final_scores") or ())
+    # Rows of one file hold texts alone in this column.
+    value = float(answer) if kind == "scoring" else str(answer)
+    return Truth(kind, value, scores, tuple(question.get("ties") or ()))
+
+
+def reward(reply: str, question: Question | Mapping[str, Any], weights: Weights = DEFAULT) -> float:
+    """1 for a right answer, 0 for a wrong one, ``weights.unreadable`` for none; 1 − |error|/10 for a score.
+
+    Parameters
+    ----------
+    reply
+        The whole reply as the model wrote it.
+    question
+        A question of a dataset, or a row of an export.
+    weights
+        Penalty, and the weight of the margin.
+
+    Examples
+    --------
+    >>> from visualjudge.rewards import reward
+    >>> reward("Answer: A", {"question_type": "pairwise", "answer": "A"})
+    1.0
+    >>> reward("I cannot tell.", {"question_type": "pairwise", "answer": "A"})
+    -1.0
+    >>> reward("Score: 7", {"question_type": "scoring", "answer": 8.0})
+    0.9
+    """
+    truth = truth_of(question)
+    return _reward(_read(reply, truth), truth, weights)
+
+
+def reward_both(
+    reply: str, swapped_reply: str, question: Question | Mapping[str, Any], weights: Weights = DEFAULT
+) -> float:
+    """The mean reward of both orders of a pair, and ``weights.swap_bonus`` for the same answer in both.
+
+    Parameters
+    ----------
+    swapped_reply
+        The reply to the pair with its options exchanged, in the letters shown there.
+    """
+    truth = truth_of(question)
+    first, second = _read(reply, truth), _read(swapped_reply, truth)
+    turned = TURNED.get(str(second), second)
+    same = first == turned and first != FAILED
+    mean = (_reward(first, truth, weights) + _reward(turned, truth, weights)) / 2
+    return mean + (weights.swap_bonus if same else 0.0)
+
+
+def _read(reply: str, truth: Truth) -> str | float:
+    return read_reply(reply, truth.question_type, truth.options, ties=truth.ties).value  # type: ignore[arg-type]
+
+
+def _reward(value: str | float, truth: Truth, weights: Weights) -> float:
+    if value == FAILED:
+        return weights.unreadable
+    if truth.question_type == "scoring":
+        return round(1.0 - abs(float(value) - float(truth.answer)) / LARGEST_SCORE, 9)
+    return _weight(truth, weights) if value == truth.answer else 0.0
+
+
+def _weight(truth: Truth, weights: Weights) -> float:
+    """How much a right answer counts; ties have no margin, and count 1."""
+    if weights.jnd is None or truth.question_type != "pairwise" or truth.answer in truth.ties or not truth.margin:
+        return 1.0
+    return min(1.0, truth.margin / weights.jnd)

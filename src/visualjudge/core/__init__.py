@@ -1,0 +1,1 @@
+"""What everything rests on: records, errors, tables of rows, files, seeds."""

@@ -1,0 +1,158 @@
+"""Parquet files of any size, some rows at a time: read in parts, and written as their rows come; by polars alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.remote import far
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_LONGEST_REASON = 200
+
+
+def parquet_schema(path: Path) -> pl.Schema:
+    """The columns of a Parquet file and their types.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file.
+    """
+    with readable(path):
+        return _scan(path).collect_schema()
+
+
+def parquet_metadata(path: Path) -> dict[str, str]:
+    """The texts of a Parquet file's footer.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file.
+    """
+    import polars as pl
+
+    with readable(path):
+        return pl.read_parquet_metadata(path)
+
+
+def parquet_height(path: Path) -> int:
+    """How many rows a Parquet file has, by its footer.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file.
+    """
+    import polars as pl
+
+    with readable(path):
+        return int(_scan(path).select(pl.len()).collect().item())
+
+
+def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
+    """``count`` rows from ``start`` (0 or more) on; no more row groups are read than hold them.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file.
+    """
+    with readable(path):
+        return _scan(path).slice(start, count).collect()
+
+
+def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """The rows in their order, at most ``rows`` at a time; a row group or two are in memory.
+
+    Parameters
+    ----------
+    columns
+        Those to read; None: all.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file, or a column is not in it.
+    """
+    with readable(path):
+        wanted = _scan(path) if columns is None else _scan(path).select(columns)
+        for part in wanted.collect_batches(chunk_size=rows, maintain_order=True):
+            yield from part.iter_slices(rows)
+
+
+def write_parquet(
+    path: Path,
+    frames: Iterable[pl.DataFrame],
+    schema: Mapping[str, Any],
+    *,
+    rows_a_group: int,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write ``frames`` to ``path`` as they come, compressed with zstd; some row groups are in memory.
+
+    What ``frames`` raises is raised. The bytes depend on the rows alone, not on how the frames cut them. Other readers
+    see the types of Parquet itself: a list, not polars' list of 64-bit offsets, another type to ``datasets``.
+
+    Parameters
+    ----------
+    schema
+        Types by column, as each frame has them.
+    metadata
+        Texts of the file's footer, such as ``"huggingface"``.
+    """
+    from polars.io.plugins import register_io_source
+
+    def source(*_: object) -> Iterator[pl.DataFrame]:
+        yield from frames
+
+    footer = None if metadata is None else dict(metadata)
+    with path.open("wb") as file:  # polars may open a path late, after a frame has raised and the path was removed
+        register_io_source(source, schema=dict(schema)).sink_parquet(
+            file, compression="zstd", row_group_size=rows_a_group, metadata=footer
+        )
+    _hide_arrow_schema(path)
+
+
+def _hide_arrow_schema(path: Path) -> None:
+    """Rename the footer's entry that states polars' types, by one of the same length."""
+    with path.open("r+b") as file:
+        file.seek(-8, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+        start = file.seek(-8 - length, os.SEEK_END)
+        footer = file.read(length)
+        file.seek(start)
+        file.write(footer.replace(b"ARROW:schema", b"polars.types", 1))
+
+
+def _scan(path: Path) -> pl.LazyFrame:
+    """The file of this very name: no pattern, no column out of a folder's name."""
+    import polars as pl
+
+    return pl.scan_parquet(str(path) if far(path) else path, glob=False, hive_partitioning=False)
+
+
+@contextmanager
+def readable(path: Path, form: str = "a Parquet file", *also: type[Exception]) -> Iterator[None]:
+    """Say of what polars, the disk or ``also`` raise that the file must be of this form.
+
+    Raises
+    ------
+    DataError
+        In place of what was raised.
+    """
+    from polars.exceptions import PanicException, PolarsError
+
+    failures: tuple[type[BaseException], ...] = (PolarsError, PanicException, OSError, *also)
+    try:
+        yield
+    except failures as error:
+        reason = " ".join(str(error).split("\n", 1)[0].split())
+        raise DataError(f"{path}: must be {form}: {reason[:_LONGEST_REASON]}") from None

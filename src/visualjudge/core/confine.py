@@ -1,0 +1,136 @@
+"""Paths that somebody else's file states: they stay inside its folder, or are refused.
+
+A dataset or data folder may come from anywhere, and names its images by relative paths. ``../``, absolute paths, drive
+letters, links that lead out and things that are no regular files (a FIFO, ``/dev/zero``) are refused here, and nowhere
+else. Two things outside are allowed: the blobs that a Hugging Face snapshot links to and, in an import that is told so,
+whatever the input names.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import cast
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.remote import RemotePath, far
+
+LONGEST_PATH = 1024
+"""Characters of a stated path."""
+
+
+_ALLOWED: ContextVar[bool] = ContextVar("outside_allowed", default=False)
+_HINT: ContextVar[str] = ContextVar("how_to_allow_outside", default="")
+
+
+@contextmanager
+def importing(*, outside: bool) -> Iterator[None]:
+    """Within the block a path may lead anywhere if ``outside`` is true; if not, messages name the option for it."""
+    tokens = _ALLOWED.set(outside), _HINT.set("; --allow-outside permits it")
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(tokens[0])
+        _HINT.reset(tokens[1])
+
+
+def confined_path(root: str | Path, name: object, *, of: str = "the dataset") -> Path:
+    """``root / name``, a regular file inside ``root``.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    name
+        As a file of the folder states it; relative, with ``/`` between its parts.
+    of
+        What the folder is, for messages.
+
+    Raises
+    ------
+    DataError
+        If ``name`` is no relative path, leads out of ``root`` by itself or over a link, or is no regular file.
+    """
+    if (store := far(root)) is not None:
+        return _remote_path(store, stated_path(name, of=of), of)
+    path = Path(root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of))
+    if not _ALLOWED.get() and not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
+        raise DataError(f"{_shown(name)} leads out of {of} over a link; a file must lie inside it{_HINT.get()}")
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        raise DataError(f"there is no file {_shown(name)} in {of}") from None
+    if not stat.S_ISREG(mode):
+        raise DataError(f"{_shown(name)} in {of} must be a regular file")
+    return path
+
+
+def _remote_path(root: RemotePath, name: str, of: str) -> Path:
+    """An object store has no links and nothing but regular files."""
+    path = cast(Path, root / name)
+    if not path.is_file():
+        raise DataError(f"there is no file {_shown(name)} in {of}")
+    return path
+
+
+def stated_path(name: object, *, of: str = "the dataset") -> str:
+    """``name``, checked by its letters alone: a relative path that does not lead out of the folder it is stated in.
+
+    Raises
+    ------
+    DataError
+        If it is anything else.
+    """
+    text = _printable(name)
+    if not (text[0] == "/" or ".." in text or "\\" in text or ":" in text):  # as nearly all are
+        return text
+    windows = PureWindowsPath(text)
+    outside = windows.drive or windows.root or PurePosixPath(text).is_absolute() or ".." in windows.parts
+    if outside:
+        raise DataError(f"{_shown(name)} leads out of {of}; a path must be relative to it, without '..'{_HINT.get()}")
+    return text
+
+
+def _printable(name: object) -> str:
+    if not isinstance(name, str) or not name or len(name) > LONGEST_PATH or not name.isprintable():
+        raise DataError(f"{_shown(name)} must be a relative path of at most {LONGEST_PATH} printable characters")
+    return name
+
+
+def confined_target(root: str | Path, name: str) -> Path:
+    """``root / name`` as a place to write: no part of it below ``root`` is a link.
+
+    Raises
+    ------
+    DataError
+        If one is, or ``name`` leads out of ``root``.
+    """
+    path = Path(root)
+    for part in PurePosixPath(stated_path(name, of="the target")).parts:
+        path = path / part
+        if path.is_symlink():
+            raise DataError(f"{path} must not be a link, which is not followed when writing; remove it")
+    return path
+
+
+def _is_at_home(path: str, root: str) -> bool:
+    """Whether a resolved path lies in a resolved folder, or is a blob of the Hugging Face snapshot that the folder is.
+
+    The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``: both come from the same download.
+    """
+    home = Path(root)
+    blobs = [place.parent.parent / "blobs" for place in (home, *home.parents) if place.parent.name == "snapshots"]
+    return any(_is_inside(path, str(folder)) for folder in (home, *blobs[:1]))
+
+
+def _is_inside(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _shown(name: object) -> str:
+    text = repr(name)
+    return text if len(text) <= 80 else f"{text[:79]}…{text[-1]}"

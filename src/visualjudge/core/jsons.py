@@ -1,0 +1,87 @@
+"""JSON from foreign files, with a bound on its depth.
+
+orjson reads 1,024 levels and writes 254, and Python's ``repr`` and ``str``, with which messages show a value, fail near
+1,000: a value that is read is one that can be shown and written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from visualjudge.core.errors import DataError
+
+DEEPEST_JSON = 100
+"""Levels of lists and objects."""
+_CONTAINERS = frozenset({list, dict, tuple})
+_NAMES: dict[type | None, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "an array",
+    None: "null",
+}
+
+
+def loads(text: bytes | str) -> Any:
+    """The value of a JSON text.
+
+    Raises
+    ------
+    orjson.JSONDecodeError
+        If it is not JSON, or is more than 100 levels deep.
+    """
+    value = orjson.loads(text)
+    opening = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    if opening > DEEPEST_JSON and is_deep(value):
+        raise orjson.JSONDecodeError(f"must be at most {DEEPEST_JSON} levels deep", "", 0)
+    return value
+
+
+def is_deep(value: Any) -> bool:
+    """Whether a value of lists and objects has more than 100 levels, looked at level by level, each object once."""
+    level = [value] if type(value) in _CONTAINERS else []
+    for _ in range(DEEPEST_JSON):
+        inner = {
+            id(item): item
+            for outer in level
+            for item in (outer.values() if type(outer) is dict else outer)
+            if type(item) in _CONTAINERS
+        }
+        level = list(inner.values())
+        if not level:
+            return False
+    return True
+
+
+def check_kinds(where: str, value: Any, kinds: Any) -> None:
+    """Refuse a value of another kind where a file is read, so that nothing behind it meets one.
+
+    Parameters
+    ----------
+    where
+        The file and the field, for the message.
+    kinds
+        A type, a tuple of types with None for null, a list of the kinds of an array's items, or the kinds of an
+        object's fields by name, with ``"*"`` for all others. Fields that are absent or have no kind are not looked at.
+
+    Raises
+    ------
+    DataError
+        The message names the field.
+    """
+    allowed = kinds if isinstance(kinds, tuple) else (kinds if isinstance(kinds, type) else type(kinds),)
+    if (None if value is None else type(value)) not in allowed:
+        named = " or ".join(_NAMES[kind] for kind in allowed)
+        raise DataError(f"{where}: must be {named}, got {orjson.dumps(value).decode()[:40]}")
+    if isinstance(kinds, list):
+        for k, item in enumerate(value):
+            check_kinds(f"{where}[{k}]", item, kinds[0])
+    if isinstance(kinds, Mapping):
+        for name, item in value.items():
+            if (inner := kinds.get(name, kinds.get("*"))) is not None:
+                check_kinds(f"{where}: {name}", item, inner)

@@ -1,0 +1,45 @@
+"""Locks between processes, on POSIX and Windows: a lock goes with its process, however that ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from visualjudge.core.errors import RunError
+
+
+class Locked(RunError):
+    """Another process holds the lock."""
+
+
+class FileLock:
+    """A lock file beside ``path``, named ``.<name>.lock``.
+
+    Parameters
+    ----------
+    path
+        What is protected; it need not exist.
+
+    Raises
+    ------
+    Locked
+        If another process, or another lock of this one, holds it.
+    RunError
+        If the lock file cannot be created.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        import filelock
+
+        place = Path(path)
+        self._lock = filelock.FileLock(place.with_name(f".{place.name}.lock"), thread_local=False)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=0)
+        except filelock.Timeout:
+            raise Locked(f"{place} is being written by another process; wait for it or choose another --out") from None
+        except OSError as error:
+            raise RunError(f"{place}: cannot be written: {error.strerror or error}") from None
+
+    def release(self) -> None:
+        """Let go of it. Releasing twice is no error."""
+        self._lock.release()

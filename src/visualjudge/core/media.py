@@ -1,0 +1,315 @@
+"""Where the bytes of a dataset's images are: a file each, or parts of tar files. All readers ask here, and only here.
+
+``media/shard-*.tar`` are plain tar files of ``media/*.png``, so that unpacking them where the dataset lies gives the
+other form. ``media/index.npy`` tells where each image begins: an array of four rows of 64-bit numbers, a column an
+image, by ascending hash of its name (two rows), then the byte at which it begins, then shard · 2³² + size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+
+from visualjudge.core.confine import confined_path, stated_path
+from visualjudge.core.errors import DataError
+from visualjudge.core.remote import RemotePath, far, located
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FOLDER = "media"
+INDEX = f"{FOLDER}/index.npy"
+SHARD_BYTES = 256 << 20
+"""Bytes of a shard, at most, unless one image has more."""
+_TOGETHER, _BYTES_TOGETHER = 64, 32 << 20
+"""Images that are fetched from an object store at once, at most."""
+_BLOCK = 512
+_SIZE_BITS = 32
+Form = Literal["files", "shards"]
+
+
+class PartStat(NamedTuple):
+    """Size of an image inside a shard, and the times of the shard."""
+
+    st_size: int
+    st_mtime_ns: int
+    st_ctime: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An image inside a shard, read like the file that it would be."""
+
+    shard: Path
+    start: int
+    size: int
+    relative: str
+
+    def __str__(self) -> str:
+        return f"{self.shard.parent.parent}/{self.relative}"
+
+    @property
+    def name(self) -> str:
+        """The file's name alone."""
+        return PurePosixPath(self.relative).name
+
+    @property
+    def suffix(self) -> str:
+        """Such as ``.png``."""
+        return PurePosixPath(self.relative).suffix
+
+    def stat(self) -> PartStat:
+        """Its size and times."""
+        found = self.shard.stat()
+        return PartStat(self.size, found.st_mtime_ns, found.st_ctime)
+
+    def read_bytes(self) -> bytes:
+        """Its bytes.
+
+        Raises
+        ------
+        DataError
+            If the shard ends before.
+        """
+        content = _read(self.shard, self.start, self.size)
+        if len(content) < self.size:
+            raise DataError(f"{self.shard}: ends before {self.relative}, which its index states")
+        return content
+
+    def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
+        """Its bytes as a file."""
+        return io.BytesIO(self.read_bytes())
+
+
+def _read(path: Path, start: int, size: int) -> bytes:
+    if (remote := far(path)) is not None:
+        return remote.read_part(start, size)
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(size)
+
+
+Place = Path | Part
+"""A file of its own, or a part of a shard: ``stat``, ``read_bytes``, ``open``, ``name`` and ``suffix`` are of both."""
+
+
+def image_at(root: Path, name: object) -> Place:
+    """Where the image ``name`` of the dataset at ``root`` lies.
+
+    Raises
+    ------
+    DataError
+        If the name leads out of the dataset, also over a link, or there is no such image.
+    """
+    return image_finder(root)(name)
+
+
+def image_finder(root: Path) -> Callable[[object], Place]:
+    """:func:`image_at` for many images of the dataset at ``root``: whether its index changed is looked at once."""
+    place = located(root)
+    shards = _shards(place)
+
+    def find(name: object) -> Place:
+        part = None if shards is None else shards.find(stated_path(name))
+        return confined_path(place, name) if part is None else part
+
+    return find
+
+
+def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes | DataError]]:
+    """Each image of ``names`` with its bytes, or why it cannot be read; some are fetched at once from an object store.
+
+    The order is that of ``names``, but that those that are not there come earlier.
+    """
+    batch: dict[str, Place] = {}
+    size, find = 0, image_finder(root)
+    for name in names:
+        try:
+            batch[name] = find(name)
+            size += batch[name].stat().st_size
+        except DataError as error:
+            yield name, error
+        if len(batch) == _TOGETHER or size >= _BYTES_TOGETHER:
+            yield from zip(batch, _read_all(batch.values()), strict=True)
+            batch, size = {}, 0
+    yield from zip(batch, _read_all(batch.values()), strict=True)
+
+
+def _read_all(places: Collection[Place]) -> Iterable[bytes | DataError]:
+    remote = [(file, start, size) for place in places for path, start, size in [_extent(place)] if (file := far(path))]
+    return RemotePath.read_parts(remote) if remote else map(_read_one, places)
+
+
+def _extent(place: Place) -> tuple[Path, int, int | None]:
+    return (place.shard, place.start, place.size) if isinstance(place, Part) else (place, 0, None)
+
+
+def _read_one(place: Place) -> bytes | DataError:
+    try:
+        return place.read_bytes()
+    except DataError as error:
+        return error
+    except OSError as error:
+        return DataError(f"{place}: cannot be read: {error.strerror}")
+
+
+def media_form(root: Path) -> Form:
+    """How the dataset at ``root`` keeps its images."""
+    return "shards" if (root / INDEX).is_file() else "files"
+
+
+def packed_images(root: Path) -> Iterator[Part]:
+    """The images in the shards of the dataset at ``root``, in their order; none where each is a file.
+
+    Raises
+    ------
+    DataError
+        If a shard is no tar file, or its index states something else.
+    """
+    shards = _shards(root)
+    for number in range(0 if shards is None else shards.count):
+        yield from _members(root, number, shards)  # type: ignore[arg-type]
+
+
+def shard_files(root: Path) -> list[str]:
+    """The names of the files that hold images in shards, relative to ``root``; the index among them."""
+    shards = _shards(root)
+    return [] if shards is None else [INDEX, *map(_shard_name, range(shards.count))]
+
+
+def _members(root: Path, number: int, shards: _Shards) -> Iterator[Part]:
+    path = shards.path(number)
+    try:
+        with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
+            for member in tar:
+                part = Part(path, member.offset_data, member.size, stated_path(member.name))
+                inside = part.relative.startswith(f"{FOLDER}/") and member.isreg()
+                if not inside or shards.find(part.relative) != part:
+                    raise DataError(f"{path}: {member.name}: is not where {INDEX} states it")
+                yield part
+    except (tarfile.TarError, OSError, ValueError) as error:
+        raise DataError(f"{path}: must be a tar file: {error}") from None
+
+
+def _shard_name(number: int) -> str:
+    return f"{FOLDER}/shard-{number:05d}.tar"
+
+
+def _key(name: str) -> tuple[int, int]:
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).digest()
+    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
+
+
+def _shards(root: Path) -> _Shards | None:
+    try:
+        found = (root / INDEX).stat()
+    except OSError:
+        return None
+    return _opened(root, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=8)
+def _opened(root: Path, changed: int, size: int) -> _Shards:
+    return _Shards(root)
+
+
+class _Shards:
+    """The index of a dataset's shards; on disk until it is looked at."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._paths: dict[int, Path] = {}
+        self._rows = _read_index(confined_path(root, INDEX))
+        self._high = self._rows[0]
+        self.count = int(self._rows[3].max() >> _SIZE_BITS) + 1 if self._rows.size else 0
+
+    def path(self, number: int) -> Path:
+        """The file of a shard."""
+        if number not in self._paths:
+            self._paths[number] = confined_path(self._root, _shard_name(number))
+        return self._paths[number]
+
+    def find(self, name: str) -> Part | None:
+        """Where an image lies; None where no shard has it."""
+        import numpy as np
+
+        key = _key(name)
+        for place in range(int(self._high.searchsorted(np.uint64(key[0]))), len(self._high)):
+            high, low, start, packed = self._rows[:, place].tolist()
+            if (high, low) == key:
+                return Part(self.path(packed >> _SIZE_BITS), start, packed & ((1 << _SIZE_BITS) - 1), name)
+            if high != key[0]:
+                break
+        return None
+
+
+def _read_index(path: Path) -> NDArray[np.uint64]:
+    import numpy as np
+
+    try:
+        rows: NDArray[Any] = (
+            np.lib.format.read_array(io.BytesIO(path.read_bytes()), allow_pickle=False)
+            if far(path)
+            else np.lib.format.open_memmap(path, mode="r")
+        )
+        if rows.dtype != np.dtype("<u8") or rows.ndim != 2 or rows.shape[0] != 4:
+            raise ValueError("it must have four rows of 64-bit numbers")
+        if rows.size and rows[3].max() >> _SIZE_BITS >= rows.shape[1]:
+            raise ValueError("it has more shards than images")
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path}: must be the index of a dataset's images: {' '.join(str(error).split())}") from None
+    return rows
+
+
+class ShardWriter:
+    """Writes images into shards, one after another; their bytes depend on the images and their order alone.
+
+    ``done`` is called with each shard that is whole.
+    """
+
+    def __init__(self, root: Path, done: Callable[[Path], None] = lambda path: None) -> None:
+        (root / FOLDER).mkdir(exist_ok=True)
+        self._root = root
+        self._done = done
+        self._file: BinaryIO | None = None
+        self._number = -1
+        self._rows = array("Q")
+
+    def add(self, name: str, content: bytes) -> None:
+        """One more image; ``name`` is its path in the dataset."""
+        info = tarfile.TarInfo(name)
+        info.size = len(content)
+        head = info.tobuf(tarfile.PAX_FORMAT)
+        if self._file is None or self._file.tell() + len(head) + len(content) > SHARD_BYTES:
+            self._next()
+        assert self._file is not None
+        self._file.write(head)
+        self._rows.extend((*_key(name), self._file.tell(), self._number << _SIZE_BITS | len(content)))
+        self._file.write(content + bytes(-len(content) % _BLOCK))
+
+    def _next(self) -> None:
+        self._end()
+        self._number += 1
+        self._file = (self._root / _shard_name(self._number)).open("wb")
+
+    def _end(self) -> None:
+        if self._file is not None:
+            self._file.write(bytes(2 * _BLOCK))
+            self._file.close()
+            self._done(self._root / _shard_name(self._number))
+
+    def close(self) -> None:
+        """Finish the last shard, and write the index."""
+        import numpy as np
+
+        self._end()
+        rows = np.array(self._rows, dtype="<u8").reshape(-1, 4).T
+        np.save(self._root / INDEX, np.ascontiguousarray(rows[:, np.lexsort((rows[1], rows[0]))]))

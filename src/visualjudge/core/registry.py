@@ -1,0 +1,236 @@
+"""Tables that can be added to from outside, and the plug-ins that do so.
+
+A plug-in is an installed distribution with an entry point in the group ``visualjudge.plugins``: a module, whose import
+registers what it has, or a function without arguments, which registers it when called. Plug-ins are loaded when a
+table is first read, so the command line, Python and every worker process see the same rows; no table is read while a
+module of visualjudge is imported. A plug-in that fails is reported in one line, and none of its rows are kept.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import multiprocessing
+import threading
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from visualjudge.core.errors import UnknownName, UsageError
+
+GROUP = "visualjudge.plugins"
+HOMES = {
+    "task": "visualjudge.vision.tasks:TASKS",
+    "prediction type": "visualjudge.vision.predictions:TYPES",
+    "encoding": "visualjudge.vision.encodings:CATALOGUE",
+    "metric": "visualjudge.vision.metrics:METRICS",
+    "error type": "visualjudge.vision.error_types:ERROR_TYPES",
+    "context": "visualjudge.prompts.contexts:CONTEXTS",
+    "prompt folder": "visualjudge.prompts.store:FOLDERS",
+    "importer": "visualjudge.formats.importers:IMPORTERS",
+    "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",
+    "pipe": "visualjudge.judges.registry:PIPE_REGISTRY",
+    "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
+    "probe": "visualjudge.apps.probes.kinds:PROBES",
+    "export format": "visualjudge.dataset.exports:FORMATS",
+}
+"""Where each table stands."""
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One entry point: where it comes from, what it registered, or why it was skipped."""
+
+    name: str
+    distribution: str
+    version: str
+    registered: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One row that was added to a table; ``plugin`` is None where a script or notebook added it."""
+
+    table: Registry[Any, Any]
+    key: Any
+    entry: Any
+    plugin: str | None
+
+
+class Registry(Mapping[K, T], Generic[K, T]):
+    """Rows by name: the project's own, then those that were registered. Reading it loads the plug-ins.
+
+    Parameters
+    ----------
+    what
+        What a row is, for messages; a key of :data:`HOMES` where plug-ins may add rows.
+    rows
+        The project's own rows; an entry ``"module:Name"`` is imported when it is first asked for.
+    """
+
+    def __init__(self, what: str, rows: Mapping[K, T | str]) -> None:
+        self.what = what
+        self._rows: dict[K, Any] = dict(rows)
+        self._own = tuple(rows)
+
+    @property
+    def own(self) -> dict[K, T]:
+        """The project's own rows, without those of plug-ins."""
+        return {key: self._resolved(key) for key in self._own}
+
+    def __getitem__(self, key: K) -> T:
+        load_plugins()
+        return self._resolved(key)
+
+    def __iter__(self) -> Iterator[K]:
+        load_plugins()
+        return iter(tuple(self._rows))
+
+    def __len__(self) -> int:
+        load_plugins()
+        return len(self._rows)
+
+    def __contains__(self, key: object) -> bool:
+        load_plugins()
+        return isinstance(key, Hashable) and key in self._rows
+
+    def find(self, name: object) -> T:
+        """The row of this name.
+
+        Raises
+        ------
+        UnknownName
+            If there is no such row; the message lists the known names.
+        """
+        if name not in self:
+            raise UnknownName(f"unknown {self.what} {name!r}; known: {', '.join(map(_shown, self))}")
+        return self._resolved(name)  # type: ignore[arg-type]
+
+    def register(self, key: K, entry: T | str) -> None:
+        """Add a row.
+
+        Raises
+        ------
+        UsageError
+            If there is one of this name already.
+        """
+        if key in self._rows:
+            raise UsageError(f"{self.what} {_shown(key)} is already registered")
+        self._rows[key] = entry
+        _STATE.added.append(Registration(self, key, entry, _STATE.loading))
+
+    def remove(self, key: K) -> None:
+        """Take out a row that was registered."""
+        del self._rows[key]
+        _STATE.added = [row for row in _STATE.added if not (row.table is self and row.key == key)]
+
+    def _resolved(self, key: K) -> T:
+        entry = self._rows[key]
+        if isinstance(entry, str) and ":" in entry:
+            module, _, attribute = entry.partition(":")
+            entry = self._rows[key] = getattr(importlib.import_module(module), attribute)
+        return entry  # type: ignore[no-any-return]
+
+
+class _State:
+    """What this process has loaded."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.begun = self.done = False
+        self.loading: str | None = None
+        self.plugins: list[Plugin] = []
+        self.added: list[Registration] = []
+
+
+_STATE = _State()
+
+
+def table(what: str) -> Registry[Any, Any]:
+    """The table of this kind of row.
+
+    Raises
+    ------
+    UsageError
+        If there is no such table.
+    """
+    if what not in HOMES:
+        raise UsageError(f"unknown table {what!r}; known: {', '.join(HOMES)}")
+    module, _, name = HOMES[what].partition(":")
+    found: Registry[Any, Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def load_plugins() -> None:
+    """Load every plug-in, once a process. What a plug-in reads while it loads is what there is by then."""
+    if _STATE.done:
+        return
+    with _STATE.lock:
+        if _STATE.begun:
+            return
+        _STATE.begun = True
+        for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+            _STATE.plugins.append(_loaded(point))
+        _STATE.done = True
+
+
+def plugins() -> tuple[Plugin, ...]:
+    """Every plug-in that is installed, sorted by name."""
+    load_plugins()
+    return tuple(_STATE.plugins)
+
+
+def added(what: str) -> tuple[Any, ...]:
+    """Names of the rows that were added to a table, without importing the table."""
+    load_plugins()
+    return tuple(row.key for row in _STATE.added if row.table.what == what)
+
+
+def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, str]]:
+    """The plug-ins that added any of these (table, key), with their versions; "script" for rows that a script added."""
+    names = {row.plugin for row in _STATE.added if (row.table.what, row.key) in rows}
+    found = [one for one in plugins() if one.name in names]
+    stated = [{"name": one.name, "distribution": one.distribution, "version": one.version} for one in found]
+    return stated + ([{"name": "script"}] if None in names else [])
+
+
+def registrations() -> tuple[tuple[str, Any, Any], ...]:
+    """(table, name, row) of what a script or notebook registered itself, which a worker process would lack."""
+    return tuple((row.table.what, row.key, row.entry) for row in _STATE.added if row.plugin is None)
+
+
+def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
+    """Register what :func:`registrations` gave in another process; rows that are there already are left alone."""
+    load_plugins()
+    for what, key, entry in rows:
+        if key not in table(what):
+            table(what).register(key, entry)
+
+
+def _loaded(point: EntryPoint) -> Plugin:
+    source = (point.dist.name, point.dist.version) if point.dist is not None else ("unknown", "unknown")
+    _STATE.loading = point.name
+    try:
+        found = point.load()
+        if callable(found):
+            found()
+    except Exception as error:  # a plug-in may fail in any way, and must not take the program with it
+        for row in [row for row in _STATE.added if row.plugin == point.name]:
+            row.table.remove(row.key)
+        problem = " ".join(f"{type(error).__name__}: {error}".split())
+        if multiprocessing.parent_process() is None:
+            logging.getLogger("visualjudge").warning("visualjudge: plug-in %s skipped: %s", point.name, problem)
+        return Plugin(point.name, *source, problem=problem)
+    finally:
+        _STATE.loading = None
+    rows = tuple(f"{row.table.what} {_shown(row.key)}" for row in _STATE.added if row.plugin == point.name)
+    return Plugin(point.name, *source, registered=rows)
+
+
+def _shown(key: object) -> str:
+    return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)

@@ -1,0 +1,301 @@
+"""Samples of an importer into a data folder, scored."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.records import Annotation
+from visualjudge.data.wire import LONGEST_NAME
+from visualjudge.data.writer import FolderWriter
+from visualjudge.formats.ids import Ids
+from visualjudge.formats.sample import Sample
+from visualjudge.vision.metrics import metrics_of
+from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.score import score
+from visualjudge.vision.scoring.average_precision import COCO_THRESHOLDS, RANKED, average_precision
+from visualjudge.vision.scoring.operating_point import OperatingPoint, best_f1, confident, shown_at
+from visualjudge.vision.tasks import TASKS
+
+EACH, ALL = "each", "all"
+
+
+BEST_F1 = "best-f1"
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What a user says about any import: how images are named, and which predictions count.
+
+    Without ``min_score``, ``top_k`` and ``score_at``, predictions that all have a confidence are shown and scored at
+    the threshold of best F1 (IoU 0.5) on the imported images, the usual operating point of a detector.
+    ``min_score=0`` keeps all of them.
+    """
+
+    ids: Ids = field(default_factory=Ids)
+    min_score: float | None = None
+    top_k: int | None = None
+    score_at: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.score_at not in (None, BEST_F1):
+            raise UsageError(f"--score-at must be {BEST_F1}, got {self.score_at!r}")
+        if self.score_at is not None and self.min_score is not None:
+            raise UsageError("--score-at and --min-score both choose the threshold; give one of them")
+        if self.top_k is not None and self.top_k < 1:
+            raise UsageError(f"--top-k must be at least 1, got {self.top_k}")
+
+
+@dataclass(eq=False)
+class Imported:
+    """What an import did."""
+
+    annotations: int = 0
+    images: set[str] = field(default_factory=set)
+    truths: int = 0
+    predictions: int = 0
+    left_out: int = 0
+    """Predictions below the threshold in force."""
+    point: OperatingPoint | None = None
+    """The threshold in force, where best F1 chose it."""
+    unmatched: bool = False
+    """No prediction matches a truth at any threshold."""
+    unasked: int = 0
+    """Predictions of classes that the truth of their image lacks, where each class of it is asked about."""
+    unscored: int = 0
+    """Predictions without a confidence, in a task where they have one."""
+    exact: int = 0
+    """Annotations that score 10."""
+    labels: set[str] = field(default_factory=set)
+    """Labels that occur in a truth or a prediction."""
+    problems: list[Problem] = field(default_factory=list)
+    pairs: list[tuple[Prediction, Prediction]] = field(default_factory=list)
+    """(prediction, truth) of each image, for AP."""
+
+
+def import_samples(
+    writer: FolderWriter,
+    samples: Iterable[Sample | Problem],
+    *,
+    source: str | None,
+    classes: tuple[str, ...] = (EACH,),
+    file: str = "",
+    intake: Intake | None = None,
+    **options: Any,
+) -> Iterator[Imported]:
+    """Score every sample and add it to ``writer``; yields the running count after each (the caller commits).
+
+    Parameters
+    ----------
+    source
+        Name of the model; a sample's own comes first.
+    classes
+        For tasks with a class of interest: ``("each",)`` makes one annotation for every class of an image's truth,
+        ``("all",)`` one for all classes together, and labels make one for each of them on every image.
+    intake
+        How images are named, and which predictions count.
+    options
+        Go to :func:`visualjudge.vision.score.score`.
+
+    Raises
+    ------
+    UsageError
+        If a class of interest occurs in no truth and no prediction.
+    """
+    done, how = Imported(), intake or Intake()
+    threshold = how.min_score
+    if TASKS[writer.task].type in RANKED:
+        samples = list(samples)
+        done.point = _operating_point(writer.task, samples, how)
+        if done.point is not None and not done.point.f1:
+            done.point, done.unmatched = None, True
+        threshold = threshold if done.point is None else done.point.min_score
+    metric = options.get("metric")
+    measured = {"metric": metric} if metric not in (None, *list(metrics_of(TASKS[writer.task].type))[:1]) else {}
+    for sample in samples:
+        if isinstance(sample, Problem):
+            done.problems.append(sample)
+        else:
+            try:
+                named = replace(sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured})
+                _note(named, done)
+                _add(writer, _thresholded(named, threshold, how, done), source, classes, options, done)
+            except DataError as error:
+                done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
+        yield done
+    _check_classes(writer.task, classes, done)
+
+
+def check_predicted(done: Imported, pred: str) -> None:
+    """Check that ``pred`` predicts something for an image: nothing at all would score 0 wherever there is a truth.
+
+    Raises
+    ------
+    DataError
+        If it does not.
+    """
+    if done.images and not done.predictions:
+        raise DataError(
+            f"{pred}: must hold predictions for images of the ground truth, got none for its {len(done.images)} images"
+        )
+
+
+def _operating_point(task: str, samples: Sequence[Sample | Problem], how: Intake) -> OperatingPoint | None:
+    """The threshold of best F1, where it is asked for or nothing else is, and every prediction has a confidence."""
+    pairs = [(one.prediction, one.truth) for one in samples if isinstance(one, Sample) and one.truth is not None]
+    by_default = how.score_at is None and how.min_score is None and how.top_k is None
+    if how.score_at is None and not by_default:
+        return None
+    if by_default and not confident(found for found, _ in pairs):
+        return None
+    return best_f1(task, pairs)
+
+
+def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imported) -> Sample:
+    if threshold is None and how.top_k is None:
+        return sample
+    shown = shown_at(sample.prediction, threshold, how.top_k)
+    done.left_out += _size(sample.prediction) - _size(shown)
+    stated = {"min_score": threshold, "top_k": how.top_k, "score_at": None if done.point is None else BEST_F1}
+    told = {name: value for name, value in stated.items() if value is not None}
+    return replace(sample, prediction=shown, metadata={**sample.metadata, **told})
+
+
+def _note(sample: Sample, done: Imported) -> None:
+    """What AP and the checks at the end need of the sample as it came."""
+    done.predictions += _size(sample.prediction)
+    done.unscored += sum(getattr(item, "score", None) is None for item in _items(sample.prediction))
+    if sample.truth is not None:
+        if sample.prediction.count is not None:
+            done.pairs.append((sample.prediction, sample.truth))
+        done.labels.update(sample.truth.labels)
+    done.labels.update(sample.prediction.labels)
+
+
+def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
+    """A class that is nowhere would score 10 on every image: both sides are empty."""
+    if not TASKS[task].classed or classes in ((EACH,), (ALL,)):
+        return
+    absent = [label for label in classes if label not in done.labels]
+    if absent:
+        known = ", ".join(sorted(done.labels)[:20])
+        raise UsageError(f"--class-of-interest: {absent[0]!r} occurs in no truth and no prediction; there are: {known}")
+
+
+def _add(
+    writer: FolderWriter, sample: Sample, source: str | None, classes: tuple[str, ...], options: Any, done: Imported
+) -> None:
+    rows = [
+        (interest, sample.final_score if sample.truth is None else _scored(writer.task, sample, interest, options))
+        for interest in _interests(writer.task, sample, classes)
+    ]
+    if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
+        by_label = sample.prediction.items_by_label()
+        done.unasked += sum(len(items) for label, items in by_label.items() if label not in sample.labels)
+    if sample.image is not None:
+        writer.add_image(
+            sample.image_id,
+            sample.image,
+            mask=sample.mask,
+            control=sample.control,
+            mask_white=sample.mask_white,
+            resize_mask=sample.resize_mask,
+        )
+    for interest, value in rows:
+        writer.add(_annotation(writer, sample, sample.source or source, interest, float(value or 0.0)))
+        done.annotations += 1
+        done.exact += sample.truth is not None and value == 10
+    done.images.add(sample.image_id)
+    if sample.truth is not None:
+        done.truths += _size(sample.truth)
+
+
+def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tuple[str, ...] | None]:
+    if not TASKS[task].classed or classes == (ALL,):
+        return [None]
+    return [(label,) for label in (sample.labels if classes == (EACH,) else classes)]
+
+
+def _scored(task: str, sample: Sample, interest: tuple[str, ...] | None, options: Any) -> float:
+    if sample.final_score is not None:
+        return sample.final_score
+    assert sample.truth is not None
+    return score(task, sample.prediction, sample.truth, class_of_interest=interest, **options)
+
+
+def _annotation(
+    writer: FolderWriter, sample: Sample, source: str | None, interest: tuple[str, ...] | None, value: float
+) -> Annotation:
+    name = _short(":".join(part for part in (source, sample.image_id, sample.key, *(interest or ())) if part))
+    return Annotation(
+        annotation_id=name,
+        image_id=sample.image_id,
+        task=writer.task,
+        prediction=_payload(writer, sample, name, interest),
+        final_score=value,
+        class_of_interest=interest,
+        prompt=sample.prompt,
+        source=source,
+        metadata=sample.metadata,
+    )
+
+
+def _short(name: str) -> str:
+    """The name, its end a hash where it would be longer than an annotation_id may be."""
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    kept = name.encode()[: LONGEST_NAME - 11].decode(errors="ignore")
+    return f"{kept}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
+
+
+def _payload(writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None) -> dict[str, Any]:
+    if sample.file is not None:
+        field_name = type_of(writer.task).file_field
+        assert field_name is not None, "an importer hands on a file for a type whose payload is no file"
+        return {field_name: writer.copied(sample.file, f"{writer.task}_{name}"), **sample.extra}
+    shown = sample.prediction if interest is None else sample.prediction.only(interest)
+    return writer.payload(shown, f"{writer.task}_{name}")
+
+
+def _size(side: Prediction) -> int:
+    return 1 if side.count is None else side.count
+
+
+def _items(side: Prediction) -> list[Any]:
+    return [item for items in side.items_by_label().values() for item in items]
+
+
+def notices(task: str, done: Imported) -> Iterator[str]:
+    """What an import left out or could not do, each in a line."""
+    if done.left_out:
+        point = done.point
+        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
+        yield f"predictions left out{told}: {done.left_out}; --min-score 0 keeps all"
+    if done.unmatched:
+        yield (
+            "no prediction matches a truth at IoU (OKS) 0.5, so all are kept; "
+            "do --pred and --gt name classes and coordinates alike?"
+        )
+    if TASKS[task].type in RANKED and 0 < done.unscored < done.predictions:
+        yield (
+            f"predictions without a score: {done.unscored} of {done.predictions}; "
+            "AP and the threshold of best F1 need a score for each"
+        )
+    if done.unasked:
+        yield (
+            f"predictions of classes that the ground truth of their image lacks: {done.unasked} of "
+            f"{done.predictions - done.left_out}, neither shown nor scored; --class-of-interest all counts them"
+        )
+
+
+def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
+    """(AP, AP50) in COCO's definition; None where the task has none or a prediction has no confidence."""
+    if TASKS[task].type not in RANKED or not done.pairs:
+        return None
+    if any(getattr(item, "score", None) is None for found, _ in done.pairs for item in _items(found)):
+        return None
+    values = [average_precision(task, done.pairs, thresholds=t) for t in (COCO_THRESHOLDS, (0.5,))]
+    return None if values[0] is None or values[1] is None else (values[0], values[1])

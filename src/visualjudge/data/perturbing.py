@@ -1,0 +1,159 @@
+"""Controlled errors for a whole ground truth: an importer's samples in, scored annotations out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.records import Annotation, Mask
+from visualjudge.data.writer import FolderWriter
+from visualjudge.formats.sample import Sample
+from visualjudge.vision.error_types import error_types
+from visualjudge.vision.errors.groups import Graded, graded, labels_shown
+from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.raster.images import image_size, read_rgb
+from visualjudge.vision.tasks import TASKS, Task
+
+TRUTH = "truth"
+"""Source of the prediction without an error."""
+
+
+@dataclass(eq=False)
+class Surroundings:
+    """What one image's errors draw on in the rest of the data set: all labels, and all regions of each image."""
+
+    labels: tuple[str, ...] = ()
+    regions: dict[str, list[Mask]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass(eq=False)
+class Made:
+    """What a run has done so far."""
+
+    images: int = 0
+    annotations: int = 0
+    groups: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+def surroundings(samples: Iterable[Sample | Problem]) -> Surroundings:
+    """A first pass over the samples: masks are kept as crops, depth maps and images not at all."""
+    labels: set[str] = set()
+    found = Surroundings()
+    for sample in samples:
+        if isinstance(sample, Sample) and sample.truth is not None:
+            labels.update(sample.truth.labels)
+            found.regions[sample.image_id] += sample.truth.regions()
+    found.labels = tuple(sorted(labels))
+    return found
+
+
+def perturb_samples(
+    writer: FolderWriter,
+    samples: Iterable[Sample | Problem],
+    around: Surroundings,
+    *,
+    levels: int,
+    seed: int,
+    wanted: Sequence[str] | None = None,
+    with_truth: bool = False,
+    file: str = "",
+    **options: Any,
+) -> Iterator[Made]:
+    """Add every error type of every sample to ``writer``; yields the running count after each (the caller commits).
+
+    Parameters
+    ----------
+    levels
+        Severities a group, at most: those that do not lower the score are left out.
+    wanted
+        Error types to make; all of the task's by default.
+    with_truth
+        Put the clean truth into each group, at severity 0.
+    options
+        Go to :func:`visualjudge.vision.score.score`.
+
+    Raises
+    ------
+    UsageError
+        If the task has no error types, or not one of ``wanted``.
+    """
+    task = TASKS[writer.task]
+    names = _chosen(task, wanted)
+    done = Made()
+    for sample in samples:
+        if isinstance(sample, Problem):
+            done.problems.append(sample)
+        else:
+            try:
+                scene = _scene(sample, task, around, levels)
+                _add(writer, sample, task, scene, names, seed, done, {"with_truth": with_truth, **options})
+            except DataError as error:
+                done.problems.append(Problem.of(error, file, sample.image_id, "truth"))
+        yield done
+
+
+def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    known = error_types(task.name)
+    if not known:
+        raise UsageError(f"{task.name} has no error types: its scores are given, not computed")
+    for name in wanted or ():
+        if name not in known:
+            raise UsageError(f"{task.name} has no error type {name!r}; it has: {', '.join(known)}")
+    return tuple(wanted or known)
+
+
+def _scene(sample: Sample, task: Task, around: Surroundings, levels: int) -> ErrorScene:
+    if sample.image is None:
+        raise DataError("image: not found; errors are placed on it")
+    degraded = read_rgb(sample.image) if task.restored else None
+    others = tuple(around.regions[sample.image_id]) if task.expression else ()
+    return ErrorScene(image_size(sample.image), around.labels, levels, degraded, others)
+
+
+def _add(
+    writer: FolderWriter,
+    sample: Sample,
+    task: Task,
+    scene: ErrorScene,
+    names: Sequence[str],
+    seed: int,
+    done: Made,
+    options: dict[str, Any],
+) -> None:
+    if sample.truth is None or sample.image is None:
+        raise DataError("truth: is missing")
+    key = f"{sample.image_id} {sample.key}"
+    groups = [
+        graded(task.name, name, sample.truth, scene, seed=seed, key=key, base=sample.prediction, **options)
+        for name in names
+    ]
+    if any(groups):
+        writer.add_image(sample.image_id, sample.image, mask=sample.mask, control=sample.control)
+        done.images += 1
+    for group in filter(None, groups):
+        shown = labels_shown(sample.truth, group) if task.classed else None
+        for item in group:
+            writer.add(_annotation(writer, sample, item, shown))
+        done.annotations += len(group)
+        done.groups += 1
+
+
+def _annotation(writer: FolderWriter, sample: Sample, item: Graded, shown: tuple[str, ...] | None) -> Annotation:
+    source = f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
+    name = ":".join(part for part in (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key) if part)
+    return Annotation(
+        annotation_id=name,
+        image_id=sample.image_id,
+        task=writer.task,
+        prediction=writer.payload(item.prediction, f"{writer.task}_{name}"),
+        final_score=item.final_score,
+        class_of_interest=shown,
+        error_type=item.error_type,
+        prompt=sample.prompt,
+        source=source,
+        metadata={"severity": item.severity},
+    )

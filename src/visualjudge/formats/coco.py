@@ -1,0 +1,363 @@
+"""COCO instances, boxes, keypoints and results; LVIS, which differs in what it leaves unsaid.
+
+Formats: https://cocodataset.org/#format-data and #format-results; https://www.lvisdataset.org.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.confine import confined_path
+from visualjudge.core.errors import DataError, InvalidRecord, Problem, in_field
+from visualjudge.core.records import Size, Xyxy
+from visualjudge.formats.evidence import check_boxes, check_not_exchanged, warn_of_truths
+from visualjudge.formats.label_layers import by_class, flattened
+from visualjudge.formats.sample import (
+    RESIZE,
+    Found,
+    Sample,
+    check_type,
+    exif_hint,
+    folder_at,
+    invalid,
+    other_size,
+    read_json,
+)
+from visualjudge.vision.fields import crowd
+from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
+from visualjudge.vision.raster.images import image_size, opened
+from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
+
+KEYPOINT_NUMBERS = 51
+FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
+
+
+@dataclass(frozen=True)
+class ImageEntry:
+    """One entry of ``images``."""
+
+    image_id: str
+    path: Path
+    size: Size
+    raw: Mapping[str, Any]
+    resize: bool = False
+    """Masks of another size are resized to the image's."""
+
+
+@dataclass(eq=False)
+class CocoTruth:
+    """A COCO ground truth file, indexed; ``broken`` holds the images one of whose records cannot be used."""
+
+    file: Path
+    labels: dict[Any, str]
+    images: dict[Any, ImageEntry]
+    annotations: dict[Any, list[tuple[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    problems: list[Problem] = field(default_factory=list)
+
+
+def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool = False) -> Found:
+    """Samples of a COCO instances or keypoints file; without ``pred`` the truth is its own prediction.
+
+    LVIS files are recognised by ``neg_category_ids``: a class whose instances are not all marked on an image cannot
+    be scored there, and predictions of a class that nobody looked for are neither right nor wrong; both are left out.
+
+    Raises
+    ------
+    UsageError
+        If the task is not one of object_detection, instance_segmentation, keypoint.
+    DataError
+        If a file as a whole cannot be read.
+    """
+    kind = check_type(task, _READERS, "COCO")
+    truth = read_truth(gt, folder_at(images))
+    yield from truth.problems
+    results = None if pred is None else _results(pred, truth)
+    if results is not None:
+        check_not_exchanged(truth.annotations, results, gt, pred or gt)
+    sizes = {number: image.size for number, image in truth.images.items()}
+    if kind == "detection":
+        for rows, file in ((truth.annotations, gt), (results or {}, pred or gt)):
+            check_boxes(rows, sizes, file)
+    if not truth.problems:  # an image that was left out has been reported
+        warn_of_truths(truth.annotations, sizes, gt)
+    for number, image in truth.images.items():
+        try:
+            real = _typed(kind, truth.annotations[number], image, truth, gt)
+            other = replace(image, resize=resize)
+            found = real if results is None else _typed(kind, results[number], other, truth, pred or gt)
+            yield _sample(image, found, real, truth, own=results is None)
+        except InvalidRecord as error:
+            yield error.problem
+    if results is not None:
+        yield from _of_unknown_images(results, truth, pred or gt)
+
+
+def read_truth(gt: Path, images: Path) -> CocoTruth:
+    """Categories, images and annotations of a COCO file (the annotations as they stand).
+
+    Raises
+    ------
+    DataError
+        If the file is no COCO ground truth.
+    """
+    content = read_json(gt)
+    if not isinstance(content, Mapping) or not all(isinstance(content.get(k), list) for k in ("images", "annotations")):
+        raise DataError(f"{gt}: must be a COCO ground truth: an object with the lists 'images' and 'annotations'")
+    truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
+    for k, raw in enumerate(content["images"]):
+        try:
+            image = _image(raw, f"images[{k}]", gt, images)
+            if raw["id"] in truth.images:
+                raise invalid(gt, f"images[{k}]", "id", f"{raw['id']!r} occurs twice")
+            truth.images[raw["id"]] = image
+        except InvalidRecord as error:
+            truth.problems.append(error.problem)
+    truth.images = dict(sorted(truth.images.items(), key=lambda item: _by_number(item[0])))
+    for k, raw in enumerate(content["annotations"]):
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
+            raise DataError(f"{gt}: annotations[{k}]: image_id: must be a number or a string")
+        truth.annotations[raw["image_id"]].append((f"annotations[{k}]", raw))
+    return truth
+
+
+def _by_number(image_id: int | str) -> tuple[bool, int, str]:
+    """Numbers first, rising, as pycocotools evaluates: that order decides between equal confidences."""
+    return (True, 0, image_id) if isinstance(image_id, str) else (False, image_id, "")
+
+
+def _labels(categories: Any, gt: Path) -> dict[Any, str]:
+    rows = categories if isinstance(categories, list) else []
+    labels = {
+        row["id"]: row["name"]
+        for row in rows
+        if isinstance(row, Mapping) and isinstance(row.get("id"), int | str) and "name" in row
+    }
+    if (
+        not labels
+        or len(labels) != len(rows)
+        or not all(isinstance(name, str) and name.strip() for name in labels.values())
+    ):
+        raise DataError(f"{gt}: categories: must be a list of objects, each with an 'id' of its own and a 'name'")
+    if len(set(labels.values())) != len(labels):
+        raise DataError(f"{gt}: categories: must have different names, got one twice")
+    return labels
+
+
+def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), int | str):
+        raise invalid(gt, where, "id", "must be a number or a string")
+    name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
+    if not name:
+        raise invalid(gt, where, "file_name", "the field is missing")
+    try:
+        path = confined_path(images, name, of=str(images))
+        size = image_size(path)
+    except DataError as error:
+        raise invalid(gt, where, "file_name", str(error)) from None
+    stated = raw.get("height", size[0]), raw.get("width", size[1])
+    if stated != size:
+        field_name = "height" if stated[0] != size[0] else "width"
+        got = f"{stated[0]}×{stated[1]} (height×width){exif_hint(stated, size, path)}"
+        raise invalid(gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {got}")
+    return ImageEntry(path.stem, path, size, raw)
+
+
+def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
+    """Results by image; a results file is an array, or an object with ``annotations``."""
+    content = read_json(pred)
+    rows = content.get("annotations") if isinstance(content, Mapping) else content
+    if not isinstance(rows, list):
+        raise DataError(f"{pred}: must be a COCO results file: an array of objects")
+    found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
+    for k, raw in enumerate(rows):
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
+            raise DataError(f"{pred}: [{k}]: image_id: must be a number or a string")
+        found[raw["image_id"]].append((f"[{k}]", raw))
+    return found
+
+
+def _of_unknown_images(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: CocoTruth, pred: Path) -> list[Problem]:
+    """Results on images that the ground truth does not have; those on an image left out have been told already."""
+    known = set(truth.images) | {raw["image_id"] for rows in truth.annotations.values() for _, raw in rows}
+    return [
+        Problem(pred.name, where, "image_id", f"must be an image of {truth.file.name}, got {number!r}")
+        for number, rows in results.items()
+        if number not in known and not truth.problems
+        for where, _ in rows
+    ]
+
+
+def _typed(kind: str, rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path) -> Prediction:
+    read, gather = _READERS[kind]
+    items = []
+    for where, raw in rows:
+        try:
+            items.append(read(raw, _label(raw, truth), image))
+        except DataError as error:
+            raise InvalidRecord(Problem.of(error, file.name, where)) from None
+    return gather(image, tuple(items))
+
+
+def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
+    number = raw.get("category_id") if isinstance(raw, Mapping) else None
+    if not isinstance(number, int | str) or number not in truth.labels:
+        raise DataError(f"category_id: must be a category of {truth.file.name}, got {number!r}")
+    return truth.labels[number]
+
+
+def _detection(raw: Mapping[str, Any], label: str, _image: ImageEntry) -> Detection:
+    corners = _xyxy(raw.get("bbox"))
+    width, height = (float(v) for v in raw["bbox"][2:])
+    return Detection(label, corners, _score(raw), crowd(raw), (width, height))
+
+
+def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance:
+    if raw.get("segmentation") is None:
+        hint = "; --task object_detection reads boxes" if raw.get("bbox") is not None else ""
+        raise DataError(f"segmentation: the field is missing{hint}")
+    with in_field("segmentation"):
+        mask = mask_from_wire(raw["segmentation"], image.size)
+    if mask.size != image.size and not image.resize:
+        raise other_size("segmentation:", mask.size, image.size, image.path, remedy=RESIZE)
+    return Instance(label, resized_mask(mask, image.size), _score(raw), crowd(raw))
+
+
+def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry) -> Person:
+    numbers = raw.get("keypoints")
+    if not isinstance(numbers, list) or len(numbers) != KEYPOINT_NUMBERS or not all(_finite(v) for v in numbers):
+        raise DataError("keypoints: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
+    area = raw.get("area") if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw else None
+    box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
+    points = np.array(numbers, dtype=np.float64).reshape(17, 3)
+    return Person(points, box, area, crowd(raw), _score(raw))
+
+
+def _sample(image: ImageEntry, found: Prediction, real: Prediction, truth: CocoTruth, *, own: bool) -> Sample:
+    labels = real.labels
+    if all(name in image.raw for name in FEDERATED):
+        open_ended, absent = (
+            {truth.labels[k] for k in image.raw[name] if k in truth.labels} for name in reversed(FEDERATED)
+        )
+        labels = tuple(label for label in labels if label not in open_ended)
+        judged = set(labels) | (absent - open_ended)
+        found, real = found.only(judged), real.only(judged)
+    if own:
+        found = real.without_crowds()
+    return Sample(image.image_id, image.path, found, real, labels)
+
+
+def _xyxy(box: Any) -> Xyxy:
+    if not isinstance(box, list) or len(box) != 4 or not all(_finite(v) for v in box):
+        raise DataError("bbox: must be [x, y, width, height], four finite numbers")
+    x, y, w, h = (float(v) for v in box)
+    if w < 0 or h < 0:
+        raise DataError("bbox: must be [x, y, width, height], got a negative width or height")
+    return x, y, x + w, y + h
+
+
+def _score(raw: Mapping[str, Any]) -> float | None:
+    score = raw.get("score")
+    if score is None:
+        return None
+    if not _finite(score):
+        raise DataError("score: must be a finite number")
+    return float(score)
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+_READERS: dict[str, tuple[Callable[[Any, str, ImageEntry], Any], Callable[[ImageEntry, Any], Prediction]]] = {
+    "detection": (_detection, lambda _image, items: Detections(items)),
+    "instance": (_instance, lambda image, items: Masks(image.size, items)),
+    "semantic": (_instance, lambda image, items: flattened(Masks(image.size, items))),
+    "keypoint": (_person, lambda _image, items: People(items)),
+}
+
+
+# ---------------------------------------------------------------- panoptic
+
+
+def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: Path | None, images: Path) -> Found:
+    """Samples of COCO panoptic files: a JSON of segments and a folder of PNGs with id = R + 256 G + 65536 B, 0 = void.
+
+    Semantic segmentation joins the segments of a class; instance segmentation and detection take those of ``isthing``
+    categories.
+    """
+    kind = check_type(task, _FROM_PANOPTIC, "COCO panoptic")
+    truth = read_truth(gt, folder_at(images))
+    for folder in filter(None, (gt_pngs, pred_pngs)):
+        folder_at(folder)
+    things = {row["name"] for row in read_json(gt)["categories"] if row.get("isthing", 1)}
+    yield from truth.problems
+    results = None if pred is None else _results(pred, truth)
+    for number, image in truth.images.items():
+        try:
+            real = masks = _segments(truth.annotations[number], image, truth, gt, gt_pngs)
+            if results is not None:
+                masks = _segments(results[number], image, truth, pred or gt, pred_pngs or gt_pngs)
+            found, goal = (_FROM_PANOPTIC[kind](side, things) for side in (masks, real))
+            yield _sample(image, found, goal, truth, own=results is None)
+        except InvalidRecord as error:
+            yield error.problem
+    if results is not None:
+        yield from _of_unknown_images(results, truth, pred or gt)
+
+
+def is_panoptic(gt: Path) -> bool:
+    """Whether a COCO file is a panoptic one."""
+    content = read_json(gt)
+    rows = content.get("annotations") if isinstance(content, Mapping) else None
+    return bool(rows) and isinstance(rows, list) and isinstance(rows[0], Mapping) and "segments_info" in rows[0]
+
+
+def _segments(rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path) -> Masks:
+    if not rows:
+        return Masks(image.size, ())
+    if len(rows) > 1:
+        raise invalid(file, rows[1][0], "image_id", "must have one panoptic annotation, got two")
+    where, raw = rows[0]
+    try:
+        path = confined_path(pngs, raw.get("file_name"), of=str(pngs))
+        with opened(path) as png:
+            colours = np.asarray(png.convert("RGB"), dtype=np.uint32)
+    except DataError as error:
+        raise invalid(file, where, "file_name", str(error)) from None
+    if colours.shape[:2] != image.size:
+        raise invalid(file, where, "file_name", str(other_size(path.name, colours.shape[:2], image.size, image.path)))
+    ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
+    items = []
+    segments = raw.get("segments_info")
+    if not isinstance(segments, list):
+        raise invalid(file, where, "segments_info", "must be a list of objects")
+    for k, segment in enumerate(segments):
+        try:
+            label = _label(segment, truth)
+        except DataError as error:
+            raise invalid(file, f"{where}.segments_info[{k}]", "category_id", str(error).partition(": ")[2]) from None
+        mask = mask_from_array(ids == segment.get("id"))
+        if mask.area == 0:
+            raise invalid(
+                file, f"{where}.segments_info[{k}]", "id", f"must be a value of {path.name}, got {segment.get('id')!r}"
+            )
+        items.append(Instance(label, mask, None, crowd(segment)))
+    return Masks(image.size, tuple(items))
+
+
+def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
+    found = side.only(things).items
+    return Detections(tuple(Detection(item.label, item.mask.box, item.score, item.iscrowd) for item in found))
+
+
+_FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
+    "semantic": lambda side, _things: by_class(side),
+    "instance": lambda side, things: side.only(things),
+    "detection": _boxes_of_things,
+}

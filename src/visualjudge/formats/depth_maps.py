@@ -1,0 +1,71 @@
+"""Depth and disparity maps: npy, npz, 16-bit PNG with a scale, PFM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.formats.sample import Found, Sample, aligned, check_type, fitted
+from visualjudge.vision.predictions import DepthMap
+from visualjudge.vision.raster.images import image_size, read_depth
+
+AS_THEY_ARE = (".npy", ".png")
+"""Endings that a data folder holds; other maps are written anew as npy."""
+
+
+@dataclass(frozen=True)
+class DepthForm:
+    """How stored values are meant: depth = value × ``scale``, or disparity where ``inverse``."""
+
+    scale: float = 1.0
+    inverse: bool = False
+
+    @classmethod
+    def of(cls, scale: str, inverse: bool) -> DepthForm:
+        """``scale`` as a user writes it, ``0.001`` or ``1/256``."""
+        try:
+            value = float(Fraction(scale))
+        except (ValueError, ZeroDivisionError):
+            raise UsageError(f"a scale must be a number such as 0.001 or 1/256, got {scale!r}") from None
+        if value <= 0:
+            raise UsageError(f"a scale must be above 0, got {scale!r}")
+        return cls(value, inverse)
+
+    def extra(self) -> dict[str, Any]:
+        """The payload's fields beside the path."""
+        return {**({} if self.scale == 1 else {"scale": self.scale}), **({"inverse": True} if self.inverse else {})}
+
+
+def depth_maps(
+    task: str, gt: str, pred: str | None, images: str, truth: DepthForm, found: DepthForm, *, resize: bool = False
+) -> Found:
+    """Samples of depth maps paired with images by name; without ``pred`` the truth is its own prediction.
+
+    ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.formats.sample.files_by_key` takes them.
+    """
+    check_type(task, ("depth",), "depth map")
+    for key, image, (gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
+        if gt_file is None or pred_file is None:
+            side = "truth" if gt_file is None else "prediction"
+            yield Problem(image.name, key, side, f"there is no depth map named {key!r}")
+            continue
+        try:
+            size = image_size(image)
+            real = _read(gt_file, truth, size, image, resize=False)
+            guess = _read(pred_file, found, size, image, resize=resize and pred is not None)
+        except DataError as error:
+            yield Problem(image.name, key, "depth", str(error))
+            continue
+        kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize else None
+        yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
+
+
+def _read(path: Path, form: DepthForm, size: tuple[int, int], image: Path, *, resize: bool) -> DepthMap:
+    values = fitted(read_depth(path), size, path, image, resize=resize)
+    depth = DepthMap(values * form.scale, form.inverse)
+    if not depth.valid.any():
+        raise DataError(f"{path.name}: has no valid value")
+    return depth

@@ -1,0 +1,127 @@
+"""Input that reads without an error and means something else: found by what the numbers look like."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FloatArray, Size
+
+Rows = Mapping[Any, Sequence[tuple[str, Any]]]
+"""Records of a COCO file by image id, each with its place."""
+
+FEW = 5
+"""Fewer boxes than this must all speak for another form."""
+LEAVING = 0.3
+"""Share of boxes that leave the image, from which on another form is looked for."""
+SLACK = 2.0
+"""Pixels by which a box may leave its image."""
+
+
+def check_not_exchanged(truths: Rows, results: Rows, gt: Path, pred: Path) -> None:
+    """Refuse a ground truth that has confidences beside predictions that have none.
+
+    Raises
+    ------
+    DataError
+        If the files look exchanged.
+    """
+    sides = [[raw for rows in side.values() for _, raw in rows] for side in (truths, results)]
+    scored = [bool(rows) and all(raw.get("score") is not None for raw in rows) for rows in sides]
+    if scored[0] and sides[1] and not any(raw.get("score") is not None for raw in sides[1]):
+        raise DataError(
+            f"{gt}: annotations: all {len(sides[0])} have a score and none of {pred} has one; "
+            "--gt and --pred look exchanged"
+        )
+
+
+def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
+    """Refuse boxes that are normalised, or are corners where ``[x, y, width, height]`` is due.
+
+    Raises
+    ------
+    DataError
+        If nearly nothing would match though the boxes are right; the message says what the numbers look like.
+    """
+    boxes, frames = _boxes(rows, sizes)
+    count = len(boxes)
+    if not count:
+        return
+    if boxes.max() <= 1.5 and (boxes % 1).any():
+        raise DataError(
+            f"{file}: bbox: must be [x, y, width, height] in pixels; all {count} boxes lie between 0 and 1.5 "
+            "and look normalised: multiply them by the image's width and height"
+        )
+    ends = boxes[:, :2] + boxes[:, 2:]
+    leaving = int((ends > frames + SLACK).any(axis=1).sum())
+    fitting = int(((boxes[:, 2:] >= boxes[:, :2]) & (boxes[:, 2:] <= frames + SLACK)).all(axis=1).sum())
+    if fitting == count and leaving >= (LEAVING * count if count >= FEW else count):
+        raise DataError(
+            f"{file}: bbox: must be [x, y, width, height]; {leaving} of {count} boxes leave their image as such, and "
+            "all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
+        )
+
+
+def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
+    """Warn of ground truth that reads and is most likely a mistake: each kind in a line, with the first record."""
+    found: dict[str, list[str]] = {}
+    seen = set[Any]()
+    for number, records in rows.items():
+        for where, raw in records:
+            for told in _doubts(raw, sizes.get(number), seen):
+                found.setdefault(told, []).append(where)
+            seen.add(raw.get("id"))
+    for told, places in found.items():
+        warnings.warn(f"{file}: {places[0]}: {told}; records like this: {len(places)}", stacklevel=3)
+
+
+def _doubts(raw: Mapping[str, Any], size: Size | None, seen: set[Any]) -> Iterator[str]:
+    if size is None:
+        yield "image_id: is of no image of the file, so the record is left out"
+        return
+    if raw.get("id") is not None and raw["id"] in seen:
+        yield "id: occurs before, and counts as another object"
+    if (box := _box(raw)) is None or not all(map(math.isfinite, box)):
+        return
+    x, y, width, height = box
+    if not width or not height:
+        yield "bbox: has no area"
+    elif min(x, y) < -SLACK or x + width > size[1] + SLACK or y + height > size[0] + SLACK:
+        yield "bbox: leaves its image"
+
+
+def warn_of_five(table: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
+    """Warn of ratings that look like those of a scale of five where another range is assumed."""
+    if len(ratings) > 1 and limits[1] > 5 and set(ratings) <= {1, 2, 3, 4, 5}:
+        low, high = limits
+        warnings.warn(
+            f"{table}: all {len(ratings)} scores are whole numbers from 1 to 5, and were taken to range from "
+            f"{low:g} to {high:g}; state their range: --score-range 1 5, or --score-range {low:g} {high:g}",
+            stacklevel=3,
+        )
+
+
+def _boxes(rows: Rows, sizes: Mapping[Any, Size]) -> tuple[FloatArray, FloatArray]:
+    """Readable boxes, (n, 4), and the (width, height) of their images, (n, 2)."""
+    boxes, frames = [], []
+    for number, records in rows.items():
+        for _, raw in records if number in sizes else ():
+            if (box := _box(raw)) is not None:
+                boxes.append(box)
+                frames.append(sizes[number][::-1])
+    found = np.array(boxes, dtype=np.float64).reshape(-1, 4)
+    finite = np.isfinite(found).all(axis=1)
+    return found[finite], np.array(frames, dtype=np.float64).reshape(-1, 2)[finite]
+
+
+def _box(raw: Mapping[str, Any]) -> list[float] | None:
+    """The box of a record, if it is four numbers."""
+    box = raw.get("bbox")
+    readable = isinstance(box, list) and len(box) == 4 and all(isinstance(v, int | float) for v in box)
+    return box if readable else None

@@ -1,0 +1,295 @@
+"""Hugging Face data sets on disk: a folder of ``save_to_disk``, or Parquet files; read with polars alone.
+
+An image is a struct of ``bytes`` and ``path``, the names of classes stand in the schema's metadata; see
+https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into a folder, and the files
+there are read as those of COCO or as label maps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from visualjudge.core.arrow import table_metadata, table_parts
+from visualjudge.core.atomic import write_bytes, write_json
+from visualjudge.core.confine import confined_path
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.formats.coco import coco
+from visualjudge.formats.label_maps import label_maps
+from visualjudge.formats.sample import Found, check_type, read_json
+from visualjudge.vision.raster.images import image_size
+
+STATE, SPLITS = "state.json", "dataset_dict.json"
+SUFFIXES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"RIFF": ".webp", b"GIF8": ".gif", b"II*\0": ".tif"}
+ROWS = 64
+"""Rows in memory at a time: each may hold a large image."""
+COLUMNS = {name: name for name in ("image", "image_id", "objects", "label", "bbox", "category", "score")}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a data set, images as paths below ``scratch``, and the names of the classes of each column."""
+
+    names: Mapping[str, tuple[str, ...]]
+    rows: Iterator[dict[str, Any]]
+
+
+def is_hugging_face(path: Path) -> bool:
+    """Whether ``path`` is a data set's folder, one of its files, or a pattern of Parquet files."""
+    return path.is_dir() or path.suffix in (".parquet", ".arrow")
+
+
+def read_data_set(path: Path, scratch: Path) -> Table:
+    """The rows of a data set on disk; each image is written below ``scratch`` when its row comes.
+
+    Raises
+    ------
+    UsageError
+        If there is no data set, or it has several splits; the message lists them.
+    DataError
+        If a file cannot be read.
+    """
+    files = _files(path)
+    features = _features(files[0])
+    names = {column: tuple(found) for column, node in features.items() for found in [_class_names(node)] if found}
+    return Table(names, _rows(files, scratch))
+
+
+def hugging_face(
+    task: str,
+    gt: str,
+    pred: str | None,
+    scratch: Path,
+    classes: Path | None = None,
+    *,
+    box_format: str = "xywh",
+    columns: Mapping[str, str] | None = None,
+) -> Found:
+    """Samples of a data set on disk; without ``pred`` the truth is its own prediction.
+
+    Parameters
+    ----------
+    gt, pred
+        A folder of ``save_to_disk``, a Parquet or Arrow file, a folder of Parquet files, or a pattern with one ``*``.
+        Rows of both belong together by the name of their image.
+    scratch
+        Folder for the unpacked files; must stay until the samples are written.
+    classes
+        Class table of label maps, where the features name none.
+    box_format
+        ``xywh`` (COCO's, the default) or ``xyxy``, in pixels.
+    columns
+        Names that the data set has in the place of ours: ``image``, ``image_id``, ``objects`` with ``bbox``,
+        ``category`` and ``score``, ``label`` (the image of a label map).
+
+    Raises
+    ------
+    UsageError
+        If the task is neither object_detection nor semantic_segmentation, or an option does not fit.
+    """
+    kind = check_type(task, _READERS, "Hugging Face")
+    if box_format not in ("xywh", "xyxy"):
+        raise UsageError(f"--box-format must be xywh or xyxy, got {box_format!r}")
+    known = {**COLUMNS, **(columns or {})}
+    sides = [_Side(Path(one), scratch / name, known) for one, name in ((gt, "gt"), (pred, "pred")) if one is not None]
+    yield from _READERS[kind](task, sides, classes, box_format == "xyxy")
+
+
+@dataclass
+class _Side:
+    """Truth or predictions, and the folder they are unpacked into."""
+
+    path: Path
+    folder: Path
+    columns: Mapping[str, str]
+    problems: list[Problem] = field(default_factory=list)
+    names: tuple[str, ...] = ()
+
+    def rows(self, column: str) -> Iterator[tuple[str, Path, Any]]:
+        """(image's name, its file, what ``column`` holds) of each row; others become problems."""
+        table = read_data_set(self.path, self.folder)
+        self.names = table.names.get(self.columns[column], ())
+        for number, row in enumerate(table.rows):
+            image, value = row.get(self.columns["image"]), row.get(self.columns[column])
+            if not isinstance(image, Path) or value is None:
+                missing = self.columns[column if isinstance(image, Path) else "image"]
+                self.problems.append(Problem(self.path.name, f"row {number}", missing, "is missing"))
+                continue
+            name = str(row.get(self.columns["image_id"]) or image.stem).replace("/", "_")
+            yield name, image, value
+
+
+def _detections(task: str, sides: Sequence[_Side], _classes: Path | None, corners: bool) -> Found:
+    truth = sides[0]
+    images, labels, rows = _objects(truth, corners)
+    content = {
+        "images": [
+            {"id": name, "file_name": path.name, "height": size[0], "width": size[1]}
+            for name, path in images.items()
+            for size in [image_size(path)]
+        ],
+        "annotations": [{**row, "id": number, "iscrowd": 0} for number, row in enumerate(rows, 1)],
+        "categories": labels,
+    }
+    found = None
+    if len(sides) > 1:
+        _, more, predicted = _objects(sides[1], corners)
+        known = {row["name"]: row["id"] for row in labels}
+        labels += [
+            {"id": len(known) + k, "name": row["name"]} for k, row in enumerate(more) if row["name"] not in known
+        ]
+        number = {row["name"]: row["id"] for row in labels}
+        theirs = {row["id"]: number[row["name"]] for row in more}
+        found = truth.folder / "predictions.json"
+        write_json(found, [{**row, "category_id": theirs[row["category_id"]]} for row in predicted])
+    write_json(truth.folder / "truth.json", content)
+    folder = next(iter(images.values())).parent if images else truth.folder
+    yield from (problem for side in sides for problem in side.problems)
+    yield from coco(task, truth.folder / "truth.json", found, folder)
+
+
+def _objects(side: _Side, corners: bool) -> tuple[dict[str, Path], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Images by name, categories, and annotations in COCO's form."""
+    images: dict[str, Path] = {}
+    numbers: dict[str, int] = {}
+    made: list[dict[str, Any]] = []
+    for name, image, objects in side.rows("objects"):
+        images[name] = image
+        for item in _items(objects, side.path):
+            label = item.get(side.columns["category"])
+            label = side.names[label] if isinstance(label, int) and label < len(side.names) else str(label)
+            number = numbers.setdefault(label, len(numbers))
+            box = [float(v) for v in item.get(side.columns["bbox"]) or ()]
+            if corners and len(box) == 4:
+                box = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
+            row = {"image_id": name, "category_id": number, "bbox": box, "area": box[2] * box[3] if box[3:] else 0.0}
+            score = item.get(side.columns["score"])
+            made.append(row if score is None else {**row, "score": score})
+    return images, [{"id": number, "name": label} for label, number in numbers.items()], made
+
+
+def _items(objects: Any, path: Path) -> list[Mapping[str, Any]]:
+    """A list of objects, or an object of lists, as a list of objects."""
+    try:
+        if isinstance(objects, Mapping):
+            return [dict(zip(objects, values, strict=True)) for values in zip(*objects.values(), strict=True)]
+        if all(isinstance(one, Mapping) for one in objects):
+            return list(objects)
+    except (TypeError, ValueError):
+        pass
+    raise DataError(f"{path}: objects: must be a list of objects, or an object of lists of one length")
+
+
+def _label_maps(task: str, sides: Sequence[_Side], classes: Path | None, _corners: bool) -> Found:
+    folders = []
+    for side in sides:
+        place = side.folder / "maps"
+        for name, image, value in side.rows("label"):
+            if not isinstance(value, Path):
+                side.problems.append(Problem(side.path.name, name, side.columns["label"], "must be an image"))
+                continue
+            write_bytes(place / f"{name}{value.suffix}", value.read_bytes())
+            write_bytes(side.folder / "images" / f"{name}{image.suffix}", image.read_bytes())
+        folders.append(str(place))
+    if classes is None:
+        if not sides[0].names:
+            raise UsageError(f"{sides[0].path}: the features name no classes; give --classes")
+        classes = sides[0].folder / "classes.json"
+        write_json(classes, {str(number): name for number, name in enumerate(sides[0].names)})
+    yield from (problem for side in sides for problem in side.problems)
+    pred = folders[1] if len(folders) > 1 else None
+    yield from label_maps(task, folders[0], pred, str(sides[0].folder / "images"), classes)
+
+
+_READERS = {"detection": _detections, "semantic": _label_maps}
+
+
+def _files(path: Path) -> list[Path]:
+    if "*" in path.name:
+        found = sorted(path.parent.glob(path.name))
+    elif path.is_file():
+        found = [path]
+    elif (path / SPLITS).is_file():
+        names = ", ".join(str(path / name) for name in read_json(path / SPLITS).get("splits", ()))
+        raise UsageError(f"{path}: has several splits; give one of {names}")
+    elif (path / STATE).is_file():
+        stated = read_json(path / STATE).get("_data_files", ())
+        found = [confined_path(path, row.get("filename"), of=str(path)) for row in stated]
+    else:
+        found = sorted(path.rglob("*.parquet"))
+        splits = {file.name.partition("-")[0] for file in found}
+        if len(splits) > 1:
+            names = ", ".join(f"'{found[0].parent}/{split}-*.parquet'" for split in sorted(splits))
+            raise UsageError(f"{path}: has several splits; give one of {names}")
+    if not found:
+        raise UsageError(f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found")
+    return found
+
+
+def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
+    number = 0
+    for file in files:
+        for part in table_parts(file, ROWS):
+            for row in part.iter_rows(named=True):
+                yield _unpacked(row, number, file, scratch)
+                number += 1
+
+
+def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> dict[str, Any]:
+    """The row with a path for each image in it, also in lists of images."""
+    made: dict[str, Any] = {}
+    for column, value in row.items():
+        several = isinstance(value, list) and value and all(_is_image(one) for one in value)
+        if several:
+            made[column] = [_image(one, f"{number:06d}_{k}", file, scratch / column) for k, one in enumerate(value)]
+        else:
+            made[column] = _image(value, f"{number:06d}", file, scratch / column) if _is_image(value) else value
+    return made
+
+
+def _is_image(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"bytes", "path"}
+
+
+def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Path | None:
+    """The file of an image: its bytes in ``folder``, under the name that the data set has for it, else its number."""
+    stated, content = cell["path"], cell["bytes"]
+    if content is None:
+        return None if stated is None else _beside(file, stated, folder.name)
+    stem = Path(str(stated)).stem if stated else number
+    suffix = next((found for start, found in SUFFIXES.items() if content.startswith(start)), ".img")
+    path = folder / f"{stem}{suffix}"
+    if path.exists():
+        path = folder / f"{stem}_{number}{suffix}"
+    write_bytes(path, content)
+    return path
+
+
+def _beside(file: Path, stated: Any, column: str) -> Path:
+    try:
+        return confined_path(file.parent, stated, of=str(file.parent))
+    except DataError as error:
+        raise DataError(f"{file}: {column}: {error}; save_to_disk embeds images") from None
+
+
+def _features(file: Path) -> dict[str, Any]:
+    stated = table_metadata(file)
+    try:
+        features = json.loads(stated.get("huggingface", "{}"))["info"]["features"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return features if isinstance(features, dict) else {}
+
+
+def _class_names(node: Any) -> list[str]:
+    """Names of the first ``ClassLabel`` below a feature, or of one that lists ``names`` for a label map."""
+    if isinstance(node, list):
+        return next((names for one in node if (names := _class_names(one))), [])
+    if not isinstance(node, dict):
+        return []
+    if node.get("_type") == "ClassLabel":
+        return [str(name) for name in node.get("names", ())]
+    return next((names for one in node.values() if (names := _class_names(one))), [])

@@ -1,0 +1,89 @@
+"""Restorations: images degraded, restored and, where there is one, clean."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.formats.outputs import given_score
+from visualjudge.formats.sample import Found, Sample, aligned, check_type, other_size, read_table
+from visualjudge.vision.predictions import WholeImage
+from visualjudge.vision.raster.images import read_rgb, resized_rgb
+
+RESIZE_CLEAN = "--resize-pred resizes restored images to the clean image's size"
+
+
+def image_pairs(
+    task: str,
+    degraded: str,
+    restored: str | None,
+    clean: str | None,
+    scores: Path | None = None,
+    score_range: tuple[float, float] = (0, 10),
+    *,
+    resize: bool = False,
+) -> Found:
+    """Samples of images paired by name; scored against ``clean``, or by a table of ``key`` and ``score``.
+
+    Without ``restored`` the clean image is its own prediction. ``degraded``, ``restored`` and ``clean`` are as
+    :func:`~visualjudge.formats.sample.files_by_key` takes them.
+    """
+    check_type(task, ("restoration",), "pairs of")
+    if (clean is None) == (scores is None) or (restored is None and clean is None):
+        raise UsageError("give either --gt, the clean images, or --pred with --scores, a table of key and score")
+    table, repeated = _by_key(read_table(scores)) if scores else ({}, [])
+    yield from (Problem(str(scores), repr(key), "key", "must occur once") for key in repeated)
+    for key, image, (real, found) in aligned(degraded, clean, restored if restored is not None else clean):
+        try:
+            row = table.pop(key, None)
+            if key in repeated:
+                continue
+            yield _sample(key, image, found, real, row, clean is not None, score_range, resize)
+        except DataError as error:
+            yield Problem.of(error, image.name, key)
+    if table:
+        warnings.warn(f"{scores}: keys without an image: {len(table)}, such as {next(iter(table))!r}", stacklevel=2)
+
+
+def _by_key(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    """The rows of a table by their key, and the keys that stand more than once."""
+    found: dict[str, Any] = {}
+    repeated: dict[str, None] = {}
+    for row in rows:
+        key = str(row.get("key"))
+        if key in found:
+            repeated[key] = None
+        found[key] = row
+    return found, [*repeated]
+
+
+def _sample(
+    key: str,
+    image: Path,
+    found: Path | None,
+    real: Path | None,
+    row: Any,
+    scored: bool,
+    limits: tuple[float, float],
+    resize: bool,
+) -> Sample:
+    if found is None or (scored and real is None):
+        raise DataError(f"{'restored' if found is None else 'clean'}: there is no image named {key!r}")
+    degraded, restored = read_rgb(image), read_rgb(found)
+    if real is None:
+        if row is None:
+            raise DataError(f"score: the table has no key {key!r}")
+        score, how = given_score(row.get("score"), limits), {"metric": "given"}
+        return Sample(image.stem, image, WholeImage(restored), file=found, final_score=score, metadata=how)
+    clean = read_rgb(real)
+    size, asked = (pixels.shape[:2] for pixels in (restored, clean))
+    if size == asked:
+        return Sample(image.stem, image, WholeImage(restored), WholeImage(clean), file=found)
+    if resize:
+        return Sample(image.stem, image, WholeImage(resized_rgb(restored, asked)), WholeImage(clean))
+    if size == degraded.shape[:2]:
+        raise other_size(f"clean: {real.name}", asked, size, real)
+    raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)

@@ -1,0 +1,166 @@
+"""Predictions that Python libraries hold in memory: supervision's ``Detections`` and FiftyOne samples.
+
+Neither library is imported: an object with the same attributes serves.
+Formats: https://supervision.roboflow.com/latest/detection/core and https://docs.voxel51.com/user_guide/using_datasets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.records import BoolArray, Size, Xyxy
+from visualjudge.formats.sample import Found, Sample, check_type
+from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
+from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.raster.masks import mask_from_array
+
+
+def from_supervision(
+    detections: Any,
+    classes: Sequence[str] | Mapping[int, str] | None = None,
+    *,
+    task: str = "object_detection",
+) -> Detections | Masks:
+    """The prediction of supervision's ``Detections``: boxes, or masks where the task is one of instances.
+
+    Parameters
+    ----------
+    detections
+        ``xyxy`` of shape (n, 4) in pixels; ``mask`` of shape (n, H, W), bool; ``confidence`` and ``class_id`` of shape
+        (n,); ``data["class_name"]`` holds the labels where the model gave any.
+    classes
+        Labels by ``class_id``, where ``data`` has none.
+
+    Raises
+    ------
+    DataError
+        If a label is not known, or the task needs masks and there are none.
+    UsageError
+        If the task's predictions are neither boxes nor instances.
+
+    Examples
+    --------
+    With supervision 0.31::
+
+        detections = supervision.Detections.from_ultralytics(model(image)[0])
+        prediction = vj.from_supervision(detections)
+        prediction = vj.from_supervision(detections, task="instance_segmentation")
+    """
+    type_name = check_type(task, ("detection", "instance"), "supervision")
+    labels = _labels(detections, classes)
+    scores = [None] * len(labels) if detections.confidence is None else [float(v) for v in detections.confidence]
+    if type_name == "detection":
+        boxes = [_xyxy(box) for box in detections.xyxy]
+        return Detections(tuple(map(Detection, labels, boxes, scores)))
+    if detections.mask is None:
+        raise DataError(f"mask: must be an array of shape (n, H, W) for {task}, got None")
+    masks = np.asarray(detections.mask, dtype=np.bool_)
+    items = (
+        Instance(label, mask_from_array(mask), score) for label, mask, score in zip(labels, masks, scores, strict=True)
+    )
+    return Masks((masks.shape[1], masks.shape[2]), tuple(items))
+
+
+def _labels(detections: Any, classes: Sequence[str] | Mapping[int, str] | None) -> list[str]:
+    names = detections.data.get("class_name")
+    if names is not None:
+        return [str(name) for name in names]
+    if classes is None or (detections.class_id is None and len(detections.xyxy)):
+        raise DataError("class_name: must be in detections.data, or class_id and classes be given")
+    known = classes if isinstance(classes, Mapping) else dict(enumerate(classes))
+    numbers = [] if detections.class_id is None else [int(number) for number in detections.class_id]
+    missing = [number for number in numbers if number not in known]
+    if missing:
+        raise DataError(f"class_id: must be one of classes, got {missing[0]}")
+    return [known[number] for number in numbers]
+
+
+def from_fiftyone(
+    samples: Iterable[Any], pred: str | None, truth: str = "ground_truth", *, task: str = "object_detection"
+) -> Found:
+    """Samples of a FiftyOne dataset or view, for :func:`visualjudge.import_samples`.
+
+    Parameters
+    ----------
+    samples
+        Each with ``filepath`` and, under the names of the two fields, ``Detections``: a label, ``bounding_box``
+        ``[x, y, width, height]`` as shares of the image, and where there are such ``confidence`` and ``mask`` (bool,
+        over the box).
+    pred, truth
+        Fields of the predictions and of the ground truth; without ``pred`` the truth is its own prediction.
+
+    Raises
+    ------
+    UsageError
+        If the task's predictions are neither boxes nor instances.
+
+    Examples
+    --------
+    With a view of FiftyOne::
+
+        samples = vj.from_fiftyone(dataset.match_tags("validation"), "predictions")
+        vj.import_samples("object_detection", samples, "data", source="yolo")
+    """
+    check_type(task, ("detection", "instance"), "FiftyOne")
+    read = _FIFTYONE[task]
+    for sample in samples:
+        path = Path(sample.filepath)
+        try:
+            size = image_size(path)
+            real = read(sample, truth, size)
+            found = real if pred is None else read(sample, pred, size)
+        except DataError as error:
+            yield Problem.of(error, "FiftyOne", path.name)
+            continue
+        yield Sample(path.stem, path, found, real, real.labels)
+
+
+def _boxes(sample: Any, field: str, size: Size) -> Prediction:
+    return Detections(tuple(_detection(item, size) for item in _items(sample, field)))
+
+
+def _detection(item: Any, size: Size) -> Detection:
+    return Detection(item.label, _placed(item, size), item.confidence, bool(getattr(item, "iscrowd", False)))
+
+
+def _masks(sample: Any, field: str, size: Size) -> Prediction:
+    return Masks(size, tuple(_instance(item, field, size) for item in _items(sample, field)))
+
+
+def _instance(item: Any, field: str, size: Size) -> Instance:
+    if item.mask is None:
+        raise DataError(f"{field}.mask: must be an array of bool, got None")
+    dense: BoolArray = np.zeros(size, dtype=np.bool_)
+    left, top = (max(0, round(v)) for v in _placed(item, size)[:2])
+    crop = np.asarray(item.mask, dtype=np.bool_)[: size[0] - top, : size[1] - left]
+    dense[top : top + crop.shape[0], left : left + crop.shape[1]] = crop
+    return Instance(item.label, mask_from_array(dense), item.confidence, bool(getattr(item, "iscrowd", False)))
+
+
+_FIFTYONE = {"object_detection": _boxes, "instance_segmentation": _masks}
+
+
+def _items(sample: Any, field: str) -> Iterator[Any]:
+    try:
+        found = sample[field]
+    except KeyError:
+        raise DataError(f"{field}: must be a field of the sample") from None
+    return iter(() if found is None else found.detections)
+
+
+def _placed(item: Any, size: Size) -> Xyxy:
+    """Corners in pixels of a box in shares of an image of (height, width) ``size``."""
+    x, y, width, height = (float(v) for v in item.bounding_box)
+    if not (x >= -0.05 and y >= -0.05 and x + width <= 1.05 and y + height <= 1.05):
+        raise DataError(f"bounding_box: must be shares of the image, 0 to 1, got {list(item.bounding_box)}")
+    return x * size[1], y * size[0], (x + width) * size[1], (y + height) * size[0]
+
+
+def _xyxy(box: Any) -> Xyxy:
+    x1, y1, x2, y2 = (float(v) for v in box)
+    return x1, y1, x2, y2

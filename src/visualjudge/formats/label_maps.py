@@ -1,0 +1,151 @@
+"""Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal context, and any other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.formats.sample import (
+    Found,
+    Sample,
+    aligned,
+    check_type,
+    fitted,
+    names_by_line,
+    read_json,
+    read_table,
+)
+from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.raster.images import image_size, opened
+from visualjudge.vision.raster.masks import mask_from_array
+
+NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
+NAME_COLUMNS = ("name", "class", "label_name", "class_name")
+UNNAMED = (0, 255)
+"""Values that mean "no label" unless the class table names them."""
+
+
+def label_maps(
+    task: str,
+    gt: str,
+    pred: str | None,
+    images: str,
+    classes: Path,
+    *,
+    unlabelled: tuple[int, ...] = (),
+    channel: int | None = None,
+    resize: bool = False,
+) -> Found:
+    """Samples of label maps paired by name; without ``pred`` the truth is its own prediction.
+
+    Parameters
+    ----------
+    gt, pred, images
+        As :func:`~visualjudge.formats.sample.files_by_key` takes them.
+    classes
+        The class table, see :func:`class_table`.
+    unlabelled
+        Values without a label, beside 0 and 255 where the table does not name them.
+    channel
+        Which channel of a map of several holds the classes.
+    resize
+        Resize a predicted map of another size than its image, to the nearest pixel.
+    """
+    check_type(task, ("semantic",), "label-map")
+    table = class_table(classes)
+    skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
+    for key, image, (truth, found) in aligned(images, gt, pred):
+        if truth is None or (found is None and pred is not None):
+            side = "truth" if truth is None else "prediction"
+            yield Problem(image.name, key, side, f"there is no label map named {key!r}")
+            continue
+        try:
+            real = _read(truth, table, skipped, channel, image, resize=False)
+            guess = real if found is None else _read(found, table, skipped, channel, image, resize=resize)
+        except DataError as error:
+            where, _, reason = str(error).partition(": ")
+            yield Problem(where, key, "label_map", reason)
+            continue
+        yield Sample(image.stem, image, guess, real)
+
+
+def class_table(path: Path) -> dict[int, str]:
+    """Names by value: a CSV or TSV with a column of numbers (id, idx, index, value, …) and one of names (name, class);
+    JSON, ``{"1": "road"}`` or an array of such rows; or a text with a name a line, counted from 0.
+
+    Of a name such as ADE20K's ``person;individual;someone`` the part before the first ``;`` is the name, unless another
+    class begins with it too.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        table = _from_json(path)
+    elif suffix in (".csv", ".tsv"):
+        table = _from_rows(read_table(path), path)
+    else:
+        table = names_by_line(path)
+    short = {value: name.partition(";")[0].strip() for value, name in table.items()}
+    times = Counter(short.values())
+    return {value: short[value] if times[short[value]] == 1 else name for value, name in table.items()}
+
+
+def _from_json(path: Path) -> dict[int, str]:
+    content = read_json(path)
+    if isinstance(content, list):
+        return _from_rows(content, path)
+    try:
+        return {int(value): str(name) for value, name in content.items()}
+    except (AttributeError, ValueError):
+        raise DataError(f'{path}: must be a class table such as {{"1": "road"}}') from None
+
+
+def _from_rows(rows: list[Any], path: Path) -> dict[int, str]:
+    table: dict[int, str] = {}
+    for number, row in enumerate(rows, 1):
+        cells = {str(k).strip().lower(): v for k, v in row.items()} if isinstance(row, Mapping) else {}
+        value = next((cells[name] for name in NUMBER_COLUMNS if name in cells), None)
+        name = next((cells[name] for name in NAME_COLUMNS if name in cells), None)
+        try:
+            key = int(str(value))
+        except ValueError:
+            raise DataError(f"{path}: row {number}: needs a whole number in id (or idx, value) and a name") from None
+        if not name or key in table:
+            raise DataError(f"{path}: row {number}: {'name: is empty' if not name else f'id: {key} occurs twice'}")
+        table[key] = str(name).strip()
+    return table
+
+
+def _read(
+    path: Path, table: Mapping[int, str], skipped: set[int], channel: int | None, image: Path, *, resize: bool
+) -> Masks:
+    size = image_size(image)
+    values = fitted(_values(path, channel), size, path, image, resize=resize)
+    classes: dict[str, Any] = {}
+    for value in np.unique(values).tolist():
+        if value in skipped:
+            continue
+        if value not in table:
+            raise DataError(
+                f"{path.name}: value {value} is not in the class table; name it there or give --unlabelled {value}"
+            )
+        name = table[value]
+        classes[name] = (values == value) | classes.get(name, False)
+    return Masks(size, tuple(Instance(name, mask_from_array(classes[name])) for name in classes))
+
+
+def _values(path: Path, channel: int | None) -> NDArray[Any]:
+    with opened(path, path.name) as file:
+        values = np.asarray(file)
+    if values.ndim == 2:
+        return values
+    colours = values[:, :, :3]
+    if channel is None and values.shape[2] != 2 and (colours == colours[:, :, :1]).all():
+        return np.asarray(values[:, :, 0])
+    if channel is None or not 0 <= channel < values.shape[2]:
+        raise DataError(f"{path.name}: has {values.shape[2]} channels; say with --channel which holds the classes")
+    return np.asarray(values[:, :, channel])

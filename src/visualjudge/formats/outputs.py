@@ -1,0 +1,241 @@
+"""Generated (or restored) images whose scores are given, by people or by a metric, in a table."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.formats.evidence import warn_of_five
+from visualjudge.formats.rating_layouts import LAYOUTS, files_of, with_prompts
+from visualjudge.formats.sample import Found, Sample, check_type, stated_file
+from visualjudge.vision.predictions import WholeImage
+from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.tasks import TASKS
+
+TYPES = ("generation", "restoration")
+
+
+def outputs(
+    task: str,
+    table: str | Path,
+    root: Path,
+    score_range: tuple[float, float] | None = None,
+    score_column: str | Sequence[str] = "score",
+    *,
+    layout: str = "rows",
+    prompts: Path | None = None,
+    scratch: Path | None = None,
+    mask_white: Literal["fill", "keep"] = "fill",
+    resize_mask: bool = False,
+    columns: Mapping[str, str] | None = None,
+    sourced: bool = True,
+) -> Found:
+    """Samples of a table with a row an output and rating.
+
+    Parameters
+    ----------
+    table
+        CSV, TSV, JSONL, JSON or a Hugging Face data set with ``output`` (path or image) and a score, and where there
+        are such: ``image`` (source image), ``image_id``, ``prompt``, ``source``, ``mask``, ``control``. Outputs of one
+        image and prompt are compared with each other: without ``image_id`` it is the image's name, else one made of
+        the prompt. A pattern with one ``*`` names several files.
+    root
+        Folder that paths start from.
+    score_range
+        Lowest and highest score of the table, which become 0 and 10; by default that of the layout, for rows 0 and 10.
+    score_column
+        Column of the score, or several of several raters; a cell may be a list. Rows of the same output, several
+        columns and lists are ratings of one output: the sample has their mean, and ``metadata.raters`` their number.
+    layout
+        Whose table it is, see :data:`~visualjudge.formats.rating_layouts.LAYOUTS`.
+    prompts
+        JSON of prompts by ``image_id``, where the table has none.
+    scratch
+        Folder for images that a data set embeds; must stay until the samples are written.
+    mask_white
+        Whether the white of a mask is the region to fill or what is kept.
+    resize_mask
+        Resize a mask of another size than its image.
+    columns
+        Names that the table has in the place of ours, ``{"prompt": "text"}``.
+    sourced
+        Whether rows without a source get one; if not, they are refused.
+
+    Raises
+    ------
+    UsageError
+        If the task's predictions are not images, or a column is missing: of outputs, of scores, or of source images
+        where the task edits them.
+
+    Warns
+    -----
+    UserWarning
+        If all scores are whole numbers from 1 to 5, and no range was stated.
+    """
+    check_type(task, TYPES, "output")
+    if layout not in LAYOUTS:
+        raise UsageError(f"--layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+    form = LAYOUTS[layout]
+    limits = form.limits if score_range is None else score_range
+    if not limits[0] < limits[1]:
+        raise UsageError("--score-range must have the lowest score first")
+    scores = (score_column,) if isinstance(score_column, str) else tuple(score_column)
+    read = [_renamed(row, columns or {}) for row in form.rows(files_of(table), root, scratch)]
+    rows = list(with_prompts(iter(read), prompts))
+    _check_columns(table, rows, scores, sourced=sourced)
+    if TASKS[task].edits and rows and not any(isinstance(row, dict) and "image" in row for row in rows):
+        raise UsageError(f"{table}: must have a column 'image' with the source images: {task} cannot be judged without")
+    table = Path(table)
+    rated: dict[tuple[Any, ...], list[_Row]] = {}
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, Problem):
+            yield row
+            continue
+        try:
+            one = _row(task, row, root, limits, scores)
+            if one.source is None and not sourced:
+                raise DataError("source: is missing; --source names the model of rows without one")
+        except DataError as error:
+            yield Problem.of(error, table.name, f"row {number}")
+            continue
+        rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
+    if score_range is None:
+        warn_of_five(
+            str(table), [value for ratings in rated.values() for one in ratings for value in one.given], limits
+        )
+    masks = {"mask_white": mask_white, "resize_mask": resize_mask}
+    yield from _samples(task, table, list(rated.values()), masks)
+
+
+def _check_columns(
+    table: str | Path, rows: Sequence[dict[str, Any] | Problem], scores: Sequence[str], *, sourced: bool
+) -> None:
+    """Columns that no row has; some rows without a value are problems of those rows."""
+    known = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
+    if not known:
+        return
+    remedies = {"output": "--column output=NAME maps another name"}
+    remedies |= dict.fromkeys(scores, "--score-column names another")
+    remedies |= {} if sourced else {"source": "--source names the model of all rows"}
+    for name, remedy in remedies.items():
+        if name not in known:
+            raise UsageError(f"{table}: must have a column {name!r}, got {', '.join(known)}; {remedy}")
+
+
+def _renamed(row: dict[str, Any] | Problem, columns: Mapping[str, str]) -> dict[str, Any] | Problem:
+    if isinstance(row, Problem):
+        return row
+    return {**row, **{ours: row[theirs] for ours, theirs in columns.items() if theirs in row}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row, its paths found and its scores as given and as ``final_score``."""
+
+    output: Path
+    image_id: str
+    named: bool
+    files: Mapping[str, Path | None]
+    prompt: str | None
+    source: str | None
+    given: tuple[float, ...]
+    scores: tuple[float, ...]
+
+
+def _samples(task: str, table: Path, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]) -> Found:
+    """A sample an output, with the mean of its ratings; outputs of one file name get numbers."""
+    seen: Counter[tuple[str, str, str | None]] = Counter()
+    for ratings in rated:
+        first = ratings[0]
+        place = (first.output.stem, first.image_id, first.source)
+        seen[place] += 1
+        files = first.files
+        given = [value for one in ratings for value in one.given]
+        scores = [value for one in ratings for value in one.scores]
+        metadata: dict[str, Any] = {"given_score": round(sum(given) / len(given), 6)}
+        if len(given) > 1:
+            metadata |= {"raters": len(given), "given_scores": given}
+        try:
+            yield Sample(
+                image_id=first.image_id,
+                image=files["image"] or files["control"] if TASKS[task].sourced else files["image"],
+                prediction=WholeImage(read_rgb(first.output)),
+                key=f"{first.output.stem}.{seen[place]}" if seen[place] > 1 else first.output.stem,
+                prompt=first.prompt,
+                source=first.source,
+                file=first.output,
+                final_score=round(sum(scores) / len(scores), 4),
+                mask=files["mask"],
+                control=files["control"],
+                metadata=metadata,
+                named=first.named,
+                **masks,
+            )
+        except DataError as error:
+            yield Problem(table.name, str(first.output.name), "output", str(error))
+
+
+def given_score(value: Any, limits: tuple[float, float]) -> float:
+    """A table's score as ``final_score``: ``limits`` become 0 and 10; 4 decimals.
+
+    Raises
+    ------
+    DataError
+        If it is no number or lies outside.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise DataError(f"score: must be a number, got {value!r}") from None
+    low, high = limits
+    if not math.isfinite(number) or not low <= number <= high:
+        raise DataError(f"score: must lie in {low:g} to {high:g}, got {value}; --score-range states another range")
+    return round(10 * (number - low) / (high - low), 4) + 0.0
+
+
+def _row(task: str, row: Mapping[str, Any], root: Path, limits: tuple[float, float], columns: Sequence[str]) -> _Row:
+    output = _path(row, "output", root)
+    if output is None:
+        raise DataError("output: the field is missing")
+    for column in columns:
+        if column not in row:
+            raise DataError(f"{column}: the field is missing")
+    ratings = [value for column in columns for value in _ratings(row[column])]
+    if not ratings:
+        raise DataError(f"{columns[0]}: must hold a rating, got an empty list")
+    scores = tuple(given_score(value, limits) for value in ratings)
+    files = {name: _path(row, name, root) for name in ("image", "mask", "control")}
+    if TASKS[task].edits and files["image"] is None:
+        raise DataError(f"image: is missing; {task} cannot be judged without the source image")
+    prompt = str(row["prompt"]) if row.get("prompt") not in (None, "") else None
+    named = row.get("image_id") not in (None, "")
+    image_id = str(row["image_id"]) if named else _image_id(files, prompt)
+    source = str(row.get("source") or "") or None
+    given = tuple(float(value) for value in ratings)
+    return _Row(output, image_id, named, files, prompt, source, given, scores)
+
+
+def _ratings(cell: Any) -> list[Any]:
+    return list(cell) if isinstance(cell, list) else [cell]
+
+
+def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:
+    image = files["image"] or files["control"]
+    if image is not None:
+        return image.stem
+    if prompt is None:
+        raise DataError("image_id: is missing, and there is neither an image nor a prompt to make it from")
+    return f"prompt_{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"
+
+
+def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
+    stated = row.get(field)
+    if stated in (None, ""):
+        return None
+    return stated if isinstance(stated, Path) else stated_file(root, stated, field)

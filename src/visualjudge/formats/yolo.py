@@ -1,0 +1,137 @@
+"""YOLO text files: a file an image, a line an object, coordinates as shares of the image's width and height.
+
+Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy w h [confidence]`` is a box,
+``class x y x y x y … [confidence]`` a polygon. No file means no object, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.core.records import Size
+from visualjudge.core.yamls import read_yaml
+from visualjudge.formats.sample import (
+    IMAGE_SUFFIXES,
+    Found,
+    Sample,
+    check_type,
+    files_by_key,
+    folder_at,
+    names_by_line,
+    read_text,
+)
+from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
+from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.raster.masks import mask_from_polygons
+
+BOX = 4
+Wrong = Callable[[str, str], InvalidRecord]
+Item = Callable[..., Any]
+Gather = Callable[[Size, tuple[Any, ...]], Prediction]
+OUTSIDE = 0.05
+"""How far a coordinate may lie outside 0 to 1: predicted boxes reach a little beyond the image."""
+
+
+def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
+    """Samples of YOLO label files; without ``pred`` the truth is its own prediction.
+
+    Raises
+    ------
+    UsageError
+        If the task is neither object_detection nor instance_segmentation, or a folder is missing.
+    """
+    item, gather = _READERS[check_type(task, _READERS, "YOLO")]
+    names = class_names(classes)
+    folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
+    by_name = {key: path for key, path in files_by_key(images).items() if path.suffix.lower() in IMAGE_SUFFIXES}
+    for key, image in by_name.items():
+        try:
+            size = image_size(image)
+            real, found = (
+                _read((gt if side is None else side) / f"{key}.txt", names, size, item, gather) for side in (gt, pred)
+            )
+        except InvalidRecord as error:
+            yield error.problem
+            continue
+        yield Sample(image.stem, image, found, real, real.labels)
+    for folder in folders:
+        for path in sorted(folder.glob("*.txt")):
+            if path.stem not in by_name and path != classes:
+                yield Problem(path.name, path.stem, "image", f"image {path.stem} not found in {images}")
+
+
+def class_names(path: Path) -> dict[int, str]:
+    """Names by number: ``names`` of a data.yaml (list or mapping), or a text with a name a line."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return names_by_line(path)
+    content = read_yaml(path)
+    names = content.get("names") if isinstance(content, dict) else None
+    if isinstance(names, list):
+        return {k: str(name) for k, name in enumerate(names)}
+    if isinstance(names, dict) and all(isinstance(k, int) for k in names):
+        return {k: str(name) for k, name in names.items()}
+    raise DataError(f"{path}: names: must be a list of class names, or number: name")
+
+
+def _read(path: Path, names: dict[int, str], size: Size, item: Item, gather: Gather) -> Prediction:
+    lines = read_text(path).splitlines() if path.is_file() else []
+    rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
+    return gather(size, tuple(item(*_numbers(cells, names, size, path.name, number)) for number, cells in rows))
+
+
+def _numbers(
+    cells: list[str], names: dict[int, str], size: Size, file: str, line: int
+) -> tuple[str, NDArray[np.float64], float | None, Size, Wrong]:
+    """Label, coordinates in pixels (x, y, x, y, …), confidence; and the image's size and how an error is told."""
+
+    def wrong(field: str, reason: str) -> InvalidRecord:
+        return InvalidRecord(Problem(file, f"line {line}", field, reason))
+
+    try:
+        number, *values = (float(cell) for cell in cells)
+    except ValueError:
+        raise wrong("numbers", "holds something that is not a number") from None
+    if not np.isfinite([number, *values]).all():
+        raise wrong("numbers", "holds a value that is not finite")
+    label = names.get(int(number)) if number == int(number) else None
+    if label is None:
+        raise wrong("class", f"{cells[0]} is not in the class names")
+    score = values.pop() if len(values) % 2 else None
+    outside = [value for value in values if not -OUTSIDE <= value <= 1 + OUTSIDE]
+    if outside:
+        hint = "; it looks like pixels" if outside[0] > 1 else ""
+        reason = f"must be shares of the image's width and height, 0 to 1, got {outside[0]:g}{hint}"
+        raise wrong("coordinates", reason)
+    scale = np.tile([size[1], size[0]], len(values) // 2)
+    points = np.array(values) * scale
+    if len(values) < BOX:
+        raise wrong("numbers", "must be a class and 4 numbers, or 6 and more")
+    return label, points, score, size, wrong
+
+
+def _detection(label: str, points: NDArray[np.float64], score: float | None, _size: Size, wrong: Wrong) -> Detection:
+    if len(points) == BOX:
+        cx, cy, w, h = points.tolist()
+        if w < 0 or h < 0:
+            raise wrong("box", "has a negative width or height")
+        return Detection(label, (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2), score)
+    x, y = points[::2], points[1::2]
+    return Detection(label, (float(x.min()), float(y.min()), float(x.max()), float(y.max())), score)
+
+
+def _instance(label: str, points: NDArray[np.float64], score: float | None, size: Size, wrong: Wrong) -> Instance:
+    if len(points) == BOX:
+        raise wrong("numbers", "must be a class and 6 numbers or more")
+    return Instance(label, mask_from_polygons([points.tolist()], size), score)
+
+
+_READERS: dict[str, tuple[Item, Gather]] = {
+    "detection": (_detection, lambda _size, items: Detections(items)),
+    "instance": (_instance, Masks),
+}

@@ -1,0 +1,134 @@
+"""What every prediction can be asked, and what a type of prediction consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from visualjudge.core.records import BoolArray, Mask, Pixels, Size
+
+Payload = Mapping[str, Any]
+
+
+class Prediction:
+    """What a model says of one image, typed. Base class of the records of this package.
+
+    The defaults are those of a prediction that has no labelled items and may have any size.
+    """
+
+    __slots__ = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that occur, each once, sorted."""
+        return ()
+
+    @property
+    def count(self) -> int | None:
+        """Number of items (boxes, masks, persons); None where there are no items."""
+        return None
+
+    @property
+    def extent(self) -> Size | None:
+        """(height, width) of the image that the prediction itself tells, or None."""
+        return None
+
+    @property
+    def image(self) -> Pixels | None:
+        """The prediction itself, where it is an image: H×W×3 uint8 RGB."""
+        return None
+
+    def items_by_label(self) -> dict[str, list[Any]]:
+        """The items of each label, in their order."""
+        return {}
+
+    def only(self, labels: Collection[str]) -> Self:
+        """The prediction without the items of other labels; itself where items have no labels."""
+        return self
+
+    def without_crowds(self) -> Self:
+        """A truth as a prediction that says the same: items that need not be found are left out."""
+        return self
+
+    def regions(self) -> tuple[Mask, ...]:
+        """The masks of the items, where they have masks."""
+        return ()
+
+    def coverage(self, size: Size) -> BoolArray | None:
+        """Which pixels of an image of (height, width) ``size`` boxes or masks cover, H×W bool; None without such."""
+        return None
+
+    def scaled(self, size: Size, target: Size) -> Self:
+        """The prediction for its image resized from (height, width) ``size`` to ``target``."""
+        return self
+
+    def check(self, size: Size) -> None:
+        """Check the prediction against the (height, width) of its image.
+
+        Raises
+        ------
+        DataError
+            If it does not fit; the message begins with the field.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """What a payload is read with.
+
+    ``size`` is the image's (height, width), where known; paths are relative to ``root``; ``expression`` is the
+    annotation's referring expression.
+    """
+
+    size: Size | None = None
+    root: Path | None = None
+    expression: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """What a payload is written with.
+
+    Files are written to ``root``/``stem`` plus a suffix, and named in the payload relative to ``root``; coordinates
+    are rounded to ``digits`` decimals, or not at all where that is None.
+    """
+
+    root: Path
+    stem: str
+    digits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionType:
+    """One type of prediction: its record, how it is read and written, and what its payload looks like.
+
+    Attributes
+    ----------
+    name
+        Name of the type, as :class:`~visualjudge.vision.tasks.Task` and the other tables refer to it.
+    record
+        Class of the typed prediction.
+    read
+        Payload → record. Raises DataError, whose message begins with the field.
+    write
+        Record → payload.
+    files
+        (field, path) of each file that a payload names, for the check that they lie in the data folder.
+    told_size
+        (height, width) that a payload tells by itself, or None.
+    file_field
+        The payload's field for a prediction that is one file, which importers copy as it is.
+    is_image
+        The prediction is an image of its own: it can be judged without the original, and need not have its size.
+    """
+
+    name: str
+    record: type[Prediction]
+    read: Callable[[Payload, ReadContext], Any]
+    write: Callable[[Any, WriteContext], dict[str, Any]]
+    files: Callable[[Payload], Iterator[tuple[str, str]]] = lambda _payload: iter(())
+    told_size: Callable[[Payload], Size | None] = lambda _payload: None
+    file_field: str | None = None
+    is_image: bool = False

@@ -1,0 +1,64 @@
+"""Errors of object detection that are of boxes alone, by TIDE's names (Bolya et al., ECCV 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from visualjudge.core.records import Xyxy
+from visualjudge.vision.errors.items import LOWEST_IOU
+from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
+from visualjudge.vision.predictions import Detection, Detections
+
+
+def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
+    """Every box is moved and resized until its IoU with the truth is 1 − 0.55 × severity, staying on the image."""
+    target = 1 - (1 - LOWEST_IOU) * severity
+    return truth.with_items([_moved(item, target, scene, rng) for item in truth.items])
+
+
+def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
+    """Some boxes are duplicated, with the copies slightly moved."""
+    drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
+    extra = [_moved(item, 0.8, scene, rng) for item in drawn]
+    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+
+
+def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
+    """Boxes are added where there is no object."""
+    taken = [item.xyxy for item in truth.items]
+    extra: list[Detection] = []
+    for _ in range(scene.levels):
+        like = truth.items[rng.integers(len(truth.items))]
+        box = elsewhere(like.xyxy, scene.size, rng, taken)
+        taken.append(box)
+        extra.append(replace(like, xyxy=box))
+    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+
+
+def _moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generator) -> Detection:
+    """The item on its way to a box far from it, where its IoU with itself has come down to ``iou``."""
+    goal = _astray(item.xyxy, scene, rng)
+    share = reach(lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou)
+    return replace(item, xyxy=_between(item.xyxy, goal, share))
+
+
+def _astray(box: Xyxy, scene: ErrorScene, rng: np.random.Generator) -> Xyxy:
+    """A box on the image far from ``box``: shifted by up to its own size, resized by a half to one and a half."""
+    height, width = scene.size
+    w, h = box[2] - box[0], box[3] - box[1]
+    angle = rng.uniform(0, 2 * np.pi)
+    cx, cy = (box[0] + box[2]) / 2 + np.cos(angle) * w, (box[1] + box[3]) / 2 + np.sin(angle) * h
+    new_w, new_h = w * rng.uniform(0.5, 1.2), h * rng.uniform(0.5, 1.2)
+    x1, y1 = max(0.0, cx - new_w / 2), max(0.0, cy - new_h / 2)
+    x2, y2 = min(float(width), cx + new_w / 2), min(float(height), cy + new_h / 2)
+    if box_iou(box, (x1, y1, x2, y2)) < LOWEST_IOU - 0.1 and x2 > x1 and y2 > y1:
+        return float(x1), float(y1), float(x2), float(y2)
+    return box[0] + 0.35 * w, box[1] + 0.35 * h, box[2] - 0.15 * w, box[3] - 0.15 * h
+
+
+def _between(first: Xyxy, second: Xyxy, share: float) -> Xyxy:
+    x1, y1, x2, y2 = (a + (b - a) * share for a, b in zip(first, second, strict=True))
+    return x1, y1, x2, y2

@@ -1,0 +1,72 @@
+"""Boxes: ``{"detections": [{"label", "bbox": [x1, y1, x2, y2], "score"?}]}``, in pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.records import BoolArray, Size, Xyxy
+from visualjudge.vision import fields
+from visualjudge.vision.base import Payload, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.items import LabelledItems
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """One box with its label; ``score`` is the detector's confidence.
+
+    ``extent`` is the (width, height) that a file states beside x and y; ``x2 - x1`` may differ from it by rounding.
+    """
+
+    label: str
+    xyxy: Xyxy
+    score: float | None = None
+    iscrowd: bool = False
+    extent: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Detections(LabelledItems):
+    """The boxes of an image."""
+
+    items: tuple[Detection, ...]
+
+    def coverage(self, size: Size) -> BoolArray:
+        inside = np.zeros(size, dtype=np.bool_)
+        for item in self.items:
+            x1, y1, x2, y2 = (max(0, round(v)) for v in item.xyxy)
+            inside[y1:y2, x1:x2] = True
+        return inside
+
+    def scaled(self, size: Size, target: Size) -> Detections:
+        down, across = target[0] / size[0], target[1] / size[1]
+        return Detections(
+            tuple(
+                replace(item, xyxy=(x1 * across, y1 * down, x2 * across, y2 * down), extent=None)
+                for item in self.items
+                for x1, y1, x2, y2 in (item.xyxy,)
+            )
+        )
+
+
+def _read(payload: Payload, _reading: ReadContext) -> Detections:
+    items = []
+    for k, item in enumerate(fields.objects(payload, "detections")):
+        where = f"detections[{k}]"
+        box = fields.box(item.get("bbox"), f"{where}.bbox")
+        items.append(Detection(fields.label(item, where), box, fields.score(item, where), fields.crowd(item)))
+    return Detections(tuple(items))
+
+
+def _write(prediction: Detections, writing: WriteContext) -> dict[str, Any]:
+    return {"detections": [_item(item, writing.digits) for item in prediction.items]}
+
+
+def _item(item: Detection, digits: int | None) -> dict[str, Any]:
+    box = [float(v) if digits is None else round(float(v), digits) for v in item.xyxy]
+    return {"label": item.label, "bbox": box, **({} if item.score is None else {"score": item.score})}
+
+
+DETECTION = PredictionType("detection", Detections, _read, _write)

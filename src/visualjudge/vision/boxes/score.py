@@ -1,0 +1,68 @@
+"""Object detection: mean F1 over IoU thresholds, boxes matched within a label."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from visualjudge.core.records import FloatArray
+from visualjudge.vision.predictions import Detection, Detections
+from visualjudge.vision.scoring.matching import labelled_f1
+
+
+def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None) -> float:
+    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling box IoU within a label.
+
+    Only labels of the class of interest count, if one is given. Crowd regions (COCO's ``iscrowd``) neither count as
+    truth nor make a prediction wrong. 0..1; 1 where both are empty.
+    """
+    return labelled_f1(prediction, truth, box_ious, class_of_interest)
+
+
+def box_ious(first: list[Detection], second: list[Detection], *, crowd: bool = False) -> FloatArray:
+    """:func:`iou` of items."""
+    return iou(corners(first), corners(second), crowd=crowd)
+
+
+def corners(items: list[Detection]) -> FloatArray:
+    """Boxes as an (n, 4) float array of x1, y1, x2, y2."""
+    return np.array([item.xyxy for item in items], dtype=np.float64).reshape(-1, 4)
+
+
+def box_areas(items: list[Detection]) -> FloatArray:
+    """Areas in pixels², shape (n,), as pycocotools computes them: width × height as stated, where they are."""
+    sides = [item.extent or (item.xyxy[2] - item.xyxy[0], item.xyxy[3] - item.xyxy[1]) for item in items]
+    return np.array([width * height for width, height in sides], dtype=np.float64)
+
+
+def iou(
+    first: FloatArray,
+    second: FloatArray,
+    *,
+    crowd: bool = False,
+    areas: tuple[FloatArray, FloatArray] | None = None,
+) -> FloatArray:
+    """Intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes of no area.
+
+    With ``crowd``, intersection over the first box's own area, as pycocotools has it for crowd regions. ``areas`` are
+    those of :func:`box_areas`, (n,) and (m,); default: of the corners. The order of operations is that of pycocotools'
+    ``bbIou``, so that a tie at a threshold falls as it does there.
+    """
+    one, other_area = areas or (_area(first), _area(second))
+    corner = np.maximum(first[:, None, :2], second[None, :, :2])
+    other = np.minimum(first[:, None, 2:], second[None, :, 2:])
+    inter = np.clip(other - corner, 0, None).prod(axis=2)
+    return shares_of(inter, one, other_area, crowd)
+
+
+def shares_of(inter: FloatArray, first: FloatArray, second: FloatArray, crowd: bool) -> FloatArray:
+    """Intersections (n, m) over the unions that follow from the areas (n,) and (m,); with ``crowd`` over the first."""
+    own = first[:, None]
+    union = np.broadcast_to(own, inter.shape) if crowd else own + second[None, :] - inter
+    ratio: FloatArray = np.divide(inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0))
+    return ratio
+
+
+def _area(boxes: FloatArray) -> FloatArray:
+    return np.asarray((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]), dtype=np.float64)

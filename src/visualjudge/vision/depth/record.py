@@ -1,0 +1,72 @@
+"""Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and infinity stand for no value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.errors import DataError, in_field
+from visualjudge.core.records import BoolArray, FloatArray, Size
+from visualjudge.vision import fields
+from visualjudge.vision.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.raster.images import read_depth
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DepthMap(Prediction):
+    """H×W float64 of stored value × scale; larger = farther, or nearer where ``inverse`` (disparity)."""
+
+    values: FloatArray
+    inverse: bool = False
+
+    @property
+    def valid(self) -> BoolArray:
+        """Finite and not zero. H×W bool."""
+        return np.asarray(np.isfinite(self.values) & (self.values != 0))
+
+    @property
+    def extent(self) -> Size:
+        return self.values.shape[0], self.values.shape[1]
+
+    def scaled(self, size: Size, target: Size) -> DepthMap:
+        if size == target:
+            return self
+        return DepthMap(cv2.resize(self.values, target[::-1], interpolation=cv2.INTER_NEAREST), self.inverse)
+
+    def check(self, size: Size) -> None:
+        fields.check_size("depth", self.extent, size)
+        if not self.valid.any():
+            raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
+
+
+def _read(payload: Payload, reading: ReadContext) -> DepthMap:
+    stored = payload.get("depth")
+    if stored is None:
+        raise DataError("depth: the field is missing")
+    if isinstance(stored, np.ndarray):
+        values = stored.astype(np.float64)
+    else:
+        with in_field("depth"):
+            values = read_depth(fields.path(stored, reading.root))
+    scale = _scale(payload.get("scale"))
+    return DepthMap(values * scale if scale != 1 else values, bool(payload.get("inverse") or False))
+
+
+def _scale(stated: Any) -> float:
+    scale = 1.0 if stated is None else fields.number(stated, "scale")
+    if scale <= 0:
+        raise DataError(f"scale: must be a number above 0, got {scale:g}")
+    return scale
+
+
+def _write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:
+    with atomic_path(writing.root / f"{writing.stem}.npy") as scratch:
+        np.save(scratch, prediction.values.astype(np.float32))
+    return {"depth": f"{writing.stem}.npy", **({"inverse": True} if prediction.inverse else {})}
+
+
+DEPTH = PredictionType("depth", DepthMap, _read, _write, files=fields.named_file("depth"), file_field="depth")

@@ -1,0 +1,64 @@
+"""Depth estimation: δ1 after alignment."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import BoolArray, FloatArray
+from visualjudge.vision.predictions import DepthMap
+
+ALIGNMENTS = ("none", "median", "affine")
+RATIO = 1.25
+
+
+def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> float:
+    """The share of valid truth pixels with max(d/d*, d*/d) < 1.25, d the aligned prediction and d* the truth. 0..1.
+
+    A pixel without a valid prediction is wrong. ``align``: "none"; "median" scales the prediction by the ratio of the
+    medians; "affine" fits scale and shift by least squares, in disparity where the prediction is one.
+    Source: Eigen et al. 2014 (δ1); MiDaS (Ranftl et al. 2020) for the affine fit.
+
+    Raises
+    ------
+    DataError
+        If the sizes differ, or no truth pixel is valid.
+    """
+    if align not in ALIGNMENTS:
+        raise UsageError(f"align must be one of {', '.join(ALIGNMENTS)}, got {align!r}")
+    if prediction.values.shape != truth.values.shape:
+        raise DataError(
+            f"depth: must be {truth.values.shape} (height, width) as the truth, got {prediction.values.shape}"
+        )
+    judged = _positive(truth)
+    total = int(np.count_nonzero(judged))
+    if total == 0:
+        raise DataError("depth: the truth has no valid pixel")
+    both = judged & _positive(prediction)
+    if not both.any():
+        return 0.0
+    real = _depth(truth, both)
+    found = _aligned(prediction, both, real, align)
+    near = (found > 0) & (np.maximum(found / real, real / np.where(found > 0, found, 1)) < RATIO)
+    return int(np.count_nonzero(near)) / total
+
+
+def _positive(depth: DepthMap) -> BoolArray:
+    return np.asarray(depth.valid & (depth.values > 0))
+
+
+def _depth(depth: DepthMap, where: BoolArray) -> FloatArray:
+    values = depth.values[where]
+    return 1.0 / values if depth.inverse else values
+
+
+def _aligned(prediction: DepthMap, both: BoolArray, real: FloatArray, align: str) -> FloatArray:
+    if align == "affine":
+        stored = prediction.values[both]
+        target = 1.0 / real if prediction.inverse else real
+        design = np.stack([stored, np.ones_like(stored)], axis=1)
+        fit, *_ = np.linalg.lstsq(design, target, rcond=None)
+        fitted = design @ fit
+        return np.where(fitted > 0, 1.0 / np.where(fitted > 0, fitted, 1), 0.0) if prediction.inverse else fitted
+    found = _depth(prediction, both)
+    return found * (np.median(real) / np.median(found)) if align == "median" else found

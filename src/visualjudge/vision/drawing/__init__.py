@@ -1,0 +1,1 @@
+"""What encodings of all types draw and write with."""

@@ -1,0 +1,44 @@
+"""The image beside the options: an inpainting task's original with its masked region shown."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import BoolArray, Mask, Pixels
+from visualjudge.vision.drawing.canvas import line_width
+
+HATCH = ((255, 0, 255), (255, 255, 255))
+"""Two colours in turn: one of them stands out on any photograph."""
+
+
+def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:
+    """``image`` with the masked region hatched: diagonal stripes of magenta and white, each laid over at 0.5.
+
+    Every pixel of the region is mixed half and half, so what lies under stays visible; every other pixel is untouched.
+
+    Parameters
+    ----------
+    image
+        H×W×3 uint8 RGB; not modified.
+    mask
+        The region: a :class:`~visualjudge.core.records.Mask` or an H×W array (in it where > 0).
+
+    Raises
+    ------
+    DataError
+        If mask and image differ in size.
+    """
+    inside = mask.dense() if isinstance(mask, Mask) else np.asarray(mask) > 0
+    height, width = image.shape[:2]
+    if inside.shape != (height, width):
+        raise DataError(f"mask: must be {(height, width)} (height, width) as the image, got {inside.shape}")
+    stripe = 3 * line_width((height, width))
+    diagonal = (np.arange(height, dtype=np.int32)[:, None] + np.arange(width, dtype=np.int32)[None]) // stripe % 2
+    out = image.copy()
+    for number, color in enumerate(HATCH):
+        chosen = inside & (diagonal == number)
+        mixed = cv2.addWeighted(image, 0.5, np.full_like(image, color), 0.5, 0)
+        cv2.copyTo(mixed, chosen.view(np.uint8), out)
+    return out

@@ -1,0 +1,108 @@
+"""What an encoding gives back, and what it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import RGB, Pixels, Size
+from visualjudge.vision.drawing.cost import Cost, text_tokens, vision_tokens
+from visualjudge.vision.predictions import Masks
+from visualjudge.vision.raster.images import png_bytes
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Encoded:
+    """A prediction as a judge is shown it.
+
+    Attributes
+    ----------
+    image
+        H×W×3 uint8 RGB, or None for a text.
+    text
+        JSON, or None for an image.
+    legend
+        ``Legend: person = red (#FF0000), …``, or None where colours carry no meaning.
+    colors
+        Label → (r, g, b); keypoint name → (r, g, b) where parts are coloured; else empty.
+    """
+
+    image: Pixels | None = None
+    text: str | None = None
+    legend: str | None = None
+    colors: Mapping[str, RGB] = field(default_factory=dict)
+
+    def cost(self, *, png: int | None = None) -> Cost:
+        """What a judge pays for it: PNG bytes, characters of text and legend, and tokens by each provider's rule.
+
+        Parameters
+        ----------
+        png
+            Size of the PNG in bytes where it is known already; else it is written once in memory.
+
+        The rules and their sources are in :mod:`visualjudge.vision.drawing.cost`.
+        """
+        size = None if self.image is None else (self.image.shape[0], self.image.shape[1])
+        written = (len(png_bytes(self.image)) if png is None else png) if self.image is not None else 0
+        said = (self.text or "") + (self.legend or "")
+        tokens = {provider: count + text_tokens(said, provider) for provider, count in vision_tokens(size).items()}
+        return Cost(written, len(self.text or ""), len(self.legend or ""), tokens)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scene:
+    """One prediction on one photograph, as the drawing functions take it.
+
+    ``image`` is C-contiguous H×W×3 uint8 and must not be written to.
+    """
+
+    prediction: Any
+    image: Pixels
+    classes: tuple[str, ...] | None = None
+    expression: str | None = None
+    _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, work: Callable[Concatenate[Scene, P], T], *given: P.args, **named: P.kwargs) -> T:
+        """``work`` of this scene, done once however many of its encodings need it; what it gives is shared."""
+        key = work, *given, *named.items()
+        if key not in self._done:
+            self._done[key] = work(self, *given, **named)
+        return cast(T, self._done[key])
+
+    def drawn(self, draw: Draw, style: Any) -> Encoded:
+        """One encoding: what :meth:`once` holds of it, which is let go, or drawn anew."""
+        held: Encoded | None = self._done.pop((draw, style), None)
+        return held or draw(self, style)
+
+    @property
+    def size(self) -> Size:
+        """(height, width)."""
+        return self.image.shape[0], self.image.shape[1]
+
+    def canvas(self, kind: str) -> Pixels:
+        """A fresh array to draw on: the photograph's copy, or black."""
+        return self.image.copy() if kind == "overlay" else np.zeros_like(self.image)
+
+    @property
+    def masks(self) -> Masks:
+        """The prediction of a segmentation task.
+
+        Raises
+        ------
+        DataError
+            If its masks have another size than the image.
+        """
+        masks: Masks = self.prediction
+        if masks.items and masks.size != self.size:
+            raise DataError(f"segmentation: masks must be {self.size} (height, width) as the image, got {masks.size}")
+        return masks
+
+
+Draw = Callable[[Scene, Any], Encoded]

@@ -1,0 +1,115 @@
+"""Letters of any script, from fonts that packages ship, the same on every machine.
+
+DejaVu Sans (of this package) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika (devanagari-fonts, OFL) has
+Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0)
+has Chinese, Japanese and Korean. Packages that only hold fonts are looked up, not imported, and a file counts only with
+the content that is known, since the same data must give the same bytes. Scripts whose letters join or are reordered are
+shaped by HarfBuzz through Pillow's Raqm layout; where Pillow has none, letters stand side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from PIL import ImageFont, features
+
+from visualjudge.vision.drawing.charmap import code_points
+
+_PACKAGED = (
+    (
+        "devanagari_fonts",
+        "fonts/Shobhika-1.05/Shobhika-Regular.otf",
+        "bde48974337ea665b930d956c26d0b3884f1bc0549769bfb7d82caa3e0af181f",
+    ),
+    (
+        "paperang_p2_fonts_cjk",
+        "fonts/wqy-microhei.ttc",
+        "2420e8078af796b19a3f6ef13de527a1a91c1e7171eea115926c614ced1009b3",
+    ),
+    (
+        "fontpkg_noto_sans_thai",
+        "files/NotoSansThai[wdth,wght].ttf",
+        "5a1c559bb539583c8a1fd99d1c5b9491e5e14478c9cd2bd0970d5c3096cc9ef8",
+    ),
+    (
+        "fontpkg_noto_sans_khmer",
+        "files/NotoSansKhmer[wdth,wght].ttf",
+        "f37a8431a0c5d5ed2f81a767417546aca576a81fb7eff9c924d46aecf828f2ca",
+    ),
+)
+"""Package, file and SHA-256 of each further font."""
+_SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
+"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to Burmese, Khmer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRun:
+    """Part of a text in one font; ``font`` is its place in :func:`fonts`."""
+
+    font: int
+    text: str
+
+    @property
+    def shaped(self) -> bool:
+        """Whether its letters depend on their neighbours."""
+        return any(low <= ord(letter) <= high for letter in self.text for low, high in _SHAPED)
+
+
+@lru_cache(maxsize=1)
+def fonts() -> tuple[Path, ...]:
+    """Font files that are there, the first one always."""
+    found = [Path(__file__).parent / "assets" / "DejaVuSans.ttf"]
+    for package, file, digest in _PACKAGED:
+        spec = find_spec(package)
+        places = (spec.submodule_search_locations or ()) if spec is not None else ()
+        found += [path for place in places if _is_known(path := Path(place) / file, digest)]
+    return tuple(found)
+
+
+def _is_known(path: Path, digest: str) -> bool:
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+
+
+def runs(text: str) -> list[TextRun]:
+    """``text`` cut into runs of one font, each letter in the first font that has it.
+
+    Spaces, marks and joiners stay with the letters before them; a letter that no font has is written as its code
+    point, so that no two labels look alike.
+    """
+    made: list[TextRun] = []
+    for font, letter in _placed(text):
+        if made and (font is None or made[-1].font == font):
+            made[-1] = TextRun(made[-1].font, made[-1].text + letter)
+        else:
+            made.append(TextRun(font or 0, letter))
+    return made
+
+
+@lru_cache(maxsize=256)
+def face(font: int, size: int, shaped: bool) -> ImageFont.FreeTypeFont:
+    """A font at a size in pixels, with or without shaping."""
+    raqm = shaped and features.check("raqm")
+    engine = ImageFont.Layout.RAQM if raqm else ImageFont.Layout.BASIC
+    return ImageFont.truetype(str(fonts()[font]), size, layout_engine=engine)
+
+
+def _placed(text: str) -> Iterator[tuple[int | None, str]]:
+    """Each letter with its font; None: that of the letter before."""
+    for letter in text:
+        if letter.isspace() or unicodedata.category(letter) in ("Mn", "Mc", "Cf"):
+            yield None, letter
+            continue
+        font = next((k for k in range(len(fonts())) if ord(letter) in _letters(k)), None)
+        yield (0, f"<{ord(letter):X}>") if font is None else (font, letter)
+
+
+@lru_cache(maxsize=8)
+def _letters(font: int) -> frozenset[int]:
+    """Code points that a font has a glyph for."""
+    return code_points(fonts()[font].read_bytes())

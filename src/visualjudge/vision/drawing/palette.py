@@ -1,0 +1,193 @@
+"""The one palette: 32 named colours, more when they run out, and the legends that tell them.
+
+The colours were chosen from matplotlib's CSS4 and xkcd names so that the smallest CIEDE2000 difference between any
+two is as large as could be found, as normal eyes see them (at half weight) and as protanopes, deuteranopes and
+tritanopes do (Machado, Oliveira & Fernandes 2009, severity 1). Each next colour is the one farthest from those
+before it, so few classes get colours farther apart than many; the seven dark ones (relative luminance below 0.1) come
+last, because a half-transparent dark fill is lost on black. ``tests/encoding/test_palette.py`` holds the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from visualjudge.core.records import RGB, FloatArray
+from visualjudge.core.seeding import rng_for
+
+PALETTE: tuple[tuple[str, RGB], ...] = (
+    ("red", (255, 0, 0)),
+    ("bright aqua", (11, 249, 234)),
+    ("iris", (98, 88, 196)),
+    ("neon yellow", (207, 255, 4)),
+    ("blue green", (19, 126, 109)),
+    ("light salmon", (254, 169, 147)),
+    ("lilac", (196, 142, 253)),
+    ("deep pink", (255, 20, 147)),
+    ("light blue", (149, 208, 252)),
+    ("turquoise blue", (6, 177, 196)),
+    ("sandy brown", (196, 166, 97)),
+    ("hazel", (142, 118, 24)),
+    ("cool blue", (73, 132, 184)),
+    ("dark rose", (181, 72, 93)),
+    ("teal green", (37, 163, 111)),
+    ("clay", (182, 106, 80)),
+    ("carnation", (253, 121, 143)),
+    ("khaki", (240, 230, 140)),
+    ("yellow green", (160, 191, 22)),
+    ("bright violet", (173, 10, 253)),
+    ("pink purple", (219, 75, 218)),
+    ("reddish pink", (254, 44, 84)),
+    ("light seafoam", (160, 254, 191)),
+    ("bubblegum pink", (254, 131, 204)),
+    ("light green", (97, 225, 96)),
+    ("brown", (101, 55, 0)),
+    ("dark purple", (117, 25, 115)),
+    ("medium blue", (0, 0, 205)),
+    ("bordeaux", (123, 0, 44)),
+    ("deep teal", (0, 85, 90)),
+    ("cobalt", (30, 72, 143)),
+    ("red brown", (165, 42, 42)),
+)
+
+GREEN: RGB = (0, 255, 0)
+BLACK: RGB = (0, 0, 0)
+WHITE: RGB = (255, 255, 255)
+
+_MIN_CHROMA = 60
+_CANDIDATES = 4096
+_RANDOM_APART = 260.0
+_RANDOM_CHROMA = 120
+
+
+def color_at(number: int) -> RGB:
+    """Colour ``number`` (from 0) of the palette; past its end a generated one, distinct from all before it."""
+    return PALETTE[number][1] if number < len(PALETTE) else _generated(number)[-1]
+
+
+def name_at(number: int) -> str:
+    """The name that goes with :func:`color_at`; a generated colour is named after its nearest palette colour."""
+    if number < len(PALETTE):
+        return PALETTE[number][0]
+    return f"{_nearest_name(color_at(number))} {number // len(PALETTE) + 1}.{number % len(PALETTE) + 1}"
+
+
+def random_color_at(number: int) -> RGB:
+    """Colour ``number`` of a sequence drawn at random by a fixed seed, each distinct from those before it."""
+    return _random_colors(-(-(number + 1) // 64) * 64)[number]
+
+
+def random_name_at(number: int) -> str:
+    """A name for :func:`random_color_at`: the nearest palette colour's, with the number so that names differ."""
+    return f"{_nearest_name(random_color_at(number))} {number + 1}"
+
+
+def class_order(classes: Iterable[str] | None, labels: Sequence[str]) -> list[str]:
+    """The order in which labels take colours.
+
+    That of ``classes``, then the labels that are not in ``classes``, sorted; without ``classes`` the sorted labels.
+    """
+    given = dict.fromkeys(classes or ())
+    return [*given, *sorted(set(labels).difference(given))]
+
+
+def label_colors(
+    classes: Iterable[str] | None,
+    labels: Sequence[str],
+    color: Callable[[int], RGB] = color_at,
+    name: Callable[[int], str] = name_at,
+) -> tuple[dict[str, RGB], str | None]:
+    """Label → colour for ``labels`` in their order, and the legend that names the colours.
+
+    A colour depends on ``classes`` alone where they hold the label.
+    """
+    place = {label: number for number, label in enumerate(class_order(classes, labels))}
+    colors = {label: color(place[label]) for label in dict.fromkeys(labels)}
+    return colors, legend_of(colors, {label: name(place[label]) for label in colors})
+
+
+def hex_of(color: RGB) -> str:
+    """``(230, 25, 75)`` → ``"#E6194B"``."""
+    return "#{:02X}{:02X}{:02X}".format(*color)
+
+
+def legend_of(colors: Mapping[str, RGB], names: Mapping[str, str]) -> str | None:
+    """``Legend: person = red (#FF0000), dog = …``, or None where there is nothing to tell."""
+    if not colors:
+        return None
+    return "Legend: " + ", ".join(f"{label} = {names[label]} ({hex_of(color)})" for label, color in colors.items())
+
+
+@lru_cache(maxsize=4096)
+def ink_on(color: RGB) -> RGB:
+    """Black or white, whichever has the higher contrast ratio on ``color`` (WCAG 2.1, relative luminance)."""
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in color)]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return BLACK if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else WHITE
+
+
+@lru_cache(maxsize=1)
+def _candidates() -> FloatArray:
+    """Saturated colours, (n, 3) float, drawn by a fixed seed."""
+    drawn = rng_for(0, "palette candidates").integers(0, 256, (_CANDIDATES, 3))
+    saturated: FloatArray = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(np.float64)
+    return saturated
+
+
+@lru_cache(maxsize=512)
+def _generated(number: int) -> tuple[RGB, ...]:
+    return _farthest(-(-(number + 1) // 64) * 64)[: number + 1]
+
+
+@lru_cache(maxsize=8)
+def _farthest(count: int) -> tuple[RGB, ...]:
+    """The palette, then ``count - 32`` candidates, each the farthest in RGB from those before it."""
+    chosen = [color for _, color in PALETTE]
+    pool = _candidates()
+    nearest = np.full(len(pool), np.inf)
+    for color in chosen:
+        nearest = np.minimum(nearest, np.abs(pool - color).sum(axis=1))
+    while len(chosen) < count:
+        best = int(nearest.argmax())
+        if nearest[best] == 0:  # thousands of classes: nothing new is left in the pool
+            return tuple(chosen) + _counted(count - len(chosen), set(chosen))
+        red, green, blue = (int(v) for v in pool[best])
+        chosen.append((red, green, blue))
+        nearest = np.minimum(nearest, np.abs(pool - pool[best]).sum(axis=1))
+    return tuple(chosen)
+
+
+def _counted(count: int, taken: set[RGB]) -> tuple[RGB, ...]:
+    free = (
+        (r, g, b) for r in range(255, -1, -1) for g in range(0, 256, 3) for b in range(0, 256, 3) if abs(r - g) > 60
+    )
+    fresh = (color for color in free if color not in taken)
+    return tuple(next(fresh) for _ in range(count))
+
+
+@lru_cache(maxsize=8)
+def _random_colors(count: int) -> tuple[RGB, ...]:
+    """The first ``count`` random colours; apart from each other by a distance that shrinks when it cannot be kept."""
+    rng = rng_for(0, "random class colours")
+    chosen: list[RGB] = []
+    drawn: list[list[int]] = []
+    apart, misses = _RANDOM_APART, 0
+    while len(chosen) < count:
+        if not drawn:
+            drawn = rng.integers(0, 256, (1024, 3)).tolist()[::-1]
+        red, green, blue = drawn.pop()
+        strong = max(red, green, blue) - min(red, green, blue) >= _RANDOM_CHROMA
+        if strong and all(abs(red - r) + abs(green - g) + abs(blue - b) >= max(apart, 1) for r, g, b in chosen):
+            chosen.append((red, green, blue))
+            misses = 0
+        elif (misses := misses + 1) > 200:
+            apart, misses = apart * 0.8, 0
+    return tuple(chosen)
+
+
+@lru_cache(maxsize=4096)
+def _nearest_name(color: RGB) -> str:
+    colors = np.array([c for _, c in PALETTE], dtype=np.float64)
+    return PALETTE[int(((colors - color) ** 2).sum(axis=1).argmin())][0]

@@ -1,0 +1,192 @@
+"""Label tags: words in black or white on a filled rectangle of the class's colour, placed where there is room.
+
+Letters come from :mod:`~visualjudge.vision.drawing.fonts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from visualjudge.core.records import RGB, Pixels, Size
+from visualjudge.vision.drawing.canvas import Box, line_width
+from visualjudge.vision.drawing.fonts import face, runs
+from visualjudge.vision.drawing.palette import ink_on
+
+_SMALLEST = 8
+_COARSE = 640
+_CROWDED = 0.18
+"""Share of the image that all tags together may cover before they are made smaller."""
+
+
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What a tag belongs to: its words, colour, and box; ``centered``: in the box's middle, else at its corner."""
+
+    label: str
+    color: RGB
+    box: Box
+    centered: bool = False
+
+
+def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
+    """Draw one tag for each anchor onto ``pixels``, whole and inside the image; none where not even one fits.
+
+    Small objects choose first, as they have the least room to spare; where tags must overlap, theirs is on top.
+    """
+    size = pixels.shape[0], pixels.shape[1]
+    font = _font_size(size, anchors)
+    lines = [(anchor, *line) for anchor in anchors if (line := _fitting(anchor.label, font, size)) is not None]
+    patches = [(anchor, _patch(text, letters, anchor.color)) for anchor, text, letters in lines]
+    taken, gap = _Taken(size), line_width(size)
+    for anchor, patch in patches:
+        if _hidden_by(anchor, patch):
+            taken.add(anchor.box)
+    placed = []
+    for anchor, patch in reversed(patches):
+        x, y = taken.best(_spots(anchor, patch.shape, size, gap), patch.shape)
+        taken.add((x, y, x + patch.shape[1], y + patch.shape[0]))
+        placed.append((x, y, patch))
+    for x, y, patch in reversed(placed):
+        pixels[y : y + patch.shape[0], x : x + patch.shape[1]] = patch
+
+
+def font_size(size: Size) -> int:
+    """Height of the letters in pixels: 2.6 % of the geometric mean of the sides, at least 10."""
+    return int(max(10, round(0.026 * float(size[0] * size[1]) ** 0.5)))
+
+
+def words(label: str) -> str:
+    """``label`` as it is drawn: on one line, a letter that no font has as its code point."""
+    return " ".join("".join(run.text for run in runs(label)).split())
+
+
+@lru_cache(maxsize=4096)
+def text_bitmap(text: str, font: int) -> np.ndarray:
+    """Coverage (h×w uint8) of ``text`` on its line: 0 = tag, 255 = ink.
+
+    All words of one size have the same height, unless letters of another font reach beyond it.
+    """
+    ascent, descent = face(0, font, False).getmetrics()
+    pad_x, pad_y = max(2, font // 4), max(1, font // 10)
+    top = ascent - round(0.16 * ascent)  # room above capitals that only accents use
+    parts = [(run, face(run.font, font, run.shaped)) for run in runs(text)]
+    beyond = [one.getbbox(run.text, anchor="ls") for run, one in parts if run.font or run.shaped]
+    top = max([top, *(int(np.ceil(-box[1])) for box in beyond)])
+    descent = max([descent, *(int(np.ceil(box[3])) for box in beyond)])
+    width = int(np.ceil(sum(one.getlength(run.text) for run, one in parts))) + 2 * pad_x
+    image = Image.new("L", (width, top + descent + 2 * pad_y))
+    x = float(pad_x)
+    for run, one in parts:
+        ImageDraw.Draw(image).text((x, pad_y + top), run.text, fill=255, font=one, anchor="ls")
+        x += one.getlength(run.text)
+    bitmap = np.asarray(image)
+    bitmap.setflags(write=False)
+    return bitmap
+
+
+def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
+    """The image's letter size, smaller where so many tags would cover too much of it."""
+    font = font_size(size)
+    smallest = min(font, max(_SMALLEST, round(0.6 * font)))
+    area = sum((len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors)
+    allowed = _CROWDED * size[0] * size[1]
+    return font if area <= allowed else max(smallest, int(font * (allowed / area) ** 0.5))
+
+
+@lru_cache(maxsize=4096)
+def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
+    """The label's text and letter size that fit the image: smaller letters, then fewer; None if not even one fits."""
+    text = words(label)
+    for smaller in range(font, _SMALLEST - 1, -1):
+        bitmap = text_bitmap(text, smaller)
+        if bitmap.shape[0] <= size[0] and bitmap.shape[1] <= size[1]:
+            return text, smaller
+    if text_bitmap("x", _SMALLEST).shape[0] > size[0]:
+        return None
+    for kept in range(min(len(text), size[1]), 0, -1):
+        shorter = text[:kept] + "…"
+        if text_bitmap(shorter, _SMALLEST).shape[1] <= size[1]:
+            return shorter, _SMALLEST
+    return None
+
+
+def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
+    """Whether a tag of this size could cover half of the object: such a one is kept free of all tags."""
+    x1, y1, x2, y2 = anchor.box
+    return not anchor.centered and (x2 - x1) * (y2 - y1) < 2 * patch.shape[0] * patch.shape[1]
+
+
+@lru_cache(maxsize=512)
+def _patch(text: str, font: int, color: RGB) -> np.ndarray:
+    """The tag's pixels, h×w×3 uint8: each a mix of its colour with black or white."""
+    table = np.rint(np.linspace(color, ink_on(color), 256)).astype(np.uint8)
+    patch: np.ndarray = table[text_bitmap(text, font)]
+    patch.setflags(write=False)
+    return patch
+
+
+def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iterator[Point]:
+    """Places (x, y) for the corner of a tag of ``shape``, best first, such that it is inside the image.
+
+    For a box: above its corner, below, inside at the corners, beside; for a centred one: the middle, then around it.
+    """
+    high, wide = shape[:2]
+    corners = (
+        _around_middle(anchor.box, high, wide) if anchor.centered else _around_box(anchor.box, high, wide, size, gap)
+    )
+    right, bottom = size[1] - wide, size[0] - high
+    return ((min(max(x, 0), right), min(max(y, 0), bottom)) for x, y in corners)
+
+
+def _around_middle(box: Box, high: int, wide: int) -> list[Point]:
+    x, y = (box[0] + box[2] - wide) // 2, (box[1] + box[3] - high) // 2
+    rows = (-1, 1, -2, 2, -3, 3)
+    return [(x, y), *((x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1))]
+
+
+def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> list[Point]:
+    x1, y1, x2, y2 = box
+    above, below, right = y1 - high - gap, y2 + gap, x2 - wide
+    outer = [(x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right)]
+    inner = [(x, y) for y in (y1 + gap, y2 - high - gap) for x in (x1 + gap, right - gap)]
+    beside = [(x, y) for y in (y1, y2 - high) for x in (x2 + gap, x1 - wide - gap) if 0 <= x <= size[1] - wide]
+    roomy = x2 - x1 > wide + 4 * gap and y2 - y1 > 3 * high
+    farther = [(x1, y1 + k * (high + 1)) for k in (-3, 1, -4, 2, -5, 3)]
+    return [*outer, *(inner + beside if roomy else beside + inner), *farther]
+
+
+class _Taken:
+    """What tags must keep off: other tags, and objects so small that a tag would hide them.
+
+    A coarse map of the image, so that the cost of a look does not grow with the number of tags.
+    """
+
+    def __init__(self, size: Size) -> None:
+        self._step = max(1, max(size) // _COARSE)
+        self._map = np.zeros((size[0] // self._step + 1, size[1] // self._step + 1), dtype=np.bool_)
+
+    def add(self, box: Box) -> None:
+        self._map[self._window(*box)] = True
+
+    def best(self, spots: Iterable[Point], shape: tuple[int, ...]) -> Point:
+        """The first of ``spots`` where nothing is covered, else the one that covers least."""
+        least, best = -1, (0, 0)
+        for x, y in spots:
+            covered = int(np.count_nonzero(self._map[self._window(x, y, x + shape[1], y + shape[0])]))
+            if covered == 0:
+                return x, y
+            if least < 0 or covered < least:
+                least, best = covered, (x, y)
+        return best
+
+    def _window(self, x1: int, y1: int, x2: int, y2: int) -> tuple[slice, slice]:
+        step = self._step
+        return slice(max(0, y1) // step, -(-y2 // step)), slice(max(0, x1) // step, -(-x2 // step))

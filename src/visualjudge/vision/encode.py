@@ -1,0 +1,106 @@
+"""ENCODE: a prediction as an image or a text, 53 ways, each decodable.
+
+One row of :mod:`~visualjudge.vision.encodings` says everything about an encoding: task, stem, the function that
+draws it and a frozen style. Encoders take arrays and records and return an :class:`Encoded`; they read no file but
+the paths inside a prediction, and draw no random number but by a fixed seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Pixels
+from visualjudge.vision.drawing.context import context_image
+from visualjudge.vision.drawing.cost import Cost
+from visualjudge.vision.drawing.encoded import Encoded, Scene
+from visualjudge.vision.encodings import Encoding, encoding_named, encodings, order_of
+from visualjudge.vision.predictions import Prediction, read_prediction
+
+__all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encode_each", "encodings"]
+
+
+def encode(
+    task: str,
+    stem: str,
+    prediction: Mapping[str, Any] | Prediction,
+    image: NDArray[np.uint8],
+    *,
+    classes: Iterable[str] | None = None,
+    expression: str | None = None,
+) -> Encoded:
+    """One prediction in one encoding.
+
+    Parameters
+    ----------
+    task, stem
+        A row of :func:`encodings`.
+    prediction
+        A payload as in a data folder (masks, depth maps and images as arrays or absolute paths), or the typed
+        prediction that :func:`visualjudge.vision.predictions.read_prediction` makes of it.
+    image
+        The photograph, H×W×3 uint8 RGB. It is not modified.
+    classes
+        Labels in the order that gives them colours; default: the prediction's labels, sorted. Give all options of a
+        question the same.
+    expression
+        The referring expression, for referring segmentation.
+
+    Raises
+    ------
+    UsageError
+        If there is no such task or stem.
+    DataError
+        If the prediction or the image cannot be used; the message names the field.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import visualjudge as vj
+    >>> photo = np.zeros((48, 64, 3), dtype=np.uint8)
+    >>> boxes = {"detections": [{"label": "dog", "bbox": [4, 5, 30, 40]}]}
+    >>> vj.encode("object_detection", "pixel_s1_m0", boxes, photo).image.shape
+    (48, 64, 3)
+    >>> print(vj.encode("object_detection", "text_xyxy", boxes, photo).text)
+    [
+    {"label":"dog","bbox":[4,5,30,40]}
+    ]
+    """
+    ((_, encoded),) = encode_each(task, [stem], prediction, image, classes=classes, expression=expression)
+    return encoded
+
+
+def encode_each(
+    task: str,
+    stems: Iterable[str],
+    prediction: Mapping[str, Any] | Prediction,
+    image: NDArray[np.uint8],
+    *,
+    classes: Iterable[str] | None = None,
+    expression: str | None = None,
+) -> Iterator[tuple[str, Encoded]]:
+    """One prediction in several encodings, each with its stem; what encodings have in common is worked out once.
+
+    Parameters and errors as for :func:`encode`. A combo comes right before the encoding that has the same image, and
+    both give the same array.
+    """
+    asked = sorted((encoding_named(task, stem) for stem in stems), key=order_of)
+    pixels = _checked(image)
+    size = pixels.shape[0], pixels.shape[1]
+    typed = read_prediction(task, prediction, size=size, expression=expression)
+    order = None if classes is None else tuple(classes)
+    scene = Scene(typed, pixels, order, expression)
+    for row in asked:
+        yield row.stem, scene.drawn(row.draw, row.style)
+
+
+def _checked(image: NDArray[np.uint8]) -> Pixels:
+    if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+        raise DataError("image must be an H×W×3 uint8 RGB array")
+    if image.shape[0] == 0 or image.shape[1] == 0:
+        raise DataError(f"image must have pixels, got shape {image.shape}")
+    return np.ascontiguousarray(image)

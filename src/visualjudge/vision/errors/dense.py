@@ -1,0 +1,93 @@
+"""Errors of depth maps and of restored images."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+
+from visualjudge.core.records import FloatArray
+from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.random_fields import lowest_share, smooth_field
+from visualjudge.vision.predictions import DepthMap, WholeImage
+from visualjudge.vision.raster.images import through_jpeg, to_uint8
+
+# ---------------------------------------------------------------- depth
+
+
+def scale(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
+    """Regions are too near or too far, by a factor of up to about 5 at severity 1."""
+    field = smooth_field(truth.extent, rng, grain=0.25)
+    return _times(truth, np.exp(1.6 * severity * field))
+
+
+def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
+    """Fine-grained multiplicative noise."""
+    height, width = truth.extent
+    coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
+    grain = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR)
+    return _times(truth, np.exp(0.6 * severity * grain))
+
+
+def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> DepthMap:
+    """Edges are blurred; invalid pixels stay invalid and do not affect their neighbours."""
+    sigma = 0.12 * max(truth.values.shape) * severity
+    valid = truth.valid.astype(np.float64)
+    known = np.where(truth.valid, truth.values, 0.0)
+    weight = cv2.GaussianBlur(valid, (0, 0), sigma)
+    smooth = cv2.GaussianBlur(known, (0, 0), sigma) / np.maximum(weight, 1e-9)
+    return replace(truth, values=np.where(truth.valid, smooth, truth.values))
+
+
+def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
+    """Near and far are exchanged in growing regions: values are mirrored at the median, on a logarithmic scale.
+
+    Equally many near and far pixels are affected, so that an alignment by medians does not undo the error.
+    """
+    known = truth.values[truth.valid]
+    low, middle, high = np.percentile(known, [2, 50, 98])
+    field = smooth_field(truth.extent, rng, grain=0.2)
+    near, far = truth.valid & (truth.values <= middle), truth.valid & (truth.values > middle)
+    part = lowest_share(near, field, 0.8 * severity) | lowest_share(far, field, 0.8 * severity)
+    values = truth.values.copy()
+    values[part] = np.clip(middle**2 / truth.values[part], low, high)
+    return replace(truth, values=values)
+
+
+# ---------------------------------------------------------------- restoration
+
+
+def residual(truth: WholeImage, severity: float, scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
+    """Part of the degradation remains."""
+    if scene.degraded is None:
+        raise ValueError("residual needs the degraded input")
+    height, width = truth.pixels.shape[:2]
+    left = cv2.resize(scene.degraded, (width, height), interpolation=cv2.INTER_CUBIC)
+    return WholeImage(to_uint8(truth.pixels * (1 - severity) + left * float(severity)))
+
+
+def oversmoothing(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
+    """Texture is removed together with the degradation; edges are preserved at low severity."""
+    sigma = 0.006 * max(truth.pixels.shape) * severity + 0.3
+    return WholeImage(np.asarray(cv2.GaussianBlur(truth.pixels, (0, 0), sigma), dtype=np.uint8))
+
+
+def pixel_noise(truth: WholeImage, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
+    """Gaussian noise with a standard deviation of up to 40 of 255."""
+    return WholeImage(to_uint8(truth.pixels + 40 * severity * rng.standard_normal(truth.pixels.shape)))
+
+
+def colour_shift(truth: WholeImage, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
+    """One channel is increased, another is decreased, and the contrast is reduced."""
+    direction = rng.permutation([1.0, 0.3, -1.0])
+    return WholeImage(to_uint8(truth.pixels * (1 - 0.35 * severity) + 38 * severity * (direction + 0.5)))
+
+
+def blocking(truth: WholeImage, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> WholeImage:
+    """Block artefacts of strong JPEG compression, down to quality 8."""
+    return WholeImage(through_jpeg(truth.pixels, round(40 - 32 * severity)))
+
+
+def _times(truth: DepthMap, factor: FloatArray) -> DepthMap:
+    return replace(truth, values=np.where(truth.valid, truth.values * factor, truth.values))

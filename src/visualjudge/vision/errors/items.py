@@ -1,0 +1,34 @@
+"""Errors of labelled items, boxes or masks alike, by TIDE's names (Bolya et al., ECCV 2020).
+
+Each is nested, so that a severer prediction holds the milder one's errors and more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.items import LabelledItems
+
+LOWEST_IOU = 0.45
+"""IoU of an item at severity 1: just under the lowest threshold that counts as found."""
+Items = TypeVar("Items", bound=LabelledItems)
+
+
+def classification(truth: Items, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Items:
+    """Some objects have another label of the data set."""
+    order = rng.permutation(len(truth.items))
+    wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
+    struck = set(order[: counted(severity, len(order))].tolist())
+    renamed = (replace(item, label=wrong[k]) if k in struck else item for k, item in enumerate(truth.items))
+    return truth.with_items(renamed)
+
+
+def missed(truth: Items, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Items:
+    """Some objects are missing."""
+    order = rng.permutation(len(truth.items))
+    gone = set(order[: counted(severity, len(order))].tolist())
+    return truth.with_items(item for k, item in enumerate(truth.items) if k not in gone)

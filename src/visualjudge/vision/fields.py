@@ -1,0 +1,96 @@
+"""Fields that several types of payload share: lists of objects, labels, confidences, boxes, paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.confine import confined_path
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Size, Xyxy
+from visualjudge.vision.base import Payload
+from visualjudge.vision.raster.limits import LARGEST_COORDINATE
+
+LONGEST_LABEL = 500
+LARGEST_NUMBER = 1e15
+
+
+def objects(payload: Payload, field: str) -> list[Payload]:
+    """The list of objects in ``field``."""
+    items = payload.get(field)
+    if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
+        raise DataError(f"{field}: must be a list of objects")
+    return list(items)
+
+
+def label(item: Payload, where: str) -> str:
+    """The label of an item."""
+    text = item.get("label")
+    if not isinstance(text, str) or not text.strip():
+        raise DataError(f"{where}.label: must be text that is not empty")
+    if len(text) > LONGEST_LABEL:
+        raise DataError(f"{where}.label: must be at most {LONGEST_LABEL} characters long, got {len(text)}")
+    return text
+
+
+def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
+    """A finite number of bounded size; text, booleans, lists and objects are none."""
+    plain = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+    if not plain or not abs(value) <= largest:  # NaN compares false; an int of any length compares
+        shown = f"{value!r}"[:40] if plain and not isinstance(value, int) else type(value).__name__
+        raise DataError(f"{field}: must be a finite number of at most {largest:g}, got {shown}")
+    return float(value)
+
+
+def score(item: Payload, where: str = "") -> float | None:
+    """The confidence of an item, or None."""
+    value = item.get("score")
+    return None if value is None else number(value, f"{where}.score" if where else "score")
+
+
+def crowd(item: Payload) -> bool:
+    """COCO's ``iscrowd``."""
+    return bool(item.get("iscrowd", 0))
+
+
+def box(value: Any, field: str) -> Xyxy:
+    """[x1, y1, x2, y2] in pixels."""
+    if not isinstance(value, list | tuple | np.ndarray) or len(value) != 4:
+        raise DataError(f"{field}: must be [x1, y1, x2, y2]")
+    x1, y1, x2, y2 = (number(v, field, largest=LARGEST_COORDINATE) for v in value)
+    if x2 < x1 or y2 < y1:
+        raise DataError(f"{field}: must be [x1, y1, x2, y2], got x2 < x1 or y2 < y1 (is it [x, y, width, height]?)")
+    return x1, y1, x2, y2
+
+
+def path(stored: Any, root: Path | None) -> Path:
+    """A path of the payload, below ``root`` where that is given."""
+    if not isinstance(stored, str | Path):
+        raise DataError(f"must be a path, got {type(stored).__name__}")
+    if root is None:
+        return Path(stored)
+    return confined_path(root, stored, of="the data folder") if isinstance(stored, str) else root / stored
+
+
+def named_file(field: str) -> Callable[[Payload], Iterator[tuple[str, str]]]:
+    """``PredictionType.files`` of a payload that names one file."""
+
+    def files(payload: Payload) -> Iterator[tuple[str, str]]:
+        if isinstance(payload.get(field), str):
+            yield field, payload[field]
+
+    return files
+
+
+def height_width(size: Size) -> str:
+    """A size as messages show it."""
+    return f"{size[0]}×{size[1]}"
+
+
+def check_size(field: str, size: Size, image: Size) -> None:
+    """Check that two (height, width) agree."""
+    if size != image:
+        raise DataError(f"{field}: must be {height_width(image)} (height×width) as the image, got {height_width(size)}")

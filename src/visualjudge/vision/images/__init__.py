@@ -1,0 +1,1 @@
+"""Whole images: restored, edited or generated."""

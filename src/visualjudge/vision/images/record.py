@@ -1,0 +1,52 @@
+"""Restored and generated images: ``{"image": "x.png"}``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError, in_field
+from visualjudge.core.records import Pixels, Size
+from visualjudge.vision import fields
+from visualjudge.vision.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.raster.images import read_rgb, resized_rgb, rgb_of_array, write_png
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WholeImage(Prediction):
+    """A restored or generated image, at its own size: H×W×3 uint8 RGB."""
+
+    pixels: Pixels
+
+    @property
+    def image(self) -> Pixels:
+        return self.pixels
+
+    def scaled(self, size: Size, target: Size) -> WholeImage:
+        return WholeImage(resized_rgb(self.pixels, target))
+
+
+def _read(payload: Payload, reading: ReadContext) -> WholeImage:
+    stored = payload.get("image")
+    if stored is None:
+        raise DataError("image: the field is missing")
+    if isinstance(stored, np.ndarray):
+        return WholeImage(rgb_of_array(stored))
+    with in_field("image"):
+        return WholeImage(read_rgb(fields.path(stored, reading.root)))
+
+
+def _write(prediction: WholeImage, writing: WriteContext) -> dict[str, Any]:
+    write_png(writing.root / f"{writing.stem}.png", prediction.pixels)
+    return {"image": f"{writing.stem}.png"}
+
+
+def _row(name: str) -> PredictionType:
+    files = fields.named_file("image")
+    return PredictionType(name, WholeImage, _read, _write, files=files, file_field="image", is_image=True)
+
+
+RESTORATION = _row("restoration")
+GENERATION = _row("generation")

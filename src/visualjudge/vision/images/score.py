@@ -1,0 +1,61 @@
+"""Restoration: SSIM or PSNR to the clean image."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Pixels
+from visualjudge.vision.predictions import WholeImage
+
+PSNR_FLOOR, PSNR_RANGE = 15.0, 25.0
+"""Decibels that count as 0, and from there to 1."""
+
+
+def ssim(prediction: WholeImage, truth: WholeImage) -> float:
+    """Structural similarity of a restored image to the clean one, 0..1.
+
+    Gaussian window of σ 1.5, mean over channels, clipped (Wang et al. 2004, as scikit-image computes it).
+
+    Raises
+    ------
+    DataError
+        If the images differ in size, or are too small for the window (11 pixels).
+    """
+    from skimage.metrics import structural_similarity  # it loads scipy.stats, most of a second
+
+    found, real = _pair(prediction, truth)
+    try:
+        value = structural_similarity(
+            real, found, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255, channel_axis=2
+        )
+    except ValueError:
+        height, width = real.shape[:2]
+        raise DataError(f"image: must be at least 11×11 for SSIM, got {height}×{width} (height×width)") from None
+    return float(np.clip(value, 0, 1))
+
+
+def psnr(prediction: WholeImage, truth: WholeImage) -> float:
+    """Peak signal-to-noise ratio of a restored image to the clean one as (PSNR − 15) / 25, clipped to 0..1.
+
+    Identical images give 1.
+
+    Raises
+    ------
+    DataError
+        If the images differ in size.
+    """
+    from skimage.metrics import peak_signal_noise_ratio
+
+    found, real = _pair(prediction, truth)
+    if np.array_equal(found, real):
+        return 1.0
+    decibels = float(peak_signal_noise_ratio(real, found, data_range=255))
+    return float(np.clip((decibels - PSNR_FLOOR) / PSNR_RANGE, 0, 1))
+
+
+def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
+    found, real = prediction.pixels, truth.pixels
+    if found.shape != real.shape:
+        raise DataError(f"image: must be {real.shape[:2]} (height, width) as the clean image, got {found.shape[:2]}")
+    return found, real

@@ -1,0 +1,1 @@
+"""Masks: instances, label maps, the region of a referring expression."""

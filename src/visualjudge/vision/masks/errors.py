@@ -1,0 +1,201 @@
+"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic and referring segmentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import cv2
+import numpy as np
+
+from visualjudge.core.records import BoolArray, Mask
+from visualjudge.vision.errors.items import LOWEST_IOU
+from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.errors.random_fields import elsewhere, lowest_share, reach, smooth_field, sweep
+from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.raster.masks import mask_from_array
+
+MOST_EATEN = 0.75
+"""Share of a region that ``missed`` takes at severity 1, so that something is left to look at."""
+
+
+# ---------------------------------------------------------------- instances
+
+
+def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """Every mask is shifted as a whole until its IoU with the truth is 1 − 0.55 × severity."""
+    return truth.with_items([replace(item, mask=_displaced(item.mask, severity, rng)) for item in truth.items])
+
+
+def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """Some masks are duplicated, with the copies slightly shifted."""
+    drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
+    extra = [replace(item, mask=_displaced(item.mask, 0.35, rng)) for item in drawn]
+    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+
+
+def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """Masks with the outline of an object are added where there is no object."""
+    taken = [item.mask.box for item in truth.items]
+    extra = []
+    for _ in range(scene.levels):
+        item = truth.items[rng.integers(len(truth.items))]
+        box = elsewhere(item.mask.box, truth.size, rng, taken)
+        taken.append(box)
+        extra.append(replace(item, mask=_stretched(item.mask, box)))
+    return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
+
+
+def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """Every outline bulges in and out until the mask's IoU with the truth is 1 − 0.55 × severity."""
+    return truth.with_items([replace(item, mask=_wobbled(item.mask, severity, rng)) for item in truth.items])
+
+
+# ---------------------------------------------------------------- semantic: every pixel has one class
+
+
+def semantic_clean(truth: Masks) -> Masks:
+    """The truth with its segments in the order of the predictions with errors: by label."""
+    return _merged(truth, list(truth.items))
+
+
+def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """A growing part of every segment has another label of the data set."""
+    out = list(truth.items)
+    for k, item in enumerate(truth.items):
+        wrong = scene.wrong_label(item.label, rng)
+        part = lowest_share(item.mask.dense(), sweep(truth.size, rng), 0.8 * severity)
+        out[k] = replace(item, mask=mask_from_array(item.mask.dense() & ~part))
+        out.append(Instance(wrong, mask_from_array(part)))
+    return _merged(truth, out)
+
+
+def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """All boundaries are bent together by a smooth displacement of up to 12 % of the longer side."""
+    height, width = truth.size
+    reach_px = np.float32(0.12 * max(truth.size) * severity)
+    rows, cols = np.mgrid[:height, :width].astype(np.float32)
+    rows += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
+    cols += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
+    label_map = _label_map(truth)
+    bent = cv2.remap(label_map, cols, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
+    items = [replace(item, mask=mask_from_array(bent == k + 1)) for k, item in enumerate(truth.items)]
+    return _merged(truth, items)
+
+
+def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """A growing part of every segment has no label."""
+    out = []
+    for item in truth.items:
+        part = lowest_share(item.mask.dense(), sweep(truth.size, rng), MOST_EATEN * severity)
+        out.append(replace(item, mask=mask_from_array(item.mask.dense() & ~part)))
+    return _merged(truth, out)
+
+
+def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """A region of a class that is not in the image grows over the others, up to half of the image."""
+    present = {item.label for item in truth.items}
+    absent = sorted(set(scene.labels) - present) or sorted(present)
+    label = absent[int(rng.integers(len(absent)))]
+    blob = lowest_share(np.ones(truth.size, dtype=np.bool_), smooth_field(truth.size, rng, grain=0.3), 0.5 * severity)
+    items = [replace(item, mask=mask_from_array(item.mask.dense() & ~blob)) for item in truth.items]
+    return _merged(truth, [*items, Instance(label, mask_from_array(blob))])
+
+
+# ---------------------------------------------------------------- referring: one region
+
+
+def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """The region moves to another object of the image: parts of both, and only the other one at severity 1."""
+    (item,) = truth.items
+    others = [mask for mask in scene.others if mask.area and not (mask.dense() & item.mask.dense()).any()]
+    if not others:
+        return truth
+    other = others[int(rng.integers(len(others)))].dense()
+    order = sweep(truth.size, rng)
+    kept = item.mask.dense() & ~lowest_share(item.mask.dense(), order, severity)
+    return truth.with_items([replace(item, mask=mask_from_array(kept | lowest_share(other, order, severity)))])
+
+
+def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+    """A growing part of the region is missing."""
+    (item,) = truth.items
+    dense = item.mask.dense()
+    part = lowest_share(dense, sweep(truth.size, rng), MOST_EATEN * severity)
+    return truth.with_items([replace(item, mask=mask_from_array(dense & ~part))])
+
+
+# ---------------------------------------------------------------- pieces
+
+
+def _iou(first: BoolArray, second: BoolArray) -> float:
+    union = np.count_nonzero(first | second)
+    return np.count_nonzero(first & second) / union if union else 1.0
+
+
+def _bisected(mask: Mask, severity: float, changed: Callable[[float], BoolArray]) -> Mask:
+    """``changed(t)`` at the t that brings the IoU with ``mask`` down to 1 − 0.55 × severity."""
+    dense = mask.dense()
+    share = reach(lambda t: _iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity)
+    return mask_from_array(changed(share))
+
+
+def _displaced(mask: Mask, severity: float, rng: np.random.Generator) -> Mask:
+    dense = mask.dense()
+    height, width = mask.crop.shape
+    angle = rng.uniform(0, 2 * np.pi)
+    # towards the farther edge, so that a mask at the border does not slide off the image
+    centre = np.array([mask.left + width / 2, mask.top + height / 2])
+    room = np.array([mask.size[1], mask.size[0]]) / 2 - centre
+    step = np.array([np.cos(angle), np.sin(angle)])
+    step = np.where(np.sign(step) * np.sign(room) < 0, -step, step) * (width, height)
+
+    def shifted(t: float) -> BoolArray:
+        return _translated(dense, round(float(step[0]) * t), round(float(step[1]) * t))
+
+    return _bisected(mask, severity, shifted)
+
+
+def _translated(dense: BoolArray, dx: int, dy: int) -> BoolArray:
+    height, width = dense.shape
+    out = np.zeros_like(dense)
+    rows = slice(max(0, dy), min(height, height + dy))
+    cols = slice(max(0, dx), min(width, width + dx))
+    out[rows, cols] = dense[
+        max(0, -dy) : max(0, -dy) + max(0, rows.stop - rows.start),
+        max(0, -dx) : max(0, -dx) + max(0, cols.stop - cols.start),
+    ]
+    return out
+
+
+def _wobbled(mask: Mask, severity: float, rng: np.random.Generator) -> Mask:
+    dense = mask.dense()
+    outside = cv2.distanceTransform((~dense).view(np.uint8), cv2.DIST_L2, 3)
+    inside = cv2.distanceTransform(dense.view(np.uint8), cv2.DIST_L2, 3)
+    signed = outside - inside
+    size = max(4.0, mask.area**0.5)
+    field = smooth_field(mask.size, rng, grain=min(0.3, 0.4 * size / max(mask.size)))
+    return _bisected(mask, severity, lambda t: signed < t * size * field)
+
+
+def _stretched(mask: Mask, box: tuple[float, float, float, float]) -> Mask:
+    x1, y1, x2, y2 = (round(v) for v in box)
+    width, height = max(1, x2 - x1), max(1, y2 - y1)
+    crop = cv2.resize(mask.crop.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
+    full = np.zeros(mask.size, dtype=np.uint8)
+    target = full[y1 : y1 + height, x1 : x1 + width]
+    target[:] = crop[: target.shape[0], : target.shape[1]]
+    return mask_from_array(full)
+
+
+def _label_map(truth: Masks) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]:
+    label_map = np.zeros(truth.size, dtype=np.uint16)
+    for k, item in enumerate(truth.items):
+        label_map[item.mask.window][item.mask.crop] = k + 1
+    return label_map
+
+
+def _merged(truth: Masks, items: list[Instance]) -> Masks:
+    """One segment a label, empty ones left out, the labels sorted."""
+    classes = sorted(truth.with_items(items).union_by_label().items())
+    return truth.with_items(Instance(label, mask_from_array(dense)) for label, dense in classes if dense.any())

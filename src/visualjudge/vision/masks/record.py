@@ -1,0 +1,208 @@
+"""Masks with labels: the instances, the segments or the one referred region of an image.
+
+instance ``{"instances": [{"label", "segmentation"}]}`` · semantic ``{"segments": [{"label", "segmentation"}]}`` or
+``{"label_map": "x.png", "classes": {"1": "road"}}`` · referring ``{"segmentation"}``. A segmentation is a COCO RLE, a
+list of COCO polygons, or the path of a PNG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError, in_field
+from visualjudge.core.records import BoolArray, Mask, Size
+from visualjudge.vision import fields
+from visualjudge.vision.base import Payload, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.items import LabelledItems
+from visualjudge.vision.raster.images import read_gray
+from visualjudge.vision.raster.masks import distinct_values, mask_from_array, mask_from_wire, resized_mask, rle_of
+
+UNLABELLED = (0, 255)
+"""Values of a label map that stand for no class."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Instance:
+    """One object's mask (a segment's or region's, for the other segmentations)."""
+
+    label: str
+    mask: Mask
+    score: float | None = None
+    iscrowd: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Masks(LabelledItems):
+    """The masks of an image of (height, width) ``size``."""
+
+    size: Size
+    items: tuple[Instance, ...]
+
+    @property
+    def extent(self) -> Size | None:
+        return self.size if self.items else None
+
+    def regions(self) -> tuple[Mask, ...]:
+        return tuple(item.mask for item in self.items)
+
+    def union_by_label(self) -> dict[str, BoolArray]:
+        """Which pixels the masks of each label cover, H×W bool, in the order in which labels first occur."""
+        found: dict[str, BoolArray] = {}
+        for item in self.items:
+            dense = found.setdefault(item.label, np.zeros(self.size, dtype=np.bool_))
+            dense[item.mask.window] |= item.mask.crop
+        return found
+
+    def coverage(self, size: Size) -> BoolArray:
+        inside = np.zeros(size, dtype=np.bool_)
+        for item in self.items:
+            inside[item.mask.window] |= item.mask.crop
+        return inside
+
+    def scaled(self, size: Size, target: Size) -> Masks:
+        return Masks(target, tuple(replace(item, mask=resized_mask(item.mask, target)) for item in self.items))
+
+    def check(self, size: Size) -> None:
+        if self.items:
+            fields.check_size("prediction", self.size, size)
+
+
+def masks_from_label_map(values: Any, classes: Mapping[int, str], *, unlabelled: Sequence[int]) -> Masks:
+    """One segment for each class that occurs in an H×W array of class numbers, in the order of the numbers.
+
+    Raises
+    ------
+    DataError
+        If a number is neither in ``classes`` nor in ``unlabelled``.
+    """
+    items = []
+    for number in distinct_values(values):
+        if number in unlabelled:
+            continue
+        if number not in classes:
+            raise DataError(f"label_map: class {number} is not in classes")
+        items.append(Instance(classes[number], mask_from_array(values == number)))
+    return Masks(values.shape, tuple(items))
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _read_instances(payload: Payload, reading: ReadContext) -> Masks:
+    return _read_items(fields.objects(payload, "instances"), "instances", reading)
+
+
+def _read_segments(payload: Payload, reading: ReadContext) -> Masks:
+    if "label_map" in payload:
+        values = _label_map(payload["label_map"], reading.root)
+        return masks_from_label_map(values, _classes(payload.get("classes")), unlabelled=UNLABELLED)
+    return _read_items(fields.objects(payload, "segments"), "segments", reading)
+
+
+def _read_region(payload: Payload, reading: ReadContext) -> Masks:
+    if "segmentation" not in payload:
+        raise DataError("segmentation: the field is missing")
+    region = {"label": reading.expression or "region", "segmentation": payload["segmentation"]}
+    return _read_items([region], "", reading)
+
+
+def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Masks:
+    read, size = [], reading.size
+    for k, item in enumerate(items):
+        where = f"{name}[{k}]" if name else ""
+        field = f"{where}.segmentation" if where else "segmentation"
+        with in_field(field):
+            mask = mask_from_wire(item.get("segmentation"), size, reading.root)
+        if size is not None and mask.size != size:
+            sizes = fields.height_width(mask.size), fields.height_width(size)
+            raise DataError(f"{field}: mask must be {sizes[1]} (height×width) as the image, got {sizes[0]}")
+        size = mask.size
+        read.append(Instance(fields.label(item, where), mask, fields.score(item, where), fields.crowd(item)))
+    return Masks(size or (0, 0), tuple(read))
+
+
+def _label_map(stored: Any, root: Path | None) -> Any:
+    if isinstance(stored, np.ndarray):
+        return stored
+    with in_field("label_map"):
+        return read_gray(fields.path(stored, root))
+
+
+def _classes(classes: Any) -> dict[int, str]:
+    if not isinstance(classes, Mapping):
+        raise DataError('classes: must be an object of number to name, such as {"1": "road"}')
+    try:
+        return {int(number): str(name) for number, name in classes.items()}
+    except ValueError:
+        raise DataError('classes: contains a key that is not a number; write {"1": "road"}') from None
+
+
+# ---------------------------------------------------------------- writing, files, size
+
+
+def _write_items(name: str, prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
+    return {name: [_item(item) for item in prediction.items]}
+
+
+def _item(item: Instance) -> dict[str, Any]:
+    score = {} if item.score is None else {"score": item.score}
+    return {"label": item.label, "segmentation": rle_of(item.mask), **score}
+
+
+def _write_region(prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
+    (region,) = prediction.items
+    return {"segmentation": rle_of(region.mask)}
+
+
+def _item_files(name: str, payload: Payload) -> Iterator[tuple[str, str]]:
+    items = payload.get(name)
+    for k, item in enumerate(items if isinstance(items, list) else []):
+        if isinstance(item, Mapping) and isinstance(item.get("segmentation"), str):
+            yield f"{name}[{k}].segmentation", item["segmentation"]
+
+
+def _segment_files(payload: Payload) -> Iterator[tuple[str, str]]:
+    yield from fields.named_file("label_map")(payload)
+    yield from _item_files("segments", payload)
+
+
+def _told_size(name: str, payload: Payload) -> Size | None:
+    """The size of the first RLE, array or PNG among the items; polygons do not tell it."""
+    items = payload.get(name) if name else [payload]
+    for item in items if isinstance(items, list | tuple) else []:
+        form = item.get("segmentation") if isinstance(item, Mapping) else None
+        if form is not None and not isinstance(form, list | tuple):
+            return mask_from_wire(form).size
+    return None
+
+
+INSTANCE = PredictionType(
+    "instance",
+    Masks,
+    _read_instances,
+    partial(_write_items, "instances"),
+    files=partial(_item_files, "instances"),
+    told_size=partial(_told_size, "instances"),
+)
+SEMANTIC = PredictionType(
+    "semantic",
+    Masks,
+    _read_segments,
+    partial(_write_items, "segments"),
+    files=_segment_files,
+    told_size=partial(_told_size, "segments"),
+)
+REFERRING = PredictionType(
+    "referring",
+    Masks,
+    _read_region,
+    _write_region,
+    files=fields.named_file("segmentation"),
+    told_size=partial(_told_size, ""),
+)

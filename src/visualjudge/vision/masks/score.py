@@ -1,0 +1,82 @@
+"""Segmentation: instances by mask F1, semantic by mean IoU, a referred region by IoU."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import BoolArray, FloatArray, Mask
+from visualjudge.vision.boxes.score import shares_of
+from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.scoring.matching import labelled_f1
+
+
+def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None) -> float:
+    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling mask IoU within a label.
+
+    As :func:`visualjudge.vision.boxes.score.box_f1`, with masks. 0..1; 1 where both are empty.
+    """
+    _same_size(prediction, truth)
+    return labelled_f1(prediction, truth, mask_ious, class_of_interest)
+
+
+def mean_iou(prediction: Masks, truth: Masks) -> float:
+    """Mean IoU over the labels that are in truth or prediction; pixels unlabelled in the truth are left out.
+
+    A label predicted on unlabelled pixels alone is not counted. 0..1; 1 where nothing is labelled on either side.
+    """
+    _same_size(prediction, truth)
+    if not any(item.mask.area for item in truth.items):
+        return 1.0 if not any(item.mask.area for item in prediction.items) else 0.0
+    real, found = truth.union_by_label(), prediction.union_by_label()
+    labelled = np.logical_or.reduce(list(real.values()))
+    values = []
+    for label in sorted(real.keys() | found.keys()):
+        first = found.get(label, np.zeros(truth.size, dtype=np.bool_)) & labelled
+        second = real.get(label, np.zeros(truth.size, dtype=np.bool_))
+        union = int(np.count_nonzero(first | second))
+        if union:
+            values.append(int(np.count_nonzero(first & second)) / union)
+    return float(np.mean(values)) if values else 1.0
+
+
+def region_iou(prediction: Masks, truth: Masks) -> float:
+    """IoU of the one region, 0..1; 1 where both are empty."""
+    _same_size(prediction, truth)
+    (found,), (real,) = prediction.items, truth.items
+    inter = _intersection(found.mask, real.mask)
+    union = found.mask.area + real.mask.area - inter
+    return inter / union if union else 1.0
+
+
+def mask_ious(first: Sequence[Instance], second: Sequence[Instance], *, crowd: bool = False) -> FloatArray:
+    """Mask IoU, shape (len(first), len(second)); with ``crowd``, intersection over the first mask's own area.
+
+    Source: pycocotools' ``iou``, whose results these are, computed on the overlap of the bounding boxes alone.
+    """
+    areas_first = np.array([item.mask.area for item in first], dtype=np.float64)
+    areas_second = np.array([item.mask.area for item in second], dtype=np.float64)
+    inter = np.array([[_intersection(a.mask, b.mask) for b in second] for a in first], dtype=np.float64)
+    return shares_of(inter.reshape(len(first), len(second)), areas_first, areas_second, crowd)
+
+
+def _intersection(first: Mask, second: Mask) -> int:
+    a, b = first.xyxy, second.xyxy
+    x1, y1, x2, y2 = max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])
+    if x1 >= x2 or y1 >= y2:
+        return 0
+    return int(np.count_nonzero(_part(first, x1, y1, x2, y2) & _part(second, x1, y1, x2, y2)))
+
+
+def _part(mask: Mask, x1: int, y1: int, x2: int, y2: int) -> BoolArray:
+    return mask.crop[y1 - mask.top : y2 - mask.top, x1 - mask.left : x2 - mask.left]
+
+
+def _same_size(prediction: Masks, truth: Masks) -> None:
+    if prediction.items and truth.items and prediction.size != truth.size:
+        raise DataError(
+            f"segmentation: masks of the prediction are {prediction.size[0]}×{prediction.size[1]}, "
+            f"of the truth {truth.size[0]}×{truth.size[1]} (height×width)"
+        )

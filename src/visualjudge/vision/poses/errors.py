@@ -1,0 +1,89 @@
+"""Errors of pose estimation, by the names of Ronchi and Perona (ICCV 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from visualjudge.core.records import FloatArray
+from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.poses.score import person_area
+from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
+from visualjudge.vision.predictions import People, Person
+
+LOWEST_OKS = 0.4
+
+
+def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator) -> People:
+    """Every keypoint is displaced, each in its own direction, until its similarity is 1 − 0.6 × severity."""
+    target = 1 - (1 - LOWEST_OKS) * severity
+    people = []
+    for person in truth.items:
+        angles = rng.uniform(0, 2 * np.pi, len(KEYPOINT_NAMES))
+        distance = 2 * np.array(OKS_SIGMAS) * person_area(person) ** 0.5 * np.sqrt(-2 * np.log(target))
+        points = person.keypoints.copy()
+        points[:, 0] += distance * np.cos(angles)
+        points[:, 1] += distance * np.sin(angles)
+        people.append(replace(person, keypoints=_on_image(points, person, scene)))
+    return People(tuple(people))
+
+
+def inversion(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
+    """Left and right are exchanged in some of the pairs of which both keypoints are present."""
+    pairs = [(k, a, b) for k, p in enumerate(truth.items) for a, b in MIRRORED if p.present[a] and p.present[b]]
+    order = rng.permutation(len(pairs))
+    points = [person.keypoints.copy() for person in truth.items]
+    for index in order[: counted(severity, len(pairs))]:
+        k, a, b = pairs[index]
+        points[k][[a, b]] = points[k][[b, a]]
+    return _people(truth, points)
+
+
+def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
+    """Some keypoints are exchanged with the keypoints of the same name of the nearest person.
+
+    Half of them at severity 1: exchanging all keypoints would only change the order of the two people.
+    """
+    pairs = [
+        (k, other, name)
+        for k, person in enumerate(truth.items)
+        for other in [_nearest(truth, k)]
+        for name in np.flatnonzero(person.present & truth.items[other].present).tolist()
+        if k < other or _nearest(truth, other) != k
+    ]
+    order = rng.permutation(len(pairs))
+    points = [person.keypoints.copy() for person in truth.items]
+    for index in order[: counted(0.5 * severity, len(pairs))]:
+        k, other, name = pairs[index]
+        points[k][name], points[other][name] = points[other][name].copy(), points[k][name].copy()
+    return _people(truth, points)
+
+
+def missed(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
+    """Some keypoints are missing."""
+    present = [(k, name) for k, person in enumerate(truth.items) for name in np.flatnonzero(person.present).tolist()]
+    order = rng.permutation(len(present))
+    points = [person.keypoints.copy() for person in truth.items]
+    for index in order[: counted(0.9 * severity, len(present))]:
+        k, name = present[index]
+        points[k][name] = 0
+    return _people(truth, points)
+
+
+def _on_image(points: FloatArray, person: Person, scene: ErrorScene) -> FloatArray:
+    height, width = scene.size
+    points[:, 0] = points[:, 0].clip(0.5, width - 0.5)
+    points[:, 1] = points[:, 1].clip(0.5, height - 0.5)
+    points[~person.present] = person.keypoints[~person.present]
+    return points
+
+
+def _nearest(truth: People, k: int) -> int:
+    centres = [p.keypoints[p.present, :2].mean(axis=0) if p.present.any() else np.full(2, np.inf) for p in truth.items]
+    distances = [np.inf if j == k else float(np.linalg.norm(centres[k] - c)) for j, c in enumerate(centres)]
+    return int(np.argmin(distances))
+
+
+def _people(truth: People, points: list[FloatArray]) -> People:
+    return People(tuple(replace(p, keypoints=kp) for p, kp in zip(truth.items, points, strict=True)))

@@ -1,0 +1,90 @@
+"""Poses: ``{"persons": [{"keypoints": [51 numbers]}]}``, x, y, v of the 17 COCO keypoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
+from visualjudge.vision import fields
+from visualjudge.vision.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.raster.limits import LARGEST_COORDINATE
+
+KEYPOINT_NUMBERS = 51
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Person:
+    """17 COCO keypoints as a (17, 3) float array of x, y, v."""
+
+    keypoints: FloatArray
+    bbox: Xyxy | None = None
+    area: float | None = None
+    iscrowd: bool = False
+    score: float | None = None
+
+    @property
+    def present(self) -> BoolArray:
+        """Which keypoints are there: v ≠ 0, and not x = y = 0. Shape (17,)."""
+        x, y, v = self.keypoints.T
+        return np.asarray((v != 0) & ~((x == 0) & (y == 0)))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class People(Prediction):
+    """The persons of an image; they have no labels."""
+
+    items: tuple[Person, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.items)
+
+    def items_by_label(self) -> dict[str, list[Any]]:
+        return {"person": list(self.items)}
+
+    def without_crowds(self) -> People:
+        return People(tuple(item for item in self.items if not item.iscrowd and item.present.any()))
+
+    def scaled(self, size: Size, target: Size) -> People:
+        factors = np.array([target[1] / size[1], target[0] / size[0], 1.0])
+        return People(tuple(replace(item, keypoints=item.keypoints * factors) for item in self.items))
+
+
+def _read(payload: Payload, _reading: ReadContext) -> People:
+    people = []
+    for k, item in enumerate(fields.objects(payload, "persons")):
+        points = _keypoints(item.get("keypoints"), f"persons[{k}].keypoints")
+        bbox = fields.box(item["bbox"], f"persons[{k}].bbox") if item.get("bbox") is not None else None
+        area = None if item.get("area") is None else fields.number(item["area"], f"persons[{k}].area")
+        people.append(Person(points, bbox, area, fields.crowd(item), fields.score(item, f"persons[{k}]")))
+    return People(tuple(people))
+
+
+def _keypoints(numbers: Any, field: str) -> FloatArray:
+    if not isinstance(numbers, list | tuple | np.ndarray) or np.size(numbers) != KEYPOINT_NUMBERS:
+        raise DataError(f"{field}: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
+    if isinstance(numbers, list | tuple) and not all(isinstance(v, int | float) for v in numbers):
+        raise DataError(f"{field}: contains a value that is not a number")
+    try:
+        points = np.asarray(numbers, dtype=np.float64).reshape(17, 3)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{field}: contains a value that is not a number") from None
+    if not (np.abs(points) <= LARGEST_COORDINATE).all():  # NaN compares false
+        raise DataError(f"{field}: contains a value that is not a finite number of at most {LARGEST_COORDINATE:g}")
+    return points
+
+
+def _write(prediction: People, writing: WriteContext) -> dict[str, Any]:
+    return {"persons": [_item(item, writing.digits) for item in prediction.items]}
+
+
+def _item(item: Person, digits: int | None) -> dict[str, Any]:
+    points = item.keypoints if digits is None else item.keypoints.round(digits)
+    return {"keypoints": points.ravel().tolist(), **({} if item.score is None else {"score": item.score})}
+
+
+KEYPOINT = PredictionType("keypoint", People, _read, _write)

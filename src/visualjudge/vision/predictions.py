@@ -1,0 +1,102 @@
+"""PREDICTIONS: what a model says of an image, a file a type: its record, reading, writing and checks.
+
+:data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the type of its predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Size
+from visualjudge.core.registry import Registry
+from visualjudge.vision.base import Payload as Payload
+from visualjudge.vision.base import Prediction as Prediction
+from visualjudge.vision.base import PredictionType as PredictionType
+from visualjudge.vision.base import ReadContext as ReadContext
+from visualjudge.vision.base import WriteContext as WriteContext
+from visualjudge.vision.boxes.record import DETECTION
+from visualjudge.vision.boxes.record import Detection as Detection
+from visualjudge.vision.boxes.record import Detections as Detections
+from visualjudge.vision.depth.record import DEPTH
+from visualjudge.vision.depth.record import DepthMap as DepthMap
+from visualjudge.vision.images.record import GENERATION, RESTORATION
+from visualjudge.vision.images.record import WholeImage as WholeImage
+from visualjudge.vision.masks.record import INSTANCE, REFERRING, SEMANTIC
+from visualjudge.vision.masks.record import Instance as Instance
+from visualjudge.vision.masks.record import Masks as Masks
+from visualjudge.vision.masks.record import masks_from_label_map as masks_from_label_map
+from visualjudge.vision.poses.record import KEYPOINT
+from visualjudge.vision.poses.record import People as People
+from visualjudge.vision.poses.record import Person as Person
+from visualjudge.vision.tasks import task_named
+
+DIGITS = 2
+"""Decimals of pixel coordinates in a payload, unless stated otherwise."""
+
+_ROWS = (DETECTION, INSTANCE, SEMANTIC, REFERRING, KEYPOINT, DEPTH, RESTORATION, GENERATION)
+TYPES: Registry[str, PredictionType] = Registry("prediction type", {row.name: row for row in _ROWS})
+
+
+def type_of(task: str) -> PredictionType:
+    """The type of a task's predictions.
+
+    Raises
+    ------
+    UsageError
+        If there is no such task.
+    """
+    return TYPES.find(task_named(task).type)
+
+
+def read_prediction(
+    task: str,
+    payload: Payload | Prediction,
+    *,
+    size: Size | None = None,
+    root: Path | None = None,
+    expression: str | None = None,
+) -> Prediction:
+    """The typed prediction of a payload; one that is typed already is returned as it is.
+
+    Parameters
+    ----------
+    task
+        Task name.
+    payload
+        As in a data folder; masks, depth maps and images may be arrays, or paths, absolute or relative to ``root``.
+    size
+        (height, width) of the image; needed where polygons alone do not tell it.
+    expression
+        The referring expression, which becomes the region's label.
+
+    Returns
+    -------
+    Prediction
+        A record of the task's type.
+
+    Raises
+    ------
+    DataError
+        If the payload lacks a field, a value is malformed or a file cannot be read. The message begins with the field.
+    """
+    if isinstance(payload, Prediction):
+        return payload
+    if not isinstance(payload, Mapping):
+        raise DataError("prediction: must be an object")
+    typed: Prediction = type_of(task).read(payload, ReadContext(size, root, expression))
+    return typed
+
+
+def payload_of(
+    task: str, prediction: Prediction, *, root: Path, stem: str, digits: int | None = DIGITS
+) -> dict[str, Any]:
+    """The payload of a typed prediction.
+
+    Masks go inline as compressed RLE; a depth map or an image is written to ``root``/``stem`` with ``.npy`` or
+    ``.png`` added, and the payload holds that path relative to ``root``. Boxes and keypoints are rounded to ``digits``
+    decimals, or not at all where that is None.
+    """
+    return type_of(task).write(prediction, WriteContext(root, stem, digits))

@@ -1,0 +1,97 @@
+"""Arrays in files: ``.npy``, ``.npz`` and ``.pfm``, whose headers are checked before a byte of data is read.
+
+NumPy's own reader allocates what a header claims, reads every member of an archive, and unpickles where it is allowed
+to. Here a header must claim a map of numbers of bounded size, and exactly its bytes are read.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from visualjudge.core.errors import DataError
+from visualjudge.vision.raster.limits import check_pixels
+
+_LONGEST_HEADER = 10_000
+_NUMBERS = "biuf"
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+MOST_AXES = 4
+warnings.filterwarnings("ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning)
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """The array of a ``.npy`` file, of up to four axes.
+
+    Raises
+    ------
+    DataError, OSError, ValueError
+        If it is cut short, too large, or holds no plain numbers.
+    """
+    with path.open("rb") as file:
+        return _array(file)
+
+
+def read_npz(path: Path) -> NDArray[Any]:
+    """The first array of a ``.npz`` archive; the others are not looked at.
+
+    Raises
+    ------
+    DataError, OSError, ValueError
+        As :func:`read_npy`; also if there is no array in it.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if name.endswith(".npy")]
+            if not names:
+                raise DataError("the archive must hold an array, it holds none")
+            with archive.open(names[0]) as member:
+                return _array(member)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise DataError(f"the archive is damaged: {error}") from None
+
+
+def read_pfm(path: Path) -> NDArray[Any]:
+    """A portable float map (Debevec's PFM): one channel, rows stored bottom to top, sign of scale = byte order.
+
+    Raises
+    ------
+    DataError, OSError, ValueError
+        As :func:`read_npy`.
+    """
+    with path.open("rb") as file:
+        if file.readline(16).strip() != b"Pf":
+            raise DataError("must be a single-channel PFM that begins with 'Pf'")
+        width, height = (int(number) for number in file.readline(64).split())
+        order = "<f4" if float(file.readline(64)) < 0 else ">f4"
+        check_pixels("a PFM", (height, width), 8)  # four in the file, eight as they are given
+        values = np.frombuffer(_exactly(file, width * height * 4), dtype=order)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        return np.asarray(values.reshape(height, width)[::-1], dtype=np.float64)
+
+
+def _array(file: IO[bytes]) -> NDArray[Any]:
+    version = npy.read_magic(file)
+    if version not in _HEADERS:
+        raise DataError(f"npy format {version} is not read; save the array with format 1.0 or 2.0")
+    shape, by_column, dtype = _HEADERS[version](file, max_header_size=_LONGEST_HEADER)
+    if dtype.kind not in _NUMBERS or dtype.hasobject:
+        raise DataError(f"must hold real numbers, got dtype {str(dtype)[:60]}")
+    if len(shape) > MOST_AXES:
+        raise DataError(f"must have at most {MOST_AXES} axes, got {len(shape)}")
+    check_pixels("an array", shape, dtype.itemsize)
+    raw = _exactly(file, math.prod(shape) * dtype.itemsize)
+    return np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if by_column else "C")
+
+
+def _exactly(file: IO[bytes], length: int) -> bytes:
+    raw = file.read(length)
+    if len(raw) != length:
+        raise DataError(f"is cut short: {length} bytes of data expected, got {len(raw)}")
+    return raw

@@ -1,0 +1,366 @@
+"""Images and depth maps: reading with everything applied that a viewer applies, and fast PNG writing."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from functools import reduce
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.errors import DataError
+from visualjudge.core.media import Part, Place
+from visualjudge.core.records import FloatArray, Pixels, Size
+from visualjudge.core.remote import RemotePath
+from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
+from visualjudge.vision.raster.limits import (
+    LONGEST_NETPBM_HEADER,
+    MOST_CHUNKS,
+    MOST_SCANS,
+    SLOWER,
+    SLOWEST,
+    check_pixels,
+)
+
+try:
+    import fpng
+except ImportError:  # no wheel for this platform: OpenCV writes PNG too, some ten times slower
+    fpng = None
+
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
+"""Formats that are read. Others of Pillow's run programs (PostScript) or are no images of a data set."""
+_ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
+# check_pixels decides about sizes, and what Pillow notices in damaged metadata helps nobody who has a thousand files.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
+_MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
+_BAND_PIXELS = 2**20
+_DEPTH_BYTES = np.dtype(np.float64).itemsize
+_SCAN = b"\xff\xda"
+"""The marker of a scan: in the data of one a byte 255 is followed by 0 or a restart."""
+_SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
+
+
+def read_rgb(path: str | Place) -> Pixels:
+    """An image as H×W×3 uint8 RGB: EXIF orientation applied, alpha laid over white, 16 bits scaled to 8.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, is no image, or is cut short.
+    """
+    with opened(path) as image:
+        return rgb_of(image)
+
+
+def rgb_of(image: Image.Image) -> Pixels:
+    """A PIL image as H×W×3 uint8 RGB, by the same rules as :func:`read_rgb`."""
+    check_pixels("an image", image.size[::-1])
+    if image.mode == "F":
+        raise DataError("an image must have integer samples, got floating point; convert it to 8 or 16 bits")
+    upright = _upright(image) if _ORIENTED.get() else image
+    if upright.mode in _SIXTEEN_BIT_MODES:
+        deep = np.clip(np.asarray(upright), 0, 65535).astype(np.uint32)
+        gray = ((deep + 128) // 257).astype(np.uint8)  # rounds to nearest: 257 is odd, so there are no ties
+        return np.repeat(gray[:, :, None], 3, axis=2)
+    if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
+        return _over_white(upright)
+    return np.array(upright if upright.mode == "RGB" else upright.convert("RGB"), dtype=np.uint8)
+
+
+def _over_white(image: Image.Image) -> Pixels:
+    """Transparency laid over white; in bands of rows, since each step would need the whole image once more."""
+    width, height = image.size
+    out = np.empty((height, width, 3), dtype=np.uint8)
+    rows = max(1, _BAND_PIXELS // max(width, 1))
+    for top in range(0, height, rows):
+        band = image.crop((0, top, width, min(top + rows, height))).convert("RGBA")
+        white = Image.new("RGBA", band.size, (255, 255, 255, 255))
+        out[top : top + rows] = np.asarray(Image.alpha_composite(white, band))[:, :, :3]
+    return out
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """The image turned as its EXIF orientation says; itself where it is upright (Pillow would copy it)."""
+    image.load()  # some formats tell their orientation behind the pixels
+    return image if image.getexif().get(0x0112, 1) == 1 else ImageOps.exif_transpose(image)
+
+
+def rgb_of_array(array: NDArray[Any]) -> Pixels:
+    """An H×W, H×W×3 or H×W×4 array of uint8, uint16 or float (0..1) as H×W×3 uint8 RGB."""
+    if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 3:
+        return array
+    if array.dtype == np.uint16:
+        array = np.rint(array / 257.0)
+    elif np.issubdtype(array.dtype, np.floating):
+        array = np.rint(np.clip(array, 0, 1) * 255)
+    elif array.dtype == np.bool_:
+        array = array * 255
+    eight_bit = array.astype(np.uint8)
+    if eight_bit.ndim not in (2, 3) or (eight_bit.ndim == 3 and eight_bit.shape[2] not in (1, 3, 4)):
+        raise DataError(f"an image array must be H×W, H×W×3 or H×W×4, got shape {array.shape}")
+    return rgb_of(Image.fromarray(eight_bit.squeeze()))
+
+
+def read_gray(path: str | Path) -> NDArray[Any]:
+    """A single-channel file as it is stored, H×W of uint8, uint16 or int32 (palette indices, not colours).
+
+    An image of several channels gives its largest channel, so that a mask saved as RGB still reads.
+    """
+    return largest_channel(read_samples(path)[0])
+
+
+def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[Any], str]:
+    """The samples of a file as they are stored, H×W or H×W×C, and Pillow's name of their mode.
+
+    Raises
+    ------
+    DataError
+        As :func:`opened`; also if the file's header states another (height, width) than ``size``.
+    """
+    with opened(path) as image:
+        width, height = image.size
+        if size is not None and size != (height, width):
+            raise DataError(f"must be {size[0]}×{size[1]} (height×width) as the image, got {height}×{width}")
+        return np.asarray(image), image.mode
+
+
+def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
+    """H×W: the largest of the first three channels of H×W×C, the first of two, H×W as it is."""
+    if values.ndim == 3:
+        channels = [values[:, :, k] for k in range(3 if values.shape[2] >= 3 else 1)]
+        return np.asarray(reduce(np.maximum, channels))  # several times as fast as along the last axis
+    return values
+
+
+def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
+    """(height, width) as shown, EXIF orientation applied; reads the header only. Errors name ``name`` or the path."""
+    with opened(path, name) as image:
+        width, height = image.size
+        plain = image.format == "PNG" and not _png_chunks(getattr(image, "fp", None)) & _MAY_TELL_ORIENTATION
+        turned = not plain and image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+    return (width, height) if turned and _ORIENTED.get() else (height, width)
+
+
+def orientation(path: str | Path) -> int:
+    """The EXIF orientation that a file states, 1 to 8; 1 where it states none."""
+    with opened(path) as image:
+        stated = image.getexif().get(0x0112, 1)
+    return stated if isinstance(stated, int) and 1 <= stated <= 8 else 1
+
+
+@contextmanager
+def stored_frames() -> Iterator[None]:
+    """Within the block images are read as stored: their EXIF orientation is ignored."""
+    token = _ORIENTED.set(False)
+    try:
+        yield
+    finally:
+        _ORIENTED.reset(token)
+
+
+def oriented() -> bool:
+    """Whether EXIF orientations are applied."""
+    return _ORIENTED.get()
+
+
+def check_image(path: str | Path) -> None:
+    """Decode the whole file once, at the lowest resolution that its format offers.
+
+    Raises
+    ------
+    DataError
+        If it is not an image, is cut short or is damaged.
+    """
+    with opened(path) as image:
+        image.draft("L", (1, 1))
+        image.load()
+
+
+def read_depth(path: str | Path) -> FloatArray:
+    """A depth or disparity map as stored, H×W float64: ``.npy``, ``.npz``, ``.pfm``, or a single-channel image."""
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"{file}: no such file")
+    read = _ARRAYS.get(file.suffix.lower())
+    values = _one_channel(file) if read is None else _map_of(file, read)
+    if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
+        values = values[0] if values.shape[0] == 1 else values[:, :, 0]
+    if values.ndim != 2:
+        raise DataError(f"{file}: a depth map must be H×W, got shape {values.shape}")
+    check_pixels("a depth map", values.shape, _DEPTH_BYTES)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _one_channel(file: Path) -> NDArray[Any]:
+    """The values of an image whose channels agree: a colour map cannot be turned back into depth."""
+    with opened(file) as image:
+        check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before it is decoded
+        values = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
+    if values.ndim == 2 or values.shape[2] < 3:
+        return largest_channel(values)
+    red, green, blue = (values[:, :, k] for k in range(3))
+    differ = float(((red != green) | (green != blue)).mean())
+    if differ > 0:
+        raise DataError(
+            f"{file}: must have one channel, got {values.shape[2]} that differ in {differ:.0%} of the pixels; a "
+            "colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
+        )
+    return red
+
+
+_ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {".npy": read_npy, ".npz": read_npz, ".pfm": read_pfm}
+
+
+def _map_of(file: Path, read: Callable[[Path], NDArray[Any]]) -> NDArray[Any]:
+    try:
+        return read(file)
+    except Exception as error:  # a header of foreign bytes goes through NumPy's and Python's own parsers
+        raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
+
+
+def png_bytes(pixels: Pixels) -> bytes:
+    """An H×W×3 uint8 RGB array as PNG, lossless; by fpng where it is installed, else OpenCV at level 1."""
+    array = np.ascontiguousarray(pixels)
+    if fpng is not None:
+        return bytes(fpng.from_ndarray(array))
+    done, buffer = cv2.imencode(".png", array[:, :, ::-1], [cv2.IMWRITE_PNG_COMPRESSION, 1])
+    if not done:
+        raise DataError("OpenCV could not encode the image")
+    return bytes(buffer.tobytes())
+
+
+def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
+    """What is left of an H×W×3 uint8 RGB array after a JPEG file of ``quality``, 0..100."""
+    _, stored = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    decoded = np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR), dtype=np.uint8)
+    return np.ascontiguousarray(decoded[:, :, ::-1])
+
+
+def to_uint8(values: FloatArray) -> Pixels:
+    """Values of 0..255 rounded, those outside clipped."""
+    clipped: Pixels = np.rint(np.clip(values, 0, 255)).astype(np.uint8)
+    return clipped
+
+
+def fitted_size(size: Size, max_side: int | None) -> Size:
+    """(height, width) with a longer side of at most ``max_side``, proportions kept; ``size`` where it fits."""
+    longest = max(size)
+    if max_side is None or longest <= max_side:
+        return size
+    return max(1, round(size[0] * max_side / longest)), max(1, round(size[1] * max_side / longest))
+
+
+def resized_rgb(pixels: Pixels, size: Size) -> Pixels:
+    """H×W×3 uint8 at another (height, width), by area averaging; itself where it has that size."""
+    if pixels.shape[:2] == size:
+        return pixels
+    return np.asarray(cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
+def write_png(path: str | Path, pixels: Pixels) -> None:
+    """Write an H×W×3 uint8 RGB array as PNG, atomically."""
+    write_bytes(path, png_bytes(pixels))
+
+
+def _png_chunks(file: IO[bytes] | None) -> set[bytes]:
+    """Types of a PNG's chunks, found by seeking: Pillow decodes the whole image to see those behind the pixels."""
+    found: set[bytes] = set()
+    if file is None:
+        return _MAY_TELL_ORIENTATION
+    file.seek(8)
+    for _ in range(MOST_CHUNKS):
+        header = file.read(8)
+        if len(header) < 8:
+            return found
+        found.add(header[4:])
+        file.seek(int.from_bytes(header[:4], "big") + 4, 1)
+    return _MAY_TELL_ORIENTATION
+
+
+@contextmanager
+def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
+    """An image file whose header was read and whose size is within bounds; pixels are decoded when asked for.
+
+    The seam to image decoders: whatever they raise, in here or in the block, is a DataError that names the file, or
+    ``name`` where that is given.
+
+    Raises
+    ------
+    DataError
+        If it is missing, of a format that is not read, too large, cut short or damaged.
+    """
+    name = name or (str(path) if isinstance(path, str | Path | Part | RemotePath) else "the bytes")
+    try:
+        with path.open() if isinstance(path, Part | RemotePath) else nullcontext(path) as source:
+            _check_netpbm(source)
+            with Image.open(source, formats=FORMATS) as image:
+                check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
+                check_pixels(f"an image of format {image.format}", image.size[::-1], slower=_slower(image))
+                if image.format in ("JPEG", "MPO"):
+                    _check_scans(image)
+                yield image
+    except FileNotFoundError:
+        raise DataError(f"{name}: no such file") from None
+    except UnidentifiedImageError:
+        raise DataError(f"{name}: not an image of a format that is read ({', '.join(FORMATS)})") from None
+    except DataError as error:
+        named = str(error).startswith(name)
+        raise (error if named else DataError(f"{name}: {error}")) from None
+    except Exception as error:
+        raise DataError(f"{name}: image cannot be decoded: {_said(error)}") from None
+
+
+def _check_netpbm(path: str | Path | BinaryIO) -> None:
+    """Refuse a PPM with very long comments, which Pillow reads a byte at a time."""
+    with Path(path).open("rb") if isinstance(path, str | Path) else nullcontext(path) as file:
+        place, head = file.tell(), file.read(2)
+        if head[:1] == b"P" and head != b"PK":
+            head += file.read(LONGEST_NETPBM_HEADER)
+            stated = re.sub(rb"#[^\r\n]*", b" ", head[:LONGEST_NETPBM_HEADER]).split(maxsplit=3)
+            if len(head) > LONGEST_NETPBM_HEADER and len(stated) < (3 if head[1:2] in b"14" else 4):
+                raise DataError(f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes")
+        file.seek(place)
+
+
+def _slower(image: Image.Image) -> int:
+    """By which factor a format decodes more slowly than others."""
+    in_python = any(tile[0] in Image.DECODERS for tile in getattr(image, "tile", ()))
+    return SLOWEST if in_python else SLOWER.get(image.format or "", 1)
+
+
+def _bytes_per_pixel(image: Image.Image) -> int:
+    """Of the samples as stored: a decoder may make 8 bits of 16, but reads them all."""
+    if image.mode in ("I", "F"):
+        return 4
+    deep = image.mode.startswith("I;16") or any(";16" in str(tile[3]) for tile in getattr(image, "tile", ()))
+    return len(image.getbands()) * (2 if deep else 1)
+
+
+def _check_scans(image: Image.Image) -> None:
+    """Refuse a JPEG of very many scans; one of a single scan, as most are, is told by its header."""
+    file = getattr(image, "fp", None)
+    if file is None:
+        return
+    place, bands = file.tell(), len(image.getbands())  # behind the head of the first scan
+    head = _SCAN + (6 + 2 * bands).to_bytes(2, "big") + bytes([bands])
+    file.seek(max(0, place - 8 - 2 * bands))
+    if file.read(len(head)) != head or image.info.get("progressive"):
+        file.seek(0)
+        scans = file.read().count(_SCAN)
+        if scans > MOST_SCANS:
+            raise DataError(f"a JPEG must have at most {MOST_SCANS} scans, got {scans}")
+    file.seek(place)
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

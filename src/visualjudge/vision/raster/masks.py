@@ -1,0 +1,297 @@
+"""Masks in every form that files hold: COCO RLE, COCO polygons, PNG paths, arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from pycocotools import mask as coco_mask
+
+from visualjudge.core.confine import confined_path
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Mask, Size
+from visualjudge.vision.raster.images import largest_channel, read_samples
+from visualjudge.vision.raster.limits import LARGEST_VERTEX, LONGEST_OUTLINE, MOST_POINTS, check_pixels
+
+Runs = NDArray[np.int64]
+MOST_BETWEEN = 0.2
+"""Share of the pixels of a mask file that may be neither black nor white."""
+_NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
+_LONGEST_RUN = 2**40
+_MOST_DIGITS = 7
+"""Digits of a number in compressed counts beyond its first: 8 of 5 bits are far above any run."""
+EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
+
+
+def mask_from_array(dense: NDArray[Any]) -> Mask:
+    """The mask of an H×W array: a pixel is in it where the value is > 0."""
+    if dense.ndim != 2:
+        raise DataError(f"a mask must be H×W, got shape {dense.shape}")
+    inside = np.ascontiguousarray(dense, dtype=np.bool_) if dense.dtype == np.bool_ else dense > 0
+    left, top, width, height = cv2.boundingRect(inside.view(np.uint8))
+    if width == 0 or height == 0:
+        return Mask(inside.shape, 0, 0, EMPTY_CROP)
+    crop = np.ascontiguousarray(inside[top : top + height, left : left + width])
+    return Mask(inside.shape, top, left, crop)
+
+
+def empty_mask(size: Size) -> Mask:
+    """A mask of (height, width) ``size`` with no pixel in it."""
+    return Mask(size, 0, 0, EMPTY_CROP)
+
+
+def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
+    """The mask of a COCO RLE, compressed (``counts`` text or bytes) or not (``counts`` a list).
+
+    Raises
+    ------
+    DataError
+        If ``size`` or ``counts`` is missing or malformed, or the counts do not fill the size.
+    """
+    size = _rle_size(rle)
+    check_pixels("a mask", size)
+    runs = _runs(rle.get("counts"))
+    if len(runs) and runs.max() > size[0] * size[1]:
+        raise DataError(f"RLE counts hold a run of {int(runs.max())}, longer than {size[0]}×{size[1]}")
+    if int(runs.sum()) != size[0] * size[1]:
+        raise DataError(f"RLE counts add up to {int(runs.sum())}, not to {size[0]}×{size[1]}")
+    return _mask_from_runs(runs, size)
+
+
+def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
+    """The union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as pycocotools does."""
+    check_pixels("a mask", size)
+    if sum(map(len, polygons)) > 2 * MOST_POINTS:
+        raise DataError(f"the polygons of a mask must have at most {MOST_POINTS} points")
+    rings = [_ring(ring) for ring in polygons]
+    if sum(map(_outline, rings)) > LONGEST_OUTLINE:
+        raise DataError(f"the outline of a mask must be at most {LONGEST_OUTLINE} pixels long")
+    if not rings:
+        return empty_mask(size)
+    return _mask_from_coco(coco_mask.merge(coco_mask.frPyObjects([ring.tolist() for ring in rings], *size)))
+
+
+def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
+    """A polygon that native code can take, as x, y, x, y, …"""
+    if len(ring) < 6 or len(ring) % 2:
+        raise DataError("a polygon must be a flat list of at least 3 points: x, y, x, y, x, y")
+    if not set(map(type, ring)) <= _NUMBERS:
+        raise DataError("a polygon's coordinates must be numbers")
+    try:
+        values = np.array(ring, dtype=np.float64)
+    except OverflowError:
+        values = np.array([np.inf])
+    if not (np.abs(values) <= LARGEST_VERTEX).all():  # NaN compares false
+        raise DataError(f"a polygon's coordinates must be finite and at most {LARGEST_VERTEX:g}")
+    return values
+
+
+def _outline(ring: NDArray[np.float64]) -> int:
+    """Pixels along a polygon, at least one for each point."""
+    points = ring.reshape(-1, 2)
+    steps = np.abs(np.roll(points, -1, axis=0) - points).max(axis=1)
+    return int(steps.sum()) + len(points)
+
+
+def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
+    """The mask of an image file, of (height, width) ``size`` where that is known.
+
+    Of a two-valued file the higher value is the mask. Any other (a JPEG, an anti-aliased edge) is cut at half of the
+    range of its type, if it is nearly two-valued: at most a fifth of its pixels lies between 10 % and 90 %.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, has another size, or is a photograph rather than a mask.
+    """
+    samples, mode = read_samples(path, size)
+    if mode in ("RGBA", "LA"):
+        _check_not_in_alpha(path, samples)
+    values = largest_channel(samples)
+    if values.dtype == np.bool_:
+        return mask_from_array(values)
+    distinct = distinct_values(values)
+    if len(distinct) <= 2:
+        return mask_from_array(values == distinct[-1] if distinct[-1] > 0 else values > 0)
+    top = 255 if int(distinct[-1]) <= 255 else 65535
+    between = float(((values > 0.1 * top) & (values < 0.9 * top)).mean())
+    if between > MOST_BETWEEN:
+        raise DataError(
+            f"{path}: must be black and white, got {between:.0%} of the pixels in between: is it a photograph?"
+        )
+    if distinct[-1] <= top // 2:
+        numbers = ", ".join(map(str, distinct[:4]))
+        raise DataError(f"{path}: must be black and white, got the values {numbers}, … up to {distinct[-1]} of {top}")
+    return mask_from_array(values > top / 2)
+
+
+def distinct_values(values: NDArray[Any]) -> list[int]:
+    """The values that occur, rising. Counting beats sorting twenty times over on bytes."""
+    if values.dtype == np.uint8:
+        return list(np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist())
+    return list(np.unique(values).tolist())
+
+
+def _check_not_in_alpha(path: str | Path, values: NDArray[Any]) -> None:
+    """A mask that is drawn in transparency alone has no white: which side is meant cannot be told."""
+    colours, alpha = values[:, :, :-1], values[:, :, -1]
+    if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
+        raise DataError(f"{path}: must be black and white, got a mask in the alpha channel alone")
+
+
+def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | None = None) -> Mask:
+    """A mask in any form: RLE dict, polygon list, image path (relative to ``root``), H×W array, or a Mask.
+
+    Raises
+    ------
+    DataError
+        If the form is not one of these, is malformed, or is a polygon list and no ``size`` is known.
+    """
+    match segmentation:
+        case Mask():
+            return segmentation
+        case np.ndarray():
+            return mask_from_array(segmentation)
+        case {"size": _, "counts": _}:
+            return mask_from_rle(segmentation)
+        case str() | Path():
+            return mask_from_png(_file(segmentation, root), size)
+        case list() | tuple():
+            if size is None:
+                raise DataError("polygons alone do not tell the image size: give size=(height, width)")
+            return mask_from_polygons(_rings(segmentation), size)
+        case _:
+            raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
+
+
+def resized_mask(mask: Mask, size: Size) -> Mask:
+    """The mask at another (height, width), to the nearest pixel; itself where it has that size."""
+    if mask.size == size:
+        return mask
+    return mask_from_array(cv2.resize(mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST))
+
+
+def _file(stated: str | Path, root: Path | None) -> Path:
+    if root is None or isinstance(stated, Path):
+        return (root or Path()) / stated
+    return confined_path(root, stated, of="the data folder")
+
+
+def rle_of(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
+    """Compressed COCO RLE, ``{"size": [height, width], "counts": str}``; ``closed`` as for :func:`packed_rle`."""
+    packed = packed_rle(mask, closed=closed)
+    return {"size": packed["size"], "counts": packed["counts"].decode("ascii")}
+
+
+def packed_rle(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
+    """Compressed COCO RLE as pycocotools takes it (``counts`` bytes).
+
+    Behind a mask that holds the image's last pixel there is a background run of no pixels only if ``closed``.
+    """
+    height, width = mask.size
+    counts = _counts(mask).tolist()
+    if counts[-1] == 0 and not closed:
+        counts.pop()
+    packed = coco_mask.frPyObjects({"size": [height, width], "counts": counts}, height, width)
+    return {"size": [height, width], "counts": packed["counts"]}
+
+
+def _counts(mask: Mask) -> Runs:
+    """Run lengths in column-major order, background first; from the crop alone."""
+    height, width = mask.size
+    if mask.crop.size == 0:
+        return np.array([height * width])
+    rows, cols = mask.crop.shape
+    columns = np.zeros((cols, rows + 2), dtype=np.int8)
+    columns[:, 1:-1] = mask.crop.T
+    at = np.flatnonzero(np.diff(columns.ravel()))  # starts and ends in turn: each column is framed by zeros
+    col, row = np.divmod(at, rows + 2)
+    edges = (mask.left + col) * height + mask.top + row
+    starts, ends = edges[0::2], edges[1::2]
+    apart = starts[1:] != ends[:-1]  # a run that goes on at the top of the next column is one run
+    edges = np.stack([starts[np.r_[True, apart]], ends[np.r_[apart, True]]], axis=1).ravel()
+    return np.diff(np.concatenate([[0], edges, [height * width]]))
+
+
+def _mask_from_coco(rle: Mapping[str, Any]) -> Mask:
+    height, width = (int(v) for v in rle["size"])
+    return _mask_from_runs(_compressed_runs(rle["counts"]), (height, width))
+
+
+def _mask_from_runs(runs: Runs, size: Size) -> Mask:
+    """The mask of alternating run lengths of 0 and 1, column by column; only the columns it touches are filled in."""
+    height = size[0]
+    ends = np.cumsum(runs)
+    filled = runs[1::2] > 0
+    if not filled.any():
+        return empty_mask(size)
+    first = int(ends[0::2][: len(filled)][filled][0]) // height
+    last = (int(ends[1::2][filled][-1]) - 1) // height + 1
+    bounds = np.clip(ends - first * height, 0, (last - first) * height)
+    flat = np.repeat(np.arange(len(runs)) % 2 == 1, np.diff(bounds, prepend=0))
+    columns = flat.reshape(last - first, height)
+    rows = np.flatnonzero(columns.any(axis=0))
+    top, bottom = int(rows[0]), int(rows[-1]) + 1
+    return Mask(size, top, first, np.ascontiguousarray(columns[:, top:bottom].T))
+
+
+def _runs(counts: Any) -> Runs:
+    if isinstance(counts, list):
+        if not set(map(type, counts)) <= {int} or (counts and not 0 <= min(counts) <= max(counts) < _LONGEST_RUN):
+            raise DataError("RLE counts must be whole numbers of 0 and above")
+        return np.array(counts, dtype=np.int64)
+    if not isinstance(counts, str | bytes):
+        raise DataError("an RLE's counts must be a string or a list of numbers")
+    return _compressed_runs(counts.encode() if isinstance(counts, str) else counts)
+
+
+def _compressed_runs(counts: bytes) -> Runs:
+    """Run lengths of compressed counts: COCO's LEB128-like code, differences to the run before last from the third on.
+
+    Of our own, because pycocotools reads past its buffer on a malformed string, and decodes the whole frame.
+    """
+    codes = np.frombuffer(counts, dtype=np.uint8).astype(np.int64) - 48
+    if len(codes) == 0:
+        return codes
+    if codes.min() < 0 or codes.max() > 63:
+        raise DataError("RLE counts hold a character outside COCO's code")
+    closing = (codes & 0x20) == 0
+    if not closing[-1]:
+        raise DataError("RLE counts are cut short")
+    ends = np.flatnonzero(closing)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    if (ends - starts).max() > _MOST_DIGITS:
+        raise DataError("RLE counts hold a number that is too long")
+    shifts = 5 * (np.arange(len(codes)) - np.repeat(starts, ends - starts + 1))
+    values = np.add.reduceat((codes & 0x1F) << shifts, starts)
+    values -= np.where(codes[ends] & 0x10, np.int64(1) << (shifts[ends] + 5), 0)
+    runs = values.copy()
+    runs[1::2] = np.cumsum(values[1::2])
+    runs[2::2] = np.cumsum(values[2::2])
+    if runs.min() < 0:
+        raise DataError("RLE counts hold a negative run")
+    return runs
+
+
+def _rle_size(rle: Mapping[str, Any]) -> Size:
+    size = rle.get("size")
+    if (
+        not isinstance(size, list | tuple)
+        or len(size) != 2
+        or not all(isinstance(v, int) and not isinstance(v, bool) and v > 0 for v in size)
+    ):
+        raise DataError(f"an RLE's size must be [height, width], got {size!r}")
+    return int(size[0]), int(size[1])
+
+
+def _rings(polygons: Sequence[Any]) -> list[list[float]]:
+    if polygons and isinstance(polygons[0], int | float):
+        raise DataError("a polygon segmentation must be a list of polygons, each a flat list of numbers")
+    for ring in polygons:
+        if not isinstance(ring, list | tuple):
+            raise DataError("a polygon must be a flat list of numbers")
+    return [list(ring) for ring in polygons]

@@ -1,0 +1,93 @@
+"""``score``: one function for all tasks; the metric is a row of :mod:`visualjudge.vision.metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Size
+from visualjudge.vision.metrics import METRICS, Metric, metrics_of
+from visualjudge.vision.predictions import Payload, Prediction, read_prediction, type_of
+from visualjudge.vision.tasks import task_named
+
+DECIMALS = 4
+
+
+def score(task: str, prediction: Payload | Prediction, truth: Payload | Prediction, **options: Any) -> float:
+    """``final_score`` of a prediction: 10 × the task's metric, rounded to 4 decimals.
+
+    Parameters
+    ----------
+    task
+        Task name. The generation tasks have no metric: their scores are given, by people or another metric.
+    prediction, truth
+        Payloads as in a data folder, or typed predictions. ``truth`` has the prediction's shape; its instances may
+        bear ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and ``iscrowd``.
+    options
+        ``class_of_interest`` (labels; detection and instance segmentation), ``align`` ("none", "median" or
+        "affine"; depth), ``metric`` ("ssim" or "psnr"; restoration), ``size`` ((height, width), where only polygons
+        are given). An option that another task knows is without effect, so that one set may serve several tasks.
+
+    Returns
+    -------
+    float
+        0..10. See the metric functions for definitions and sources.
+
+    Raises
+    ------
+    UsageError
+        If the task is unknown or has no metric, or an option is unknown or has an unknown value.
+    DataError
+        If a payload is malformed, or sizes differ; the message begins with the field.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> truth = {"detections": [{"label": "dog", "bbox": [0, 0, 10, 10]}]}
+    >>> vj.score("object_detection", {"detections": [{"label": "dog", "bbox": [0, 0, 10, 8]}]}, truth)
+    7.0
+    """
+    kind = task_named(task).type
+    options = _named(options)
+    metric = _chosen(task, kind, options.pop("metric", None))
+    size: Size | None = options.pop("size", None)
+    first, second = _read_both(task, prediction, truth, tuple(size) if size is not None else None)  # type: ignore[arg-type]
+    value = metric.measure(first, second, **{name: value for name, value in options.items() if name in metric.options})
+    return round(10 * float(value), DECIMALS) + 0.0
+
+
+def _chosen(task: str, kind: str, name: str | None) -> Metric:
+    """The metric of this name, or the type's default where the name is that of another type's metric."""
+    own = metrics_of(kind)
+    if not own:
+        raise UsageError(f"{task} has no metric: scores of generated images are given, not computed")
+    if name is not None and name not in own and not any(name == other for _, other in METRICS):
+        raise UsageError(f"metric must be one of {', '.join(own)}, got {name!r}")
+    return own.get(name or "", next(iter(own.values())))
+
+
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options under their own names: ``psnr=True`` is short for ``metric="psnr"``; None means the default."""
+    named = {name: value for name, value in options.items() if value is not None}
+    if named.pop("psnr", False):
+        named["metric"] = "psnr"
+    every = {"metric", "size"}.union(*(row.options for row in METRICS.values()))
+    unknown = sorted(set(named) - every)
+    if unknown:
+        raise UsageError(f"score has no option {unknown[0]!r}; it has: {', '.join(sorted(every))}")
+    return named
+
+
+def _read_both(
+    task: str, prediction: Payload | Prediction, truth: Payload | Prediction, size: Size | None
+) -> tuple[Prediction, Prediction]:
+    """Both sides, read; the size that an RLE or PNG of one side tells serves the polygons of the other."""
+    size = size or _told_size(task, truth) or _told_size(task, prediction)
+    return read_prediction(task, prediction, size=size), read_prediction(task, truth, size=size)
+
+
+def _told_size(task: str, payload: Payload | Prediction) -> Size | None:
+    if isinstance(payload, Prediction):
+        return payload.extent
+    return type_of(task).told_size(payload) if isinstance(payload, Mapping) else None

@@ -1,0 +1,1 @@
+"""Matching and average precision, for all types that consist of items."""

@@ -1,0 +1,213 @@
+"""Average precision in COCO's definition, over the images of a data set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import FloatArray
+from visualjudge.vision.boxes.score import box_areas, corners, iou
+from visualjudge.vision.masks.score import mask_ious
+from visualjudge.vision.poses.score import person_area
+from visualjudge.vision.poses.skeleton import OKS_SIGMAS
+from visualjudge.vision.predictions import Person, Prediction
+from visualjudge.vision.tasks import TASKS, task_named
+
+RECALLS = np.linspace(0, 1, 101)
+COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
+"""As ``COCOeval`` computes them: the last bits decide ties."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What differs between boxes, masks and poses."""
+
+    similarity: Callable[[list[Any], list[Any]], FloatArray]
+    most: int
+    """How many detections of an image and class count, the most confident first."""
+    ignored: Callable[[Any], bool]
+    """Whether a truth need not be found."""
+
+
+@dataclass
+class MatchedClass:
+    """Predictions of one class: confidences, and for each threshold whether one was right or is left out."""
+
+    scores: list[float]
+    right: list[list[bool]]
+    ignored: list[list[bool]]
+    truths: int = 0
+
+
+def average_precision(
+    task: str,
+    pairs: Iterable[tuple[Prediction, Prediction]],
+    *,
+    thresholds: Sequence[float] = COCO_THRESHOLDS,
+) -> float | None:
+    """COCO's AP: precision interpolated at 101 recalls, mean over classes and IoU (OKS) thresholds. 0..1.
+
+    Parameters
+    ----------
+    task
+        object_detection, instance_segmentation or keypoint.
+    pairs
+        (prediction, truth) of each image, typed; every predicted item bears a confidence ``score``.
+    thresholds
+        .50, .55, … .95 for AP; (0.5,) for AP50.
+
+    Returns
+    -------
+    float or None
+        As pycocotools' ``COCOeval`` gives for area "all" and its largest number of detections (100 an image and
+        class, 20 people), ties of IoU and threshold included; give ``pairs`` in the order of the image ids, which
+        decides between equal confidences. None where no truth is there to be found.
+
+    Raises
+    ------
+    DataError
+        If a predicted item has no confidence.
+    UsageError
+        If the task has no AP.
+    """
+    classes = matched_by_class(task, pairs, thresholds)
+    tables = [_precisions(classes[label], len(thresholds)) for label in sorted(classes) if classes[label].truths]
+    return float(np.mean(np.stack(tables, axis=-1))) if tables else None
+
+
+def matched_by_class(
+    task: str, pairs: Iterable[tuple[Prediction, Prediction]], thresholds: Sequence[float]
+) -> dict[str, MatchedClass]:
+    """Predictions of each class over all images, matched as ``COCOeval.evaluateImg`` does; parameters as above.
+
+    Raises
+    ------
+    DataError
+        If a predicted item has no confidence.
+    UsageError
+        If the task has no AP.
+    """
+    kind = RANKED.get(task_named(task).type)
+    if kind is None:
+        known = ", ".join(row.name for row in TASKS.values() if row.type in RANKED)
+        raise UsageError(f"{task} has no AP; tasks that have: {known}")
+    classes: dict[str, MatchedClass] = defaultdict(lambda: MatchedClass([], [], []))
+    for prediction, truth in pairs:
+        found, real = prediction.items_by_label(), truth.items_by_label()
+        for label in found.keys() | real.keys():
+            _one_image(kind, found.get(label, []), real.get(label, []), classes[label], thresholds)
+    return classes
+
+
+def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: MatchedClass, thresholds: Sequence[float]) -> None:
+    """Match one image's items of one class at every threshold, as COCOeval.evaluateImg does."""
+    scores = np.array([_confidence(item) for item in found])
+    best = np.argsort(-scores, kind="mergesort")[: kind.most]
+    found = [found[k] for k in best]
+    ignore = np.array([kind.ignored(item) for item in real], dtype=bool)
+    order = np.argsort(ignore, kind="mergesort")
+    real, ignore = [real[k] for k in order], ignore[order]
+    into.truths += int(np.count_nonzero(~ignore))
+    similarity = kind.similarity(found, real)
+    taken = [[False] * len(real) for _ in thresholds]
+    for row, item in enumerate(found):
+        near = np.flatnonzero(similarity[row] >= thresholds[0] - 1e-9).tolist() if len(real) else []
+        partners = [
+            _partner(similarity[row], near, real, ignore, taken[k], min(threshold, 1 - 1e-10))
+            for k, threshold in enumerate(thresholds)
+        ]
+        into.scores.append(_confidence(item))
+        into.right.append([partner is not None for partner in partners])
+        into.ignored.append([partner is not None and bool(ignore[partner]) for partner in partners])
+
+
+def _partner(
+    row: FloatArray, near: list[int], real: list[Any], ignore: Any, taken: list[bool], threshold: float
+) -> int | None:
+    """The free truth of highest similarity, one that counts before one that is ignored; marks it taken."""
+    best, chosen = threshold, None
+    for k in near:
+        if taken[k] and not real[k].iscrowd:
+            continue
+        if chosen is not None and not ignore[chosen] and ignore[k]:
+            break
+        if row[k] >= best:
+            best, chosen = float(row[k]), k
+    if chosen is not None:
+        taken[chosen] = True
+    return chosen
+
+
+def _precisions(one: MatchedClass, thresholds: int) -> FloatArray:
+    """Precision of one class by (threshold, recall): COCOeval.accumulate for one area and number of detections."""
+    if not one.scores:
+        return np.zeros((thresholds, len(RECALLS)))
+    order = np.argsort(-np.array(one.scores), kind="mergesort")
+    right = np.array(one.right, dtype=bool)[order]
+    counted = ~np.array(one.ignored, dtype=bool)[order]
+    values = []
+    for k in range(thresholds):
+        hits = np.cumsum(right[:, k] & counted[:, k]).astype(float)
+        misses = np.cumsum(~right[:, k] & counted[:, k]).astype(float)
+        precision = hits / (misses + hits + np.spacing(1))
+        envelope = np.maximum.accumulate(precision[::-1])[::-1]
+        places = np.searchsorted(hits / one.truths, RECALLS, side="left")
+        values.append(np.where(places < len(envelope), envelope[np.minimum(places, len(envelope) - 1)], 0.0))
+    return np.array(values)
+
+
+def _confidence(item: Any) -> float:
+    if item.score is None:
+        raise DataError("score: AP needs the confidence of every predicted item, and one has none")
+    return float(item.score)
+
+
+def _crowd_or_unlabelled(person: Person) -> bool:
+    return person.iscrowd or not person.present.any()
+
+
+def _by_crowd(similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]) -> FloatArray:
+    crowd = np.array([item.iscrowd for item in real], dtype=bool)
+    plain = similarity(found, real)
+    return np.where(crowd, similarity(found, real, crowd=True), plain) if crowd.any() else plain
+
+
+def _box_similarity(found: list[Any], real: list[Any]) -> FloatArray:
+    areas = box_areas(found), box_areas(real)
+    return _by_crowd(lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real)
+
+
+def _pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
+    """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box, doubled."""
+    return np.array([[_pose(a, b) for b in real] for a in found], dtype=np.float64).reshape(len(found), len(real))
+
+
+def _pose(found: Person, real: Person) -> float:
+    variances = (2 * np.array(OKS_SIGMAS)) ** 2
+    labelled = real.keypoints[:, 2] > 0
+    if labelled.any():
+        gaps = found.keypoints[:, :2] - real.keypoints[:, :2]
+    else:
+        x1, y1, x2, y2 = real.bbox or (0.0, 0.0, 0.0, 0.0)
+        low = np.array([2 * x1 - x2, 2 * y1 - y2])
+        high = np.array([2 * x2 - x1, 2 * y2 - y1])
+        points = found.keypoints[:, :2]
+        gaps = np.clip(low - points, 0, None) + np.clip(points - high, 0, None)
+        labelled = np.ones(len(points), dtype=bool)
+    exponent = (gaps**2).sum(axis=1) / variances / (person_area(real) + np.spacing(1)) / 2
+    return float(np.exp(-exponent[labelled]).mean())
+
+
+RANKED = {
+    "detection": _Kind(_box_similarity, 100, attrgetter("iscrowd")),
+    "instance": _Kind(partial(_by_crowd, mask_ious), 100, attrgetter("iscrowd")),
+    "keypoint": _Kind(_pose_similarity, 20, _crowd_or_unlabelled),
+}
+"""The prediction types whose items have a confidence, and so an AP."""

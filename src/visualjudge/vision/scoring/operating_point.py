@@ -1,0 +1,89 @@
+"""Which predictions of a detector count: all of its output is for AP, what a user sees lies above a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.vision.predictions import Prediction
+from visualjudge.vision.scoring.average_precision import matched_by_class
+
+SIMILARITY = 0.5
+"""IoU or OKS at which F1 is computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """The least confidence that counts, and F1 of what is left at IoU (OKS) 0.5, over all classes together."""
+
+    min_score: float
+    f1: float
+
+
+def best_f1(task: str, pairs: Sequence[tuple[Prediction, Prediction]]) -> OperatingPoint | None:
+    """The confidence at which F1 = 2·TP / (predictions + truths) is largest; of equal ones the highest.
+
+    Parameters
+    ----------
+    task
+        object_detection, instance_segmentation or keypoint.
+    pairs
+        (prediction, truth) of each image; every predicted item bears a confidence ``score``. Matched as ``COCOeval``
+        does at IoU (OKS) 0.5; predictions in crowd regions do not count.
+
+    Returns
+    -------
+    OperatingPoint or None
+        None where there is no truth or no prediction.
+
+    Raises
+    ------
+    DataError
+        If a predicted item has no confidence.
+    """
+    classes = list(matched_by_class(task, pairs, (SIMILARITY,)).values())
+    truths = sum(one.truths for one in classes)
+    scores = np.array([score for one in classes for score in one.scores])
+    if not truths or not len(scores):
+        return None
+    right = np.array([row[0] for one in classes for row in one.right], dtype=bool)
+    counted = ~np.array([row[0] for one in classes for row in one.ignored], dtype=bool)
+    order = np.argsort(-scores, kind="stable")
+    hits, shown = np.cumsum((right & counted)[order]), np.cumsum(counted[order])
+    f1 = 2 * hits / (shown + truths)
+    last = np.flatnonzero(np.diff(scores[order], append=-np.inf))
+    best = last[int(np.argmax(f1[last]))]
+    return OperatingPoint(float(scores[order][best]), float(f1[best]))
+
+
+def shown_at(prediction: Prediction, min_score: float | None, top_k: int | None) -> Prediction:
+    """The prediction with only its items of confidence ``min_score`` and above, and of those the ``top_k`` highest.
+
+    Raises
+    ------
+    DataError
+        If an item has no confidence.
+    """
+    if prediction.count is None or (min_score is None and top_k is None):
+        return prediction
+    items: tuple[Any, ...] = prediction.items  # type: ignore[attr-defined]
+    scores = [_confidence(item) for item in items]
+    order = sorted(range(len(scores)), key=lambda k: -scores[k])
+    kept = sorted(k for k in order[:top_k] if min_score is None or scores[k] >= min_score)
+    return replace(prediction, items=tuple(items[k] for k in kept))  # type: ignore[type-var]
+
+
+def confident(sides: Iterable[Prediction]) -> bool:
+    """Whether every item of every prediction has a confidence, and there is one."""
+    items = [item for side in sides for item in getattr(side, "items", ())]
+    return bool(items) and all(getattr(item, "score", None) is not None for item in items)
+
+
+def _confidence(item: Any) -> float:
+    if item.score is None:
+        raise DataError("score: is missing; --min-score and --top-k need the confidence of every prediction")
+    return float(item.score)

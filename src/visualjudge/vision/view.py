@@ -1,0 +1,121 @@
+"""The photograph as the features see it: shrunk, in CIELAB, with the strength of its edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.core.records import FloatArray, Pixels, Size
+
+SIDE = 192
+"""Longer side of the shrunk photograph, in pixels: all that costs time is linear in its square."""
+
+SURROUND = 61
+"""Side of the square around a pixel that it is held against, in pixels of the shrunk photograph."""
+
+Plane = NDArray[np.float32]
+_ZERO, _STEP = np.array([0, 128, 128], np.float32), np.array([100 / 255, 1, 1], np.float32)
+"""OpenCV's 8-bit CIELAB of black, and the size of its steps."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """``lab`` is h×w×3 float32 CIELAB, ``edges`` h×w float32 with the image's 95th percentile at 1.
+
+    ``scale`` is (x, y): multiply coordinates of the full image by it. ``size`` is the full image's (height, width).
+    """
+
+    size: Size
+    lab: Plane
+    dx: Plane
+    dy: Plane
+    edges: Plane
+
+    @cached_property
+    def soft(self) -> Plane:
+        """``lab`` blurred by 2 pixels."""
+        return np.asarray(cv2.GaussianBlur(self.lab, (0, 0), 2.0))
+
+    @cached_property
+    def salient(self) -> Plane:
+        """How far each pixel's colour is from those around it and from the image's, h×w float32 of mean 1."""
+        wide = cv2.blur(self.lab, (SURROUND, SURROUND))
+        apart = length(self.soft - wide) + length(self.soft - self.soft.mean(axis=(0, 1)))
+        return np.asarray(apart / max(float(apart.mean()), 1e-3))
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """Integral image of L, a, b, ``salient`` and ``edges``, (h+1)×(w+1)×5 float64."""
+        return np.dstack([cv2.integral(self.lab), cv2.integral(self.salient), cv2.integral(self.edges)])
+
+    @cached_property
+    def centred(self) -> FloatArray:
+        """``lab`` less its mean, 3×(h·w) float64."""
+        flat = self.lab.reshape(-1, 3).astype(np.float64)
+        return np.ascontiguousarray((flat - flat.mean(axis=0)).T)
+
+    @cached_property
+    def variance(self) -> float:
+        """Sum of the squares of ``centred``."""
+        return float((self.centred**2).sum())
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Factors from full-image x and y to the view's."""
+        height, width = self.edges.shape
+        return width / self.size[1], height / self.size[0]
+
+
+def view_of(pixels: Pixels) -> View:
+    """The view of an H×W×3 uint8 RGB image."""
+    lab = lab_of(shrunk(pixels))
+    smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
+    dx, dy = length(cv2.Sobel(smooth, cv2.CV_32F, 1, 0)), length(cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
+    edges = cv2.magnitude(dx, dy)
+    unit = max(float(np.percentile(edges, 95)), 1e-3)
+    height, width = pixels.shape[:2]
+    return View((height, width), lab, dx / unit, dy / unit, np.minimum(edges / unit, 2.0))
+
+
+def shrunk(pixels: Pixels) -> Pixels:
+    """An H×W×3 uint8 image with its longer side at most ``SIDE`` pixels."""
+    height, width = pixels.shape[:2]
+    ratio = min(1.0, SIDE / max(height, width))
+    return reduced(pixels, (max(8, round(width * ratio)), max(8, round(height * ratio))))
+
+
+def strided(plane: np.ndarray) -> np.ndarray:
+    """Every k-th row and column of an H×W×… array, its longer side at least ``SIDE``: fine structure stays as it is."""
+    step = max(1, max(plane.shape[:2]) // SIDE)
+    return np.ascontiguousarray(plane[::step, ::step])
+
+
+def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
+    """An H×W×3 uint8 image at ``size`` (width, height): by whole factors first, which OpenCV does ten times faster."""
+    whole = max(1, min(pixels.shape[1] // size[0], pixels.shape[0] // size[1]))
+    height, width = (n // whole for n in pixels.shape[:2])
+    if whole > 1:
+        cut = np.ascontiguousarray(pixels[: height * whole, : width * whole])
+        pixels = np.asarray(cv2.resize(cut, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
+def lab_of(pixels: Pixels) -> Plane:
+    """CIELAB of an h×w×3 uint8 RGB image, float32, L in 0..100, in OpenCV's steps of 8 bits."""
+    lab = cv2.cvtColor(pixels, cv2.COLOR_RGB2LAB).astype(np.float32)
+    return np.asarray((lab - _ZERO) * _STEP)
+
+
+def correlation(one: Plane, two: Plane) -> float:
+    """Pearson's correlation of two h×w arrays; near 0 where one is constant."""
+    one, two = one - one.mean(), two - two.mean()
+    return float((one * two).mean() / max(float(one.std() * two.std()), 1e-6))
+
+
+def length(vectors: np.ndarray) -> Plane:
+    """Euclidean length along the last axis of an h×w×C float32 array."""
+    return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", vectors, vectors)))

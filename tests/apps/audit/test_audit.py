@@ -1,0 +1,139 @@
+"""An audit finds each kind of planted fault, and nothing in a sound dataset."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from runs.made_dataset import make_dataset
+from visualjudge.apps.audit import audit
+from visualjudge.apps.audit.images import near, thumbnail
+from visualjudge.cli.audit import app
+from visualjudge.core.seeding import rng_for
+from visualjudge.vision.raster.images import read_rgb, write_png
+
+Raw = list[dict[str, Any]]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = make_dataset(tmp_path / "set", pairwise=40, ranking=3, scoring=4)
+    edit(made, _balanced)
+    return made
+
+
+def _balanced(questions: Raw) -> None:
+    """One image name a question, so that no two share an original."""
+    for question in questions:
+        question["image_id"] = question["id"]
+
+
+def edit(root: Path, change: Callable[[Raw], object]) -> None:
+    path = root / "questions.json"
+    questions = json.loads(path.read_text())
+    change(questions)
+    path.write_text(json.dumps(questions))
+
+
+def kinds(root: Path) -> dict[str, int]:
+    return {row.kind: row.count for row in audit(root).findings}
+
+
+def test_a_sound_dataset_has_no_findings(root: Path) -> None:
+    assert kinds(root) == {}
+    assert len(audit(root).checked) == 7
+
+
+def test_identical_options_are_seen_by_their_pixels(root: Path) -> None:
+    first, second = (root / f"media/pairwise3_{k}.png" for k in (0, 1))
+    second.write_bytes(first.read_bytes())
+    assert kinds(root) == {"identical_options": 1}
+
+
+def test_one_annotation_with_two_scores_is_a_contradiction(root: Path) -> None:
+    def plant(questions: Raw) -> None:
+        questions[1]["image_id"] = questions[0]["image_id"]
+        questions[1]["images"][0] = questions[0]["images"][0]
+        questions[1]["annotation_ids"][0] = questions[0]["annotation_ids"][0]
+
+    edit(root, plant)
+    assert kinds(root) == {"contradictory_metrics": 1}
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "ranking", "scoring"])
+def test_answers_are_held_to_their_scores(root: Path, kind: str) -> None:
+    def plant(questions: Raw) -> None:
+        question = next(q for q in questions if q["question_type"] == kind)
+        question["answer"] = {"A": "B", "B": "A"}.get(question["answer"], "CBA" if kind == "ranking" else 9.5)
+
+    edit(root, plant)
+    assert kinds(root) == {"answer_contradicts_scores": 1}
+
+
+def test_an_original_under_two_names_is_found_through_noise_and_light(root: Path) -> None:
+    smooth = np.kron(rng_for(0, "smooth").integers(0, 200, (4, 4, 3)), np.ones((12, 12, 1))).astype(np.uint8)
+    write_png(root / "media/original_pairwise0.png", smooth)
+    noise = rng_for(0, "noise").integers(0, 9, smooth.shape)
+    write_png(root / "media/original_pairwise1.png", (smooth + noise).astype(np.uint8))
+    assert kinds(root) == {"near_duplicates": 1}
+
+
+def test_images_of_another_dataset_are_found(root: Path, tmp_path: Path) -> None:
+    other = make_dataset(tmp_path / "other", pairwise=2, ranking=0, scoring=0)
+    found = {row.kind: row.count for row in audit(root, against=[other]).findings}
+    assert found == {"near_duplicates": 2}
+
+
+def test_a_feature_that_gives_the_answer_away_is_a_leak(root: Path) -> None:
+    def plant(questions: Raw) -> None:
+        for question in questions:
+            if question["question_type"] == "pairwise":
+                chars = [10, 30] if question["answer"] == "A" else [30, 10]
+                question["features"] = [{"text_chars": n} for n in chars]
+
+    edit(root, plant)
+    assert set(kinds(root)) == {"leak"}
+    assert "the longer text is wrong in 100.0 % of 40" in str(audit(root))
+
+
+def test_one_answer_for_all_is_an_imbalance(root: Path) -> None:
+    def plant(questions: Raw) -> None:
+        for question in questions:
+            if question["question_type"] == "pairwise":
+                question["answer"], question["final_scores"] = "A", [7.0, 3.0]
+
+    edit(root, plant)
+    assert "imbalance" in kinds(root)
+
+
+def test_missing_damaged_and_tiny_images_are_unreadable(root: Path) -> None:
+    (root / "media/pairwise0_0.png").unlink()
+    (root / "media/pairwise1_0.png").write_bytes(b"no image")
+    write_png(root / "media/pairwise2_0.png", np.zeros((3, 40, 3), np.uint8))
+    assert kinds(root) == {"unreadable": 3}
+
+
+def test_the_command_writes_json_and_ends_with_one_where_anything_is_found(root: Path, tmp_path: Path) -> None:
+    args = [str(root), "--json", str(tmp_path / "a.json"), "--out", str(tmp_path / "a.html")]
+    assert CliRunner().invoke(app, args).exit_code == 0
+    (root / "media/pairwise0_0.png").unlink()
+    assert CliRunner().invoke(app, args).exit_code == 1
+    (found,) = json.loads((tmp_path / "a.json").read_text())["findings"]
+    assert (found["kind"], found["count"]) == ("unreadable", 1)
+    assert "media/pairwise0_0.png" in found["examples"][0]
+    assert "<table>" in (tmp_path / "a.html").read_text()
+
+
+def test_flat_images_of_different_grey_are_not_the_same() -> None:
+    grey = [thumbnail(np.full((40, 40, 3), level, np.uint8)) for level in (20, 60, 61)]
+    assert [(i, j) for i, j in near(grey, grey) if i < j] == [(1, 2)]
+
+
+def test_a_thumbnail_is_of_the_whole_image(root: Path) -> None:
+    assert thumbnail(read_rgb(root / "media/original_pairwise0.png")).shape == (32, 32, 3)

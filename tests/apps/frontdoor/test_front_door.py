@@ -1,0 +1,247 @@
+"""The functions of ``import visualjudge as vj``, as a script and as a notebook call them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import visualjudge as vj
+from frontdoor_example import Example, make_example, write_data
+from visualjudge.apps.frontdoor.judging import wait
+from visualjudge.clients import ScriptedClient
+from visualjudge.clients.cache import Cached
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.dataset.choosing import Choice
+from visualjudge.runs.budget import Limits, Prices
+from visualjudge.runs.runner import Stop
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return make_example(tmp_path_factory.mktemp("example"))
+
+
+def test_the_way_from_data_to_report(tmp_path: Path) -> None:
+    write_data(tmp_path / "data")
+    data = vj.open_data(tmp_path / "data")
+    dataset = vj.build(data, tmp_path / "dataset", seed=42)
+    run = vj.judge(dataset, vj.client("baseline", model="oracle:1.0"), tmp_path / "run", swap=True, progress=False)
+    study = vj.analyse([run])
+    assert study.metrics["judges"][0]["pairwise"]["accuracy"] == 1.0
+    assert "<html" in study.report(tmp_path / "report.html").read_text()
+    assert json.loads(study.report(tmp_path / "metrics.json").read_text())["judges"]
+    assert len(run) == run.to_polars().height == run.to_pandas().shape[0] == run.manifest["asked"]
+
+
+def test_plain_and_awaited_calls_give_the_same_verdicts_inside_a_running_loop(example: Example, tmp_path: Path) -> None:
+    """A notebook's loop is running already; a client serves several runs, each in the loop that asks."""
+    dataset = vj.load_dataset(example.dataset)[:4]
+    client = ScriptedClient(["A"])
+
+    async def cell() -> tuple[vj.Run, vj.Run]:
+        plain = vj.judge(dataset, client, tmp_path / "plain", progress=False)
+        return plain, await vj.judge_async(dataset, client, tmp_path / "awaited")
+
+    plain, awaited = asyncio.run(cell())
+    values = [[(v.id, v.value) for v in run.verdicts.values()] for run in (plain, awaited)]
+    assert values[0] == values[1]
+    assert len(values[0]) == 4
+
+
+def test_a_judge_that_lacks_a_method_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="asked: a judge must have describe, aclose, simulated, got <"):
+        vj.judge(vj.load_dataset(example.dataset), lambda ask: None, tmp_path / "run")  # type: ignore[arg-type, return-value]
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_interrupt_lets_calls_in_flight_finish(request: pytest.FixtureRequest) -> None:
+    """The interrupt comes while the plain call waits, as Jupyter's stop button sends it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    seen: list[str | None] = []
+
+    async def work(stop: Stop) -> str:
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        while stop.reason is None:
+            await asyncio.sleep(0.01)
+        seen.append(stop.reason)
+        return "what there is"
+
+    assert wait(work) == "what there is"
+    assert seen == ["stopped by an interrupt"]
+
+
+def test_a_run_goes_on_where_it_stopped(example: Example, tmp_path: Path) -> None:
+    client = ScriptedClient(["A"])
+    first = vj.judge(example.dataset, client, tmp_path / "run", limits=Limits(max_calls=3), progress=False)
+    assert len(first) == 3
+    assert first.missing == first.manifest["asked"] - 3
+    assert "missing" in first._repr_html_()
+    with pytest.raises(UsageError, match="--resume"):
+        vj.judge(example.dataset, client, tmp_path / "run", progress=False)
+    whole = vj.judge(example.dataset, client, tmp_path / "run", resume=True, progress=False)
+    assert whole.missing == 0
+
+
+def test_a_dataset_is_indexed_sliced_and_filtered(example: Example) -> None:
+    dataset = vj.load_dataset(example.dataset)
+    pairs = dataset.filter(question_type="pairwise")
+    assert {question.question_type for question in pairs} == {"pairwise"}
+    assert len(dataset.filter(question_type=["pairwise", "scoring"])) > len(pairs)
+    near = pairs.filter("margin<3")
+    assert 0 < len(near) < len(pairs)
+    assert all(abs(q.final_scores[0] - q.final_scores[1]) < 3 for q in near)
+    assert [q.id for q in dataset[2:5]] == [q.id for q in dataset.questions[2:5]]
+    assert dataset[-1] == dataset.questions[-1]
+    assert [q.id for q in pairs.filter(lambda q: q.answer == "A")] == [q.id for q in pairs if q.answer == "A"]
+    with pytest.raises(UsageError, match="filter must name one of id, task"):
+        dataset.filter(nonsense=1)
+
+
+def test_filters_look_at_nothing_before_they_are_asked(example: Example) -> None:
+    seen: list[str] = []
+
+    def look(question: object) -> bool:
+        seen.append("one")
+        return True
+
+    chosen = vj.load_dataset(example.dataset).filter(look)[:2]
+    assert seen == []
+    assert len(chosen) == 2
+    assert seen
+
+
+def test_tables_of_a_dataset_have_a_row_a_question(example: Example) -> None:
+    dataset = vj.load_dataset(example.dataset)
+    table = dataset.to_polars()
+    assert table["id"].to_list() == [question.id for question in dataset]
+    assert list(dataset.to_pandas().columns) == table.columns
+
+
+@pytest.mark.parametrize("kind", ["data", "dataset", "run", "study"])
+def test_results_show_themselves_and_escape_what_they_show(kind: str, example: Example, tmp_path: Path) -> None:
+    place = tmp_path / "<b>x"
+    if kind == "data":
+        write_data(place)
+        shown = vj.open_data(place)._repr_html_()
+    elif kind == "dataset":
+        write_data(tmp_path / "data")
+        shown = vj.build(tmp_path / "data", place)._repr_html_()
+    else:
+        client = vj.client("baseline", model="first")
+        run = vj.judge(example.dataset, client, place, name="<b>x", progress=False)
+        shown = run._repr_html_() if kind == "run" else vj.analyse(run)._repr_html_()
+    assert shown.startswith("<table>")
+    assert "&lt;b&gt;x" in shown
+    assert "<b>" not in shown
+
+
+def test_invalid_records_are_warned_of_and_left_out(tmp_path: Path) -> None:
+    write_data(tmp_path / "data")
+    path = tmp_path / "data" / "annotations" / "object_detection_annotations.json"
+    notes = json.loads(path.read_text())
+    notes[0]["final_score"] = 11
+    path.write_text(json.dumps(notes))
+    with pytest.warns(UserWarning, match="1 invalid records were left out: .*photo0-0: final_score"):
+        vj.build(tmp_path / "data", tmp_path / "one")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vj.build(tmp_path / "data", tmp_path / "two", skip_invalid=True)
+
+
+def test_mistakes_are_one_line(example: Example, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not a dataset"):
+        vj.judge(tmp_path, vj.client("baseline", model="first"), tmp_path / "run")
+    with pytest.raises(UsageError, match="--model is missing"):
+        vj.client("api")
+    with pytest.raises(DataError, match="no such file"):
+        vj.open_run(tmp_path)
+
+
+@pytest.mark.parametrize("make", [vj.analyse, vj.card])
+def test_no_runs_are_a_wrong_call(make: Any) -> None:
+    with pytest.raises(UsageError, match="at least one run"):
+        make([])
+
+
+def test_a_report_with_another_suffix_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="path must end in"):
+        vj.analyse(example.run).report(tmp_path / "x.pdf")
+
+
+def test_an_exception_of_a_judge_names_its_question(example: Example, tmp_path: Path) -> None:
+    class Broken:
+        simulated = False
+
+        async def __call__(self, ask: Any) -> Any:
+            raise KeyError("oops")
+
+        def describe(self) -> dict[str, object]:
+            return {"backend": "mine", "base_url": None, "model": "broken", "parameters": {}}
+
+        async def aclose(self) -> None:
+            pass
+
+    dataset = vj.load_dataset(example.dataset)
+    with pytest.raises(KeyError) as caught:
+        vj.judge(dataset, Broken(), tmp_path / "run", progress=False, concurrency=1)
+    assert caught.value.__notes__ == [f"while it was asked question {dataset.questions[0].id}, order AB"]
+
+
+def test_a_judge_without_questions_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+    none = vj.load_dataset(example.dataset).filter(task="keypont")
+    with pytest.raises(UsageError, match="no question is chosen"):
+        vj.judge(none, vj.client("baseline", model="random"), tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_backend_lists_judges_without_a_server_too() -> None:
+    with pytest.raises(UsageError, match=r"unknown backend 'con'; known: api, .*transformers.*baseline, local"):
+        vj.client("con", model="m")
+
+
+def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
+    client = vj.client("api", model="m", base_url="http://127.0.0.1:9/v1", cache_dir=tmp_path / "replies")
+    assert isinstance(client, Cached)
+    assert client.directory == tmp_path / "replies"
+    with pytest.raises(UsageError, match="must not be given both"):
+        vj.client("api", model="m", cache=False, cache_dir=tmp_path)
+
+
+def test_choice_of_questions(example: Example, tmp_path: Path) -> None:
+    choice = Choice(types=("pairwise",), sample=5)
+    client = vj.client("baseline", model="first")
+    run = vj.judge(example.dataset, client, tmp_path / "run", choice=choice, progress=False)
+    assert len(run) == 5
+
+
+def test_types_of_the_package_are_for_its_users() -> None:
+    assert (Path(vj.__file__).parent / "py.typed").is_file()
+
+
+def test_import_takes_less_than_fifty_milliseconds() -> None:
+    """Of the processor, the best of three, so that a busy machine does not fail it."""
+    code = "import time; t = time.process_time(); import visualjudge; print(time.process_time() - t)"
+    times = [float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(3)]
+    assert min(times) <= 0.05
+
+
+def test_prices_are_of_one_model(example: Example, tmp_path: Path) -> None:
+    def asked(model: str) -> ScriptedClient:
+        return ScriptedClient(["Answer: A"], model_name=model)
+
+    more = {"limit": 2, "prices": Prices(1.0, 2.0), "progress": False}
+    with pytest.raises(UsageError, match="of another model"):
+        vj.judge(example.dataset, asked("judge"), tmp_path / "a", extractor=asked("reader"), **more)
+    run = vj.judge(example.dataset, asked("judge"), tmp_path / "b", extractor=asked("judge"), **more)
+    assert len(run.verdicts) == 2

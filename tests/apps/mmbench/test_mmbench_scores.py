@@ -1,0 +1,292 @@
+"""Workbooks and scores: text stays text, rotations stand together, missing is not wrong silently."""
+
+from __future__ import annotations
+
+import json
+
+import openpyxl
+import pytest
+from tables import COLUMNS, row, write
+
+from visualjudge.apps.mmbench.compare import comparisons
+from visualjudge.apps.mmbench.evaluate import evaluate
+from visualjudge.apps.mmbench.page import page
+from visualjudge.apps.mmbench.results import read_predictions
+from visualjudge.apps.mmbench.scores import scores
+from visualjudge.apps.mmbench.summary import Model, as_text, lines
+from visualjudge.apps.mmbench.table import read_table
+from visualjudge.apps.mmbench.workbook import CELL, fit, is_cut, read_workbook, write_workbook
+from visualjudge.core.errors import DataError, InvalidRecord
+
+K = 1_000_000
+
+
+def table_of(tmp_path, rows, columns=COLUMNS):
+    return read_table(write(tmp_path / "t.tsv", rows, columns))
+
+
+def rotated(index, right=(True, True), **cells):
+    """Two rotations of a two-option question and the replies to them."""
+    rows = [row(index, ["cat", "dog"], answer="A", **cells), row(index + K, ["dog", "cat"], answer="B", **cells)]
+    replies = {index: "A" if right[0] else "B", index + K: "B" if right[1] else "A"}
+    return rows, replies
+
+
+# ---------------------------------------------------------------- workbook
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "007",
+        "1e5",
+        "None",
+        "nan",
+        "True",
+        "+3",
+        "@x",
+        "https://example.org",
+        " a ",
+        "猫\n二",
+        "a\x07b",
+        "_x0041_",
+    ],
+)
+def test_reply_comes_back_from_the_workbook_as_it_was(tmp_path, text):
+    table = table_of(tmp_path, [row(1)])
+    write_workbook(tmp_path / "p.xlsx", [(table.rows[0], text)], table.letters, whole="p.jsonl")
+    assert read_workbook(tmp_path / "p.xlsx")[1]["prediction"] == text
+
+
+def test_every_cell_but_the_index_is_a_text_cell(tmp_path):
+    table = table_of(tmp_path, [row(1, ["=2+3", "007", "None"])])
+    write_workbook(tmp_path / "p.xlsx", [(table.rows[0], "=1+1")], table.letters, whole="p.jsonl")
+    head, line = openpyxl.load_workbook(tmp_path / "p.xlsx").worksheets[0].iter_rows()
+    cells = dict(zip((c.value for c in head), line, strict=True))
+    assert [cells[name].value for name in ("A", "B", "C", "D", "prediction", "index")] == [
+        "=2+3",
+        "007",
+        "None",
+        None,
+        "=1+1",
+        1,
+    ]
+    assert {cells[name].data_type for name in ("A", "B", "C", "prediction")} <= {"s", "inlineStr"}
+
+
+def test_long_reply_is_cut_with_a_mark_that_names_the_whole():
+    short = fit("x" * 40_000, "pred.jsonl")
+    assert len(short) == CELL
+    assert short.endswith("… [cut here: 40000 characters, whole in pred.jsonl]")
+    assert is_cut(short)
+    assert not is_cut("x" * 100)
+
+
+def test_length_is_counted_as_spreadsheets_do():
+    emoji = fit("🙂" * 20_000, "pred.jsonl")
+    assert len(emoji.encode("utf-16-le")) // 2 <= CELL
+    assert is_cut(emoji)
+
+
+def test_reader_says_that_replies_were_cut_or_belong_to_another_table(tmp_path):
+    table = table_of(tmp_path, [row(1)])
+    write_workbook(tmp_path / "p.xlsx", [(table.rows[0], "x" * 40_000)], table.letters, whole="p.jsonl")
+    other = read_table(write(tmp_path / "o.tsv", [row(1, question="Something else?")]))
+    cut, different = read_predictions(tmp_path / "p.xlsx", other).notes
+    assert "1 replies were cut" in cut
+    assert "another question" in different
+
+
+def test_numbers_that_another_program_wrote_are_read_as_they_are_shown(tmp_path):
+    book = openpyxl.Workbook()
+    for line in (["index", "prediction"], [1, 5], [2, 0.5], [3, "=A1"], [4.0, None]):
+        book.active.append(line)
+    book.save(tmp_path / "p.xlsx")
+    assert read_predictions(tmp_path / "p.xlsx").replies == {1: "5", 2: "0.5", 3: "=A1", 4: ""}
+
+
+@pytest.mark.parametrize(("lines", "says"), [([[1.5, "A"]], "whole number"), ([[1, "A"], [1, "B"]], "occurs twice")])
+def test_workbook_with_a_bad_index_is_refused(tmp_path, lines, says):
+    book = openpyxl.Workbook()
+    for line in (["index", "prediction"], *lines):
+        book.active.append(line)
+    book.save(tmp_path / "p.xlsx")
+    with pytest.raises(InvalidRecord, match=says):
+        read_workbook(tmp_path / "p.xlsx")
+
+
+def test_file_that_is_no_workbook_is_refused(tmp_path):
+    (tmp_path / "p.xlsx").write_text("index,prediction\n")
+    with pytest.raises(DataError, match="not an xlsx"):
+        read_workbook(tmp_path / "p.xlsx")
+
+
+# ---------------------------------------------------------------- scores
+
+
+def test_question_is_right_in_circular_evaluation_only_if_every_rotation_is(tmp_path):
+    (first, a), (second, b) = rotated(1), rotated(2, (True, False))
+    got = scores(evaluate(table_of(tmp_path, first + second), a | b))
+    assert (got["n"], got["accuracy"], got["n_groups"], got["circular_accuracy"]) == (4, 0.75, 2, 0.5)
+
+
+def test_missing_rotation_makes_a_question_invalid_under_strict_rules(tmp_path):
+    (first, a), (second, b) = rotated(1), rotated(2)
+    del b[2 + K]
+    got = scores(evaluate(table_of(tmp_path, first + second), a | b))
+    assert (got["invalid_groups"], got["n_groups"], got["circular_accuracy"]) == ([2], 1, 1.0)
+    assert got["groups"][1] == {"index": 2, "hit": None, "missing": [2 + K]}
+    assert got["accuracy"] == 0.75
+
+
+def test_missing_rotation_is_overlooked_under_vlmevalkit_rules(tmp_path):
+    (first, a), (second, b) = rotated(1), rotated(2)
+    del b[2 + K]
+    got = scores(evaluate(table_of(tmp_path, first + second), a | b, "vlmevalkit"))
+    assert (got["invalid_groups"], got["n_groups"], got["n"]) == ([], 2, 3)
+
+
+def test_row_without_a_reply_counts_as_wrong_and_unread(tmp_path):
+    got = scores(evaluate(table_of(tmp_path, [row(1), row(2)]), {1: "A"}))
+    assert (got["n"], got["accuracy"], got["extraction_rate"], got["circular_accuracy"]) == (2, 0.5, 0.5, None)
+    assert got["rows"][1]["prediction"] is None
+
+
+def test_categories_are_scored_apart(tmp_path):
+    rows = [row(1, category="ocr"), row(2, category="ocr"), row(3, category="style")]
+    got = scores(evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))
+    assert {name: part["accuracy"] for name, part in got["by_category"].items()} == {"ocr": 0.5, "style": 1.0}
+
+
+def test_table_without_answers_is_refused(tmp_path):
+    with pytest.raises(DataError, match="must have answers"):
+        evaluate(table_of(tmp_path, [row(1, answer="")]), {1: "A"})
+
+
+def test_rules_that_differ_are_listed_with_reasons(tmp_path):
+    got = scores(evaluate(table_of(tmp_path, [row(1)]), {1: "concatenation"}, "vlmevalkit"))
+    (only,) = got["differs"]
+    assert (only["index"], only["strict"], only["vlmevalkit"]) == (1, None, "A")
+
+
+def test_interval_resamples_questions_not_rows(tmp_path):
+    """Ten copies of each verdict tell no more than one: rotations that agree do not narrow the interval."""
+    rows, replies = [], {}
+    for index in range(1, 41):
+        for k in range(2):
+            rows.append(row(index + k * K, ["cat", "dog"], answer="A"))
+            replies[index + k * K] = "A" if index % 2 else "B"
+    table = table_of(tmp_path, rows)
+    low, high = scores(evaluate(table, replies))["accuracy_ci95"]
+    assert low < 0.36 and high > 0.64  # ±1.96·√(¼/40) = ±0.155; 80 independent rows would give ±0.11
+
+
+def test_scores_are_json_without_nan(tmp_path):
+    got = scores(evaluate(table_of(tmp_path, [row(1)]), {}))
+    json.dumps(got, allow_nan=False)
+
+
+# ---------------------------------------------------------------- report
+
+
+def models_of(tmp_path, flips):
+    rows, good, bad = [], {}, {}
+    for index in range(1, 31):
+        rows.append(row(index, ["cat", "dog"]))
+        good[index], bad[index] = "A", "B" if index <= flips else "A"
+    table = table_of(tmp_path, rows)
+    return table, [Model("good", evaluate(table, good)), Model("bad", evaluate(table, bad))]
+
+
+def test_models_are_compared_on_pairs(tmp_path):
+    _, models = models_of(tmp_path, 10)
+    (got,) = comparisons(models)
+    assert (got["n"], got["only_a_right"], got["only_b_right"]) == (30, 10, 0)
+    assert got["difference"] == pytest.approx(1 / 3)
+    assert got["mcnemar_p"] == pytest.approx(2 / 2**10)  # exact sign test, ten discordant pairs on one side
+    assert got["ci95"][0] > 0
+
+
+def test_equal_models_do_not_differ(tmp_path):
+    _, models = models_of(tmp_path, 0)
+    (got,) = comparisons(models)
+    assert (got["difference"], got["p"], got["mcnemar_p"]) == (0, 1.0, 1.0)
+
+
+def test_mcnemar_is_left_out_where_rotations_are_not_independent(tmp_path):
+    rows, replies = rotated(1)
+    more, others = rotated(2)
+    table = table_of(tmp_path, rows + more)
+    models = [Model(name, evaluate(table, replies | others)) for name in "ab"]
+    found = {c["measure"]: c["mcnemar_p"] for c in comparisons(models)}
+    assert found == {"vanilla_accuracy": 1.0, "circular_accuracy": 1.0, "accuracy": None}
+
+
+def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
+    rows, replies = [], {}
+    for index, right in ((1, (False, True)), (2, (True, False)), (3, (True, True))):
+        more, given = rotated(index, right)
+        rows, replies = rows + more, replies | given
+    del replies[K + 2]  # wrong in any case
+    models = [Model(name, evaluate(table_of(tmp_path, rows), replies)) for name in "ab"]
+    numbers = scores(models[0].evaluation)
+    assert (numbers["n"], numbers["accuracy"]) == (6, pytest.approx(4 / 6))
+    assert (numbers["n_vanilla"], numbers["vanilla_accuracy"]) == (3, pytest.approx(2 / 3))
+    found = {x.label: x.cells["Overall"] for x in lines(models[:1])}
+    assert {label: cell["n"] for label, cell in found.items()} == {"vanilla": 3, "circular": 2, "all rotations": 6}
+    assert {label: cell["n_missing"] for label, cell in found.items()} == {
+        "vanilla": 0,
+        "circular": 1,
+        "all rotations": 1,
+    }
+    assert [cell["value"] for cell in found.values()] == pytest.approx([2 / 3, 1 / 2, 4 / 6])
+    text = as_text(models, comparisons(models))
+    assert "a − b, vanilla: +0.0 points" in text and "a − b, all rotations: +0.0 points" in text
+    assert [c["n"] for c in comparisons(models)] == [3, 2, 6]
+
+
+def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
+    table = table_of(tmp_path, [row(index) for index in range(1, 31)])
+    model = Model("m", evaluate(table, {1: "A", 2: "B", 3: "no letter", 4: ""}))
+    numbers = scores(model.evaluation)
+    assert (numbers["n"], numbers["n_missing"], numbers["extraction_rate"]) == (30, 26, pytest.approx(2 / 30))
+    assert (numbers["extraction_rate_of_replies"], numbers["accuracy_of_replies"]) == (0.5, 0.25)
+    assert numbers["by_category"]["scene"]["n_missing"] == 26
+    said = "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were read, 25.0 % are right"
+    assert f"m: {said}" in " ".join(as_text([model], []).split())
+    assert f"m: {said}" in page(table, [model], [])
+    assert "26 rows without a reply" in page(table, [model], [])
+
+
+def test_nothing_is_said_of_missing_replies_where_all_came(tmp_path):
+    model = Model("m", evaluate(table_of(tmp_path, [row(1)]), {1: "no letter"}))
+    assert "without a reply" not in as_text([model], [])
+
+
+def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
+    rows = [row(1), row(2, **{"l2-category": "logic_reasoning", "split": "test"}), row(3, **{"l2-category": "own"})]
+    text = as_text([Model("m", evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))], [])
+    head, *body = [line.split() for line in text.splitlines()]
+    assert head == ["model", "split", "measure", "read", "Overall", "CP", "LR", "own"]
+    assert [line[1] for line in body] == ["dev", "test", "all"]
+
+
+def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
+    table = table_of(tmp_path, [row(1, ["<b>cat</b>", "dog"], question="<script>alert(1)</script>")])
+    html = page(table, [Model("<i>m</i>", evaluate(table, {1: "B <img src=x onerror=alert(2)>"}))], [])
+    assert "<script" not in html and "<img src=x" not in html and "<i>m" not in html and "<b>cat" not in html
+    assert 'src="data:image/jpeg;base64,' in html
+    assert "http" not in html.replace("http-equiv", "")
+
+
+def test_page_shows_a_row_whose_image_is_broken(tmp_path):
+    table = table_of(tmp_path, [row(1, image="%%%" * 40)])
+    assert "no image" in page(table, [Model("m", evaluate(table, {1: "B"}))], [])
+
+
+def test_page_shows_the_end_of_a_long_reply(tmp_path):
+    table = table_of(tmp_path, [row(1)])
+    html = page(table, [Model("m", evaluate(table, {1: "y" * 5000 + " so it is B."}))], [])
+    assert "so it is B." in html
+    assert "[3012 characters left out]" in html

@@ -1,0 +1,31 @@
+"""Files are whole or absent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from visualjudge.core.atomic import atomic_path, write_json
+
+
+def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    target.write_text("old")
+    with pytest.raises(RuntimeError), atomic_path(target) as scratch:
+        scratch.write_text("half")
+        raise RuntimeError
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_nan_becomes_null_because_json_has_none(tmp_path: Path) -> None:
+    write_json(tmp_path / "m.json", {"a": float("nan"), "b": np.float64(0.5)})
+    assert json.loads((tmp_path / "m.json").read_text()) == {"a": None, "b": 0.5}
+
+
+def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+    write_json(tmp_path / "a" / "b" / "m.json", [])
+    assert (tmp_path / "a" / "b" / "m.json").read_text() == "[]\n"

@@ -1,0 +1,424 @@
+"""Each format read from files of a few records, whose right reading is known by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.formats.coco import coco, panoptic
+from visualjudge.formats.depth_maps import DepthForm, depth_maps
+from visualjudge.formats.image_pairs import image_pairs
+from visualjudge.formats.label_maps import class_table, label_maps
+from visualjudge.formats.outputs import given_score, outputs
+from visualjudge.formats.referring import referring
+from visualjudge.formats.sample import Sample, files_by_key, read_table
+from visualjudge.formats.voc import voc
+from visualjudge.formats.yolo import class_names, yolo
+
+WIDTH, HEIGHT = 20, 10
+
+
+def photo(path: Path, size: tuple[int, int] = (WIDTH, HEIGHT), value: int = 90) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, (value, 10, 10)).save(path)
+    return path
+
+
+def gray(path: Path, values: np.ndarray) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(values).save(path)
+    return path
+
+
+def dump(path: Path, value: object) -> Path:
+    path.write_text(json.dumps(value))
+    return path
+
+
+def ground_truth(tmp_path: Path, annotations: list[dict], **image: object) -> Path:
+    photo(tmp_path / "images" / "a.png")
+    record = {"id": 7, "file_name": "a.png", "width": WIDTH, "height": HEIGHT, **image}
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    return dump(tmp_path / "gt.json", {"images": [record], "categories": categories, "annotations": annotations})
+
+
+def box(category: int, *xywh: float, **extra: object) -> dict:
+    return {"image_id": 7, "category_id": category, "bbox": list(xywh), **extra}
+
+
+def only(found: object) -> Sample:
+    (sample,) = list(found)  # type: ignore[call-overload]
+    assert isinstance(sample, Sample), str(sample)
+    return sample
+
+
+def problem(found: object) -> Problem:
+    (told,) = [item for item in found if isinstance(item, Problem)]  # type: ignore[attr-defined]
+    return told
+
+
+class TestCoco:
+    def test_boxes_become_corners_and_categories_names(self, tmp_path: Path) -> None:
+        gt = ground_truth(tmp_path, [box(1, 2, 3, 4, 5), box(2, 0, 0, 9, 9, iscrowd=1)])
+        pred = dump(tmp_path / "pred.json", [box(2, 1, 1, 2, 2, score=0.5)])
+        sample = only(coco("object_detection", gt, pred, tmp_path / "images"))
+        assert sample.image_id == "a" and sample.labels == ("cat", "dog")
+        assert [(i.label, i.xyxy, i.iscrowd) for i in sample.truth.items] == [
+            ("cat", (2, 3, 6, 8), False),
+            ("dog", (0, 0, 9, 9), True),
+        ]
+        assert [(i.label, i.xyxy, i.score) for i in sample.prediction.items] == [("dog", (1, 1, 3, 3), 0.5)]
+
+    def test_without_results_the_truth_is_the_prediction_but_for_crowds(self, tmp_path: Path) -> None:
+        gt = ground_truth(tmp_path, [box(1, 2, 3, 4, 5), box(2, 0, 0, 9, 9, iscrowd=1)])
+        sample = only(coco("object_detection", gt, None, tmp_path / "images"))
+        assert [i.label for i in sample.prediction.items] == ["cat"]
+
+    def test_instances_from_polygons_and_uncompressed_rle(self, tmp_path: Path) -> None:
+        rle = {"size": [HEIGHT, WIDTH], "counts": [0, 30, 170]}
+        rows = [box(1, 0, 0, 1, 1, segmentation=[[0, 0, 4, 0, 4, 4, 0, 4]]), box(2, 0, 0, 3, 10, segmentation=rle)]
+        sample = only(coco("instance_segmentation", ground_truth(tmp_path, rows), None, tmp_path / "images"))
+        assert [i.mask.area for i in sample.truth.items] == [16, 30]
+
+    def test_a_persons_area_is_that_of_the_segmentation(self, tmp_path: Path) -> None:
+        points = [float(v) for k in range(17) for v in (k, k, 2)]
+        row = box(1, 0, 0, 9, 9, keypoints=points, area=33.0, segmentation=[[0, 0, 4, 0, 4, 4]])
+        bare = {**row, "segmentation": None}
+        del bare["segmentation"]
+        sample = only(coco("keypoint", ground_truth(tmp_path, [row, bare]), None, tmp_path / "images"))
+        assert [person.area for person in sample.truth.items] == [33.0, None]
+
+    def test_lvis_leaves_out_what_was_not_looked_for(self, tmp_path: Path) -> None:
+        gt = ground_truth(
+            tmp_path, [box(1, 2, 3, 4, 5)], neg_category_ids=[], not_exhaustive_category_ids=[], file_name=None,
+            coco_url="http://images.cocodataset.org/val2017/a.png",
+        )  # fmt: skip
+        pred = dump(tmp_path / "pred.json", [box(2, 1, 1, 2, 2, score=0.5), box(1, 2, 3, 4, 5, score=0.9)])
+        sample = only(coco("object_detection", gt, pred, tmp_path / "images"))
+        assert [i.label for i in sample.prediction.items] == ["cat"]
+
+    def test_lvis_does_not_score_a_class_whose_instances_are_not_all_marked(self, tmp_path: Path) -> None:
+        gt = ground_truth(tmp_path, [box(1, 2, 3, 4, 5)], neg_category_ids=[2], not_exhaustive_category_ids=[1])
+        assert only(coco("object_detection", gt, None, tmp_path / "images")).labels == ()
+
+    @pytest.mark.parametrize(
+        ("row", "field", "words"),
+        [
+            (box(9, 0, 0, 1, 1), "category_id", "must be a category of gt.json, got 9"),
+            (box(1, 0, 0, -1, 1), "bbox", "negative"),
+            (box(1, 0, 0, float("nan"), 1), "bbox", "finite"),
+            ({"image_id": 7, "category_id": 1}, "bbox", "four"),
+        ],
+    )
+    def test_a_bad_truth_is_told_and_its_image_left_out(
+        self, tmp_path: Path, row: dict, field: str, words: str
+    ) -> None:
+        told = problem(coco("object_detection", ground_truth(tmp_path, [row]), None, tmp_path / "images"))
+        assert (told.file, told.record, told.field) == ("gt.json", "annotations[0]", field)
+        assert words in told.reason
+
+    def test_a_result_on_an_unknown_image_is_told(self, tmp_path: Path) -> None:
+        pred = dump(tmp_path / "pred.json", [{**box(1, 0, 0, 1, 1, score=1), "image_id": 8}])
+        told = problem(coco("object_detection", ground_truth(tmp_path, []), pred, tmp_path / "images"))
+        assert told.field == "image_id" and "must be an image of gt.json, got 8" in told.reason
+
+    def test_a_size_that_is_not_the_images_is_told(self, tmp_path: Path) -> None:
+        told = problem(coco("object_detection", ground_truth(tmp_path, [], width=21), None, tmp_path / "images"))
+        assert told.field == "width" and "must be that of a.png, 10×20, got 10×21" in told.reason
+
+    def test_a_file_that_is_not_json_is_one_line_with_its_line_number(self, tmp_path: Path) -> None:
+        (tmp_path / "gt.json").write_text("{\n oh")
+        with pytest.raises(DataError, match=r"gt\.json: line 2: is not JSON"):
+            list(coco("object_detection", tmp_path / "gt.json", None, tmp_path))
+
+
+def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_path: Path) -> None:
+    ids = np.zeros((HEIGHT, WIDTH, 3), dtype=np.uint8)
+    ids[:, :5, 0], ids[:, 5:8, 1], ids[:2, 10:12, 2] = 3, 1, 1
+    gray(tmp_path / "png" / "a.png", ids)
+    segments = [
+        {"id": 3, "category_id": 1},
+        {"id": 256, "category_id": 1},
+        {"id": 65536, "category_id": 2, "iscrowd": 0},
+    ]
+    gt = ground_truth(tmp_path, [{"image_id": 7, "file_name": "a.png", "segments_info": segments}])
+    content = json.loads(gt.read_text())
+    content["categories"][1]["isthing"] = 0
+    dump(gt, content)
+    read = [
+        only(panoptic(task, gt, tmp_path / "png", None, None, tmp_path / "images"))
+        for task in ("semantic_segmentation", "instance_segmentation", "object_detection")
+    ]
+    assert [(i.label, i.mask.area) for i in read[0].truth.items] == [("cat", 80), ("dog", 4)]
+    assert [(i.label, i.mask.area) for i in read[1].truth.items] == [("cat", 50), ("cat", 30)]
+    assert [i.xyxy for i in read[2].truth.items] == [(0, 0, 5, 10), (5, 0, 8, 10)]
+
+
+class TestVoc:
+    def xml(self, tmp_path: Path, objects: str) -> Path:
+        photo(tmp_path / "images" / "a.jpg")
+        folder = tmp_path / "xml"
+        folder.mkdir()
+        (folder / "a.xml").write_text(f"<annotation><filename>a.jpg</filename>{objects}</annotation>")
+        return folder
+
+    def test_pixels_count_from_one_and_difficult_objects_need_not_be_found(self, tmp_path: Path) -> None:
+        bndbox = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>5</ymax></bndbox>"
+        gt = self.xml(
+            tmp_path,
+            f"<object><name>cat</name>{bndbox}</object>"
+            f"<object><name>dog</name><difficult>1</difficult>{bndbox}</object>",
+        )
+        pred = tmp_path / "results"
+        pred.mkdir()
+        (pred / "comp4_det_val_cat.txt").write_text("a 0.75 1 2 4 5\n")
+        sample = only(voc("object_detection", gt, pred, tmp_path / "images"))
+        assert [(i.xyxy, i.iscrowd) for i in sample.truth.items] == [((0, 1, 4, 5), False), ((0, 1, 4, 5), True)]
+        assert [(i.label, i.xyxy, i.score) for i in sample.prediction.items] == [("cat", (0, 1, 4, 5), 0.75)]
+
+    def test_a_corner_that_is_no_number_is_told(self, tmp_path: Path) -> None:
+        gt = self.xml(tmp_path, "<object><name>cat</name><bndbox><xmin>x</xmin></bndbox></object>")
+        told = problem(voc("object_detection", gt, None, tmp_path / "images"))
+        assert str(told) == "a.xml: object 1: bndbox.xmin: must be a number, got 'x'"
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_entities_are_refused_whatever_the_encoding(self, tmp_path: Path, encoding: str) -> None:
+        gt = self.xml(tmp_path, "")
+        text = f"<?xml version='1.0' encoding='{encoding}'?><!DOCTYPE a [<!ENTITY b 'c'>]><annotation>&b;</annotation>"
+        (gt / "a.xml").write_bytes(text.encode(encoding))
+        assert "declares entities" in problem(voc("object_detection", gt, None, tmp_path / "images")).reason
+
+
+class TestYolo:
+    def labels(self, tmp_path: Path, text: str) -> tuple[Path, Path]:
+        photo(tmp_path / "images" / "a.png")
+        (tmp_path / "labels").mkdir()
+        (tmp_path / "labels" / "a.txt").write_text(text)
+        (tmp_path / "data.yaml").write_text("names:\n  0: cat\n  1: dog\n")
+        return tmp_path / "labels", tmp_path / "data.yaml"
+
+    def test_shares_become_pixels_and_a_last_number_is_the_confidence(self, tmp_path: Path) -> None:
+        gt, names = self.labels(tmp_path, "1 0.5 0.5 0.2 0.4 0.9\n")
+        sample = only(yolo("object_detection", gt, None, tmp_path / "images", names))
+        (item,) = sample.truth.items
+        assert (item.label, item.score) == ("dog", 0.9)
+        assert item.xyxy == pytest.approx((8, 3, 12, 7))
+
+    def test_a_polygon_is_a_mask(self, tmp_path: Path) -> None:
+        gt, names = self.labels(tmp_path, "0 0 0 0.5 0 0.5 0.5 0 0.5\n")
+        sample = only(yolo("instance_segmentation", gt, None, tmp_path / "images", names))
+        assert sample.truth.items[0].mask.area == 50
+
+    def test_no_file_means_no_object(self, tmp_path: Path) -> None:
+        gt, names = self.labels(tmp_path, "0 0.5 0.5 0.1 0.1\n")
+        (tmp_path / "pred").mkdir()
+        sample = only(yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names))
+        assert sample.prediction.items == ()
+
+    def test_an_unknown_class_is_told(self, tmp_path: Path) -> None:
+        gt, names = self.labels(tmp_path, "5 0.5 0.5 0.1 0.1\n")
+        told = problem(yolo("object_detection", gt, None, tmp_path / "images", names))
+        assert str(told) == "a.txt: line 1: class: 5 is not in the class names"
+
+    def test_names_as_a_list_or_lines(self, tmp_path: Path) -> None:
+        (tmp_path / "list.yaml").write_text("names: [cat, dog]\n")
+        (tmp_path / "names.txt").write_text("cat\ndog\n")
+        assert class_names(tmp_path / "list.yaml") == class_names(tmp_path / "names.txt") == {0: "cat", 1: "dog"}
+
+
+class TestLabelMaps:
+    def test_zero_is_a_class_where_the_table_names_it(self, tmp_path: Path) -> None:
+        photo(tmp_path / "images" / "a.png")
+        values = np.zeros((HEIGHT, WIDTH), dtype=np.uint8)
+        values[:, :3], values[0, 0] = 1, 255
+        gray(tmp_path / "gt" / "a.png", values)
+        (tmp_path / "names.txt").write_text("sky\nroad\n")
+        read = label_maps("semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", tmp_path / "names.txt")
+        assert [(i.label, i.mask.area) for i in only(read).truth.items] == [("sky", 170), ("road", 29)]
+
+    def test_an_empty_line_of_the_names_is_counted(self, tmp_path: Path) -> None:
+        (tmp_path / "names.txt").write_text("sky\n\nroad\n\n")
+        table = {0: "sky", 2: "road"}
+        assert class_table(tmp_path / "names.txt") == class_names(tmp_path / "names.txt") == table
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+    def test_a_byte_order_mark_is_no_part_of_a_name(self, tmp_path: Path, encoding: str) -> None:
+        (tmp_path / "names.txt").write_text("person\ncar\n", encoding)
+        assert class_names(tmp_path / "names.txt") == {0: "person", 1: "car"}
+        (tmp_path / "table.csv").write_text("id,name\n7,person\n", encoding)
+        assert class_table(tmp_path / "table.csv") == {7: "person"}
+
+    def test_a_text_in_another_encoding_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "names.txt").write_text("löwe\n", "latin-1")
+        with pytest.raises(DataError, match="must be UTF-8, got another byte at 1; save it as UTF-8"):
+            class_names(tmp_path / "names.txt")
+
+    def test_a_value_outside_the_table_is_told(self, tmp_path: Path) -> None:
+        photo(tmp_path / "images" / "a.png")
+        gray(tmp_path / "gt" / "a.png", np.full((HEIGHT, WIDTH), 9, dtype=np.uint8))
+        table = dump(tmp_path / "classes.json", {"1": "road"})
+        read = label_maps("semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table)
+        assert "value 9 is not in the class table" in problem(read).reason
+
+    def test_a_name_is_the_part_before_the_semicolon_where_that_is_unique(self, tmp_path: Path) -> None:
+        path = tmp_path / "table.csv"
+        path.write_text("Idx,Ratio,Name\n1,0.1,person;individual\n2,0.1,car;auto\n")
+        assert class_table(path) == {1: "person", 2: "car"}
+        path.write_text("Idx,Ratio,Name\n1,0.1,car;auto\n2,0.1,car;railcar\n3,0.1,bus;coach\n")
+        assert class_table(path) == {1: "car;auto", 2: "car;railcar", 3: "bus"}
+
+
+class TestDepth:
+    def test_scale_and_inverse_go_into_the_payload(self, tmp_path: Path) -> None:
+        photo(tmp_path / "rgb" / "a.png")
+        gt = gray(tmp_path / "gt" / "a_depth.png", np.full((HEIGHT, WIDTH), 512, dtype=np.uint16))
+        np.save(tmp_path / "a.npy", np.ones((HEIGHT, WIDTH), dtype=np.float32))
+        read = depth_maps(
+            "depth_estimation", f"{gt.parent}/*_depth.png", f"{tmp_path}/a.npy", f"{tmp_path}/rgb",
+            DepthForm.of("1/256", False), DepthForm.of("2", True),
+        )  # fmt: skip
+        sample = only(read)
+        assert sample.truth.values[0, 0] == 2 and not sample.truth.inverse
+        assert sample.extra == {"scale": 2.0, "inverse": True} and sample.prediction.inverse
+
+    def test_a_pfm_is_written_anew(self, tmp_path: Path) -> None:
+        photo(tmp_path / "a.png")
+        values = np.arange(1, HEIGHT * WIDTH + 1, dtype="<f4").reshape(HEIGHT, WIDTH)
+        (tmp_path / "a.pfm").write_bytes(b"Pf\n20 10\n-1.0\n" + values[::-1].tobytes())
+        form = DepthForm()
+        sample = only(depth_maps("depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png", form, form))
+        assert sample.file is None and np.array_equal(sample.truth.values, values)
+
+    def test_another_size_is_told(self, tmp_path: Path) -> None:
+        photo(tmp_path / "a.png")
+        np.save(tmp_path / "a.npy", np.ones((4, 4)))
+        form = DepthForm()
+        told = problem(depth_maps("depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png", form, form))
+        assert "a.npy: must be 10×20, got 4×4" in told.reason
+
+    @pytest.mark.parametrize("scale", ["0", "-1", "x", "1/0"])
+    def test_a_scale_is_a_number_above_zero(self, scale: str) -> None:
+        with pytest.raises(UsageError, match="scale"):
+            DepthForm.of(scale, False)
+
+
+class TestImages:
+    def test_triplets_pair_by_what_the_star_stands_for(self, tmp_path: Path) -> None:
+        for key in "ab":
+            for kind in ("lq", "out", "hq"):
+                photo(tmp_path / f"{key}_{kind}.png")
+        sides = [f"{tmp_path}/*_{kind}.png" for kind in ("lq", "out", "hq")]
+        assert [s.image_id for s in image_pairs("lowlevel-deblur", *sides)] == ["a_lq", "b_lq"]  # type: ignore[union-attr]
+
+    def test_without_a_clean_image_the_score_is_given(self, tmp_path: Path) -> None:
+        photo(tmp_path / "lq" / "a.png")
+        photo(tmp_path / "out" / "a.png")
+        (tmp_path / "scores.csv").write_text("key,score\na,3\n")
+        read = image_pairs(
+            "lowlevel-desnow", f"{tmp_path}/lq", f"{tmp_path}/out", None, tmp_path / "scores.csv", (1, 5)
+        )
+        sample = only(read)
+        assert sample.truth is None and sample.final_score == 5.0
+
+    def test_keys_of_a_table_of_scores_are_one_for_each_image(self, tmp_path: Path) -> None:
+        for key in "ab":
+            photo(tmp_path / "lq" / f"{key}.png")
+            photo(tmp_path / "out" / f"{key}.png")
+        (tmp_path / "scores.csv").write_text("key,score\na,3\nb,4\nb,2\nz,1\n")
+        with pytest.warns(UserWarning, match=r"scores\.csv: keys without an image: 1, such as 'z'"):
+            told, sample = image_pairs(
+                "lowlevel-desnow", f"{tmp_path}/lq", f"{tmp_path}/out", None, tmp_path / "scores.csv"
+            )
+        assert isinstance(told, Problem) and str(told).endswith("scores.csv: 'b': key: must occur once")
+        assert isinstance(sample, Sample) and (sample.image_id, sample.final_score) == ("a", 3.0)
+
+    def test_the_image_that_has_another_size_is_named(self, tmp_path: Path) -> None:
+        for kind, width in (("lq", WIDTH), ("out", WIDTH), ("hq", WIDTH + 1)):
+            photo(tmp_path / kind / "a.png", (width, HEIGHT))
+        told = problem(image_pairs("lowlevel-deblur", *(f"{tmp_path}/{kind}" for kind in ("lq", "out", "hq"))))
+        assert (told.field, told.reason.split(";")[0]) == (
+            "clean",
+            f"a.png must be {HEIGHT}×{WIDTH}, got {HEIGHT}×{WIDTH + 1} (height×width)",
+        )
+
+    def test_outputs_of_one_prompt_share_an_image_id(self, tmp_path: Path) -> None:
+        for name in "ab":
+            photo(tmp_path / f"{name}.png")
+        table = tmp_path / "t.csv"
+        table.write_text("output,score,prompt\na.png,1,a cat\nb.png,2,a cat\n")
+        first, second = outputs("generation_t2i", table, tmp_path)
+        assert isinstance(first, Sample) and isinstance(second, Sample)
+        assert first.image_id == second.image_id and first.key != second.key
+        assert (first.final_score, second.final_score) == (1, 2)
+
+    def test_a_missing_output_is_told_and_the_others_come(self, tmp_path: Path) -> None:
+        photo(tmp_path / "b.png")
+        table = tmp_path / "t.jsonl"
+        table.write_text(
+            '{"output": "a.png", "score": 1, "prompt": "x"}\n{"output": "b.png", "score": 1, "prompt": "x"}\n'
+        )
+        first, second = outputs("generation_t2i", table, tmp_path)
+        assert isinstance(first, Problem) and first.record == "row 1" and first.field == "output"
+        assert isinstance(second, Sample)
+
+    @pytest.mark.parametrize("value", ["", None, "high", "nan", 11, -1])
+    def test_a_score_is_a_number_in_its_range(self, value: object) -> None:
+        with pytest.raises(DataError, match="score"):
+            given_score(value, (0, 10))
+
+
+class TestReferring:
+    def test_refs_point_to_instances_and_predictions_to_sentences(self, tmp_path: Path) -> None:
+        region = {"size": [HEIGHT, WIDTH], "counts": [0, 30, 170]}
+        instances = ground_truth(tmp_path, [box(1, 0, 0, 3, 10, id=11, segmentation=region)])
+        refs = dump(
+            tmp_path / "refs.json",
+            [{"ref_id": 5, "ann_id": 11, "sentences": [{"sent_id": 50, "sent": "the left cat"}]}],
+        )
+        pred = dump(tmp_path / "pred.json", [{"sent_id": 50, "segmentation": {**region, "counts": [30, 30, 140]}}])
+        sample = only(referring("referring_segmentation", refs, pred, tmp_path / "images", instances))
+        assert sample.prompt == "the left cat" and sample.key == "50" and sample.image_id == "a"
+        assert sample.truth.items[0].mask.left == 0 and sample.prediction.items[0].mask.left == 3
+
+    def test_a_box_is_a_region_only_where_told(self, tmp_path: Path) -> None:
+        photo(tmp_path / "a.png")
+        gt = dump(
+            tmp_path / "gt.json",
+            {"image": "a.png", "objects": [{"object_id": "x", "expressions": ["sky"], "bbox": [0, 0, 5, 4]}]},
+        )
+        assert "--boxes" in problem(referring("referring_segmentation", gt, None, tmp_path)).reason
+        sample = only(referring("referring_segmentation", gt, None, tmp_path, boxes=True))
+        assert sample.truth.items[0].mask.area == 20
+
+    def test_an_expression_without_a_prediction_is_told(self, tmp_path: Path) -> None:
+        photo(tmp_path / "a.png")
+        row = {"image": "a.png", "expression": "sky", "segmentation": [[0, 0, 4, 0, 4, 4]]}
+        told = problem(
+            referring("referring_segmentation", dump(tmp_path / "gt.json", [row]),
+                      dump(tmp_path / "pred.json", []), tmp_path)
+        )  # fmt: skip
+        assert told.field == "prediction"
+
+
+def test_two_files_of_one_name_are_not_chosen_between(tmp_path: Path) -> None:
+    photo(tmp_path / "a.png")
+    photo(tmp_path / "a.jpg")
+    with pytest.raises(DataError, match="two files of one name"):
+        files_by_key(tmp_path)
+
+
+def test_a_star_spans_folders(tmp_path: Path) -> None:
+    photo(tmp_path / "city" / "x_img.png")
+    assert list(files_by_key(f"{tmp_path}/*_img.png")) == ["city_x"]
+
+
+def test_a_row_with_another_number_of_cells_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1\n")
+    with pytest.raises(DataError, match="row 2"):
+        read_table(path)

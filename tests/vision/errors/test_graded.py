@@ -1,0 +1,179 @@
+"""Controlled errors: severity rises, the score falls, and each error is the one that it is named for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from visualjudge.core.errors import UsageError
+from visualjudge.vision.error_types import ERROR_TYPES, error_types, perturbed
+from visualjudge.vision.errors.groups import graded
+from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.predictions import (
+    DepthMap,
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+    Person,
+    Prediction,
+    WholeImage,
+)
+from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.tasks import TASKS
+
+SIZE = (120, 160)
+LABELS = ("bird", "cat", "dog")
+
+
+def disc(x: float, y: float, radius: float) -> np.ndarray:
+    rows, cols = np.mgrid[: SIZE[0], : SIZE[1]]
+    return (rows - y) ** 2 + (cols - x) ** 2 <= radius**2
+
+
+def standing(x: float) -> Person:
+    points = np.zeros((17, 3))
+    for k in range(17):
+        points[k] = x + (12 if k % 2 else -12) * (k > 0), 15 + 5.5 * k, 2
+    return Person(points, bbox=(x - 20, 5, x + 20, 115), area=2500.0)
+
+
+DISCS = (disc(40, 40, 25), disc(110, 50, 20), disc(70, 95, 18))
+DEGRADED = np.random.default_rng(1).integers(0, 255, (*SIZE, 3), dtype=np.uint8)
+SCENE = ErrorScene(SIZE, LABELS, 5, DEGRADED, tuple(mask_from_array(d) for d in DISCS))
+GRADIENT = np.linspace(1, 10, SIZE[0] * SIZE[1]).reshape(SIZE) / (1.0 + 3 * (DISCS[0] | DISCS[1]))
+IMAGE = (np.indices((*SIZE, 3)).sum(axis=0) * 3 % 256).astype(np.uint8)
+
+TRUTHS: dict[str, Prediction] = {
+    "detection": Detections(
+        tuple(Detection(label, (10.0 + 50 * k, 20, 50.0 + 50 * k, 80)) for k, label in enumerate(LABELS))
+    ),
+    "instance": Masks(SIZE, tuple(Instance(label, mask_from_array(d)) for label, d in zip(LABELS, DISCS, strict=True))),
+    "semantic": Masks(SIZE, (Instance("cat", mask_from_array(DISCS[0])), Instance("dog", mask_from_array(~DISCS[0])))),
+    "referring": Masks(SIZE, (Instance("the left disc", mask_from_array(DISCS[0])),)),
+    "keypoint": People((standing(40), standing(110))),
+    "depth": DepthMap(GRADIENT),
+    "restoration": WholeImage(IMAGE),
+}
+CASES = [
+    (task.name, row.name)
+    for task in TASKS.values()
+    if task.name == next(t.name for t in TASKS.values() if t.type == task.type)
+    for row in ERROR_TYPES.values()
+    if row.type == task.type
+]
+
+
+def truth_of(task: str) -> Prediction:
+    return TRUTHS[TASKS[task].type]
+
+
+@pytest.mark.parametrize(("task", "error_type"), CASES)
+def test_score_falls_as_severity_rises(task: str, error_type: str) -> None:
+    correlations = []
+    for key in range(4):
+        group = graded(task, error_type, truth_of(task), SCENE, seed=7, key=key)
+        assert len(group) >= 2, "a group of one asks nothing"
+        correlations.append(spearmanr([g.severity for g in group], [g.final_score for g in group]).statistic)
+        assert all(0 <= g.final_score < 10 for g in group)
+    assert np.mean(correlations) <= -0.9
+
+
+@pytest.mark.parametrize(("task", "error_type"), CASES)
+def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) -> None:
+    runs = [
+        [repr(_content(p)) for _, p in perturbed(task, error_type, truth_of(task), SCENE, seed=3, key="k")]
+        for _ in "ab"
+    ]
+    assert runs[0] == runs[1]
+
+
+def _content(prediction: Prediction) -> Any:
+    match prediction:
+        case Masks():
+            return [(item.label, item.mask.crop.tobytes(), item.mask.top) for item in prediction.items]
+        case People():
+            return [person.keypoints.tobytes() for person in prediction.items]
+        case DepthMap():
+            return prediction.values.tobytes()
+        case WholeImage():
+            return prediction.pixels.tobytes()
+        case _:
+            return prediction
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["localization", "background", "duplicate"]))
+def test_moved_and_added_boxes_stay_on_the_image(key: int, error_type: str) -> None:
+    for _, prediction in perturbed("object_detection", error_type, TRUTHS["detection"], SCENE, seed=1, key=key):
+        assert isinstance(prediction, Detections)
+        for item in prediction.items:
+            x1, y1, x2, y2 = item.xyxy
+            assert 0 <= x1 <= x2 <= SIZE[1]
+            assert 0 <= y1 <= y2 <= SIZE[0]
+
+
+def test_wrong_class_is_one_of_the_data_set() -> None:
+    *_, (_, worst) = perturbed("object_detection", "classification", TRUTHS["detection"], SCENE, seed=1, key=0)
+    assert isinstance(worst, Detections)
+    for item, real in zip(worst.items, LABELS, strict=True):
+        assert item.label in set(LABELS) - {real}
+
+
+def test_inversion_exchanges_left_and_right_of_one_part() -> None:
+    (_, mildest), *_ = perturbed("keypoint", "inversion", People((standing(40),)), SCENE, seed=1, key=0)
+    assert isinstance(mildest, People)
+    before, after = standing(40).keypoints, mildest.items[0].keypoints
+    changed = np.flatnonzero((before != after).any(axis=1)).tolist()
+    assert changed
+    assert all(np.array_equal(after[k], before[k + 1 if k % 2 else k - 1]) for k in changed)
+
+
+def test_a_person_without_keypoints_and_box_stays_as_it_is() -> None:
+    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(float)
+    truth = People((Person(np.zeros((17, 3))), Person(points)))
+    (first, *_) = perturbed("keypoint", "jitter", truth, ErrorScene((40, 40)), seed=0, key="k")
+    assert not first[1].items[0].present.any()
+    assert (first[1].items[1].keypoints != points).any()
+
+
+def test_swap_needs_two_people() -> None:
+    assert graded("keypoint", "swap", People((standing(40),)), SCENE, seed=1, key=0) == []
+
+
+def test_invalid_depth_stays_invalid() -> None:
+    values = GRADIENT.copy()
+    values[:10] = 0
+    for error_type in error_types("depth_estimation"):
+        for _, prediction in perturbed("depth_estimation", error_type, DepthMap(values), SCENE, seed=1, key=0):
+            assert isinstance(prediction, DepthMap)
+            assert np.array_equal(prediction.valid, values != 0)
+
+
+def test_unknown_error_type_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="jitter, inversion, swap, missed"):
+        list(perturbed("keypoint", "blur", TRUTHS["keypoint"], SCENE, seed=1, key=0))
+
+
+def test_every_severity_of_a_swap_lowers_the_score() -> None:
+    """Exchanging all keypoints of two people would make both right again."""
+    group = graded("keypoint", "swap", People((standing(40), standing(160))), SCENE, seed=1, key=0)
+    assert group[-1].severity == 1
+
+
+@pytest.mark.parametrize("error_type", error_types("semantic_segmentation"))
+def test_the_order_of_segments_does_not_tell_the_truth_from_its_errors(error_type: str) -> None:
+    truth = Masks(SIZE, (Instance("dog", mask_from_array(~DISCS[0])), Instance("cat", mask_from_array(DISCS[0]))))
+    group = graded("semantic_segmentation", error_type, truth, SCENE, seed=0, key="k", with_truth=True)
+    for item in group:
+        assert isinstance(item.prediction, Masks)
+        shown = [part.label for part in item.prediction.items]
+        assert shown == sorted(shown), item.severity
+    assert group[0].severity == 0
+    assert group[0].final_score == 10

@@ -1,0 +1,74 @@
+"""Payloads of all families are read, or refused by the name of the field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from visualjudge.core.errors import DataError
+from visualjudge.vision.predictions import DepthMap, Detections, Masks, People, read_prediction
+
+RLE = {"size": [2, 3], "counts": [1, 2, 3]}
+
+
+def test_boxes_keep_label_score_and_crowd() -> None:
+    item = {"label": "cat", "bbox": [1, 2, 3.5, 4], "score": 0.5, "iscrowd": 1}
+    read = read_prediction("object_detection", {"detections": [item]})
+    assert isinstance(read, Detections)
+    (box,) = read.items
+    assert (box.label, box.xyxy, box.score, box.iscrowd) == ("cat", (1.0, 2.0, 3.5, 4.0), 0.5, True)
+
+
+def test_label_map_gives_one_segment_a_class_and_leaves_0_and_255_out() -> None:
+    values = np.array([[0, 1, 1], [2, 255, 2]], dtype=np.uint8)
+    read = read_prediction("semantic_segmentation", {"label_map": values, "classes": {"1": "road", "2": "sky"}})
+    assert isinstance(read, Masks)
+    assert [(item.label, item.mask.area) for item in read.items] == [("road", 2), ("sky", 2)]
+
+
+def test_absent_keypoints_are_v_0_or_both_coordinates_0() -> None:
+    points = np.zeros((17, 3))
+    points[0] = 5, 6, 2
+    points[1] = 5, 6, 0
+    points[2] = 0, 0, 2
+    points[3] = 0, 4, 1
+    read = read_prediction("keypoint", {"persons": [{"keypoints": points.ravel().tolist()}]})
+    assert isinstance(read, People)
+    assert np.flatnonzero(read.items[0].present).tolist() == [0, 3]
+
+
+def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
+    stored = np.array([[0.0, 2.0, np.nan, np.inf]])
+    read = read_prediction("depth_estimation", {"depth": stored, "scale": 0.5, "inverse": True})
+    assert isinstance(read, DepthMap)
+    assert read.inverse
+    assert read.values[0, 1] == 1.0
+    assert read.valid.tolist() == [[False, True, False, False]]
+
+
+@pytest.mark.parametrize(
+    ("task", "payload", "message"),
+    [
+        ("object_detection", {}, r"^detections: must be a list"),
+        (
+            "object_detection",
+            {"detections": [{"label": "a", "bbox": [3, 0, 1, 4]}]},
+            r"^detections\[0\]\.bbox: .*x2 < x1",
+        ),
+        ("object_detection", {"detections": [{"label": "", "bbox": [0, 0, 1, 1]}]}, r"^detections\[0\]\.label"),
+        ("object_detection", {"detections": [{"label": "a", "bbox": [0, 0, 1, float("nan")]}]}, "finite"),
+        ("instance_segmentation", {"instances": [{"label": "a"}]}, r"^instances\[0\]\.segmentation"),
+        ("instance_segmentation", {"instances": [{"label": "a", "segmentation": RLE}]}, r"must be 4×4 .* got 2×3"),
+        ("referring_segmentation", {}, r"^segmentation: the field is missing"),
+        ("semantic_segmentation", {"label_map": np.ones((4, 4), np.uint8), "classes": {}}, "class 1 is not in classes"),
+        ("keypoint", {"persons": [{"keypoints": [0] * 50}]}, r"^persons\[0\]\.keypoints: must be 51 numbers"),
+        ("depth_estimation", {"depth": np.ones((4, 4)), "scale": 0}, r"^scale"),
+        ("depth_estimation", {"depth": "nowhere.npy"}, r"^depth: nowhere.npy: no such file"),
+        ("lowlevel-derain", {}, r"^image: the field is missing"),
+    ],
+)
+def test_bad_payload_is_refused_by_field(task: str, payload: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_prediction(task, payload, size=(4, 4))

@@ -1,0 +1,209 @@
+"""Images read as a viewer shows them; PNG is lossless."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.extra import numpy as hnp
+from PIL import Image
+
+from visualjudge.core.errors import DataError
+from visualjudge.vision.raster import images
+from visualjudge.vision.raster.images import (
+    image_size,
+    png_bytes,
+    read_depth,
+    read_gray,
+    read_rgb,
+    read_samples,
+    write_png,
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))))
+def test_png_gives_the_same_pixels_back(pixels: np.ndarray) -> None:
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png_bytes(pixels)))), pixels)
+
+
+def test_png_without_the_fast_writer_is_lossless_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(images, "fpng", None)
+    pixels = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
+    write_png(tmp_path / "a.png", pixels)
+    assert np.array_equal(read_rgb(tmp_path / "a.png"), pixels)
+
+
+def test_alpha_is_laid_over_white(tmp_path: Path) -> None:
+    rgba = np.zeros((1, 2, 4), dtype=np.uint8)
+    rgba[0, 1] = 10, 20, 30, 255
+    Image.fromarray(rgba).save(tmp_path / "a.png")
+    assert read_rgb(tmp_path / "a.png").tolist() == [[[255, 255, 255], [10, 20, 30]]]
+
+
+def test_transparency_in_bands_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rgba = np.random.default_rng(5).integers(0, 256, (23, 17, 4), dtype=np.uint8)
+    Image.fromarray(rgba).save(tmp_path / "a.png")
+    monkeypatch.setattr(images, "_BAND_PIXELS", 17 * 5)
+    white = Image.new("RGBA", (17, 23), (255, 255, 255, 255))
+    whole = Image.alpha_composite(white, Image.fromarray(rgba)).convert("RGB")
+    assert np.array_equal(read_rgb(tmp_path / "a.png"), np.asarray(whole))
+
+
+@pytest.mark.parametrize(("mode", "most"), [("L", 1200), ("RGB", 1200), ("RGBA", 900), ("I;16", 1200)])
+def test_bound_counts_bytes_of_all_channels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str, most: int
+) -> None:
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "1200")
+    Image.new(mode, (30, most // 30)).save(tmp_path / "a.png")
+    assert read_rgb(tmp_path / "a.png").shape == (most // 30, 30, 3)
+    Image.new(mode, (30, most // 30 + 1)).save(tmp_path / "a.png")
+    for read in (read_rgb, read_gray, image_size):
+        with pytest.raises(DataError, match="VISUALJUDGE_MAX_PIXELS sets the bound"):
+            read(tmp_path / "a.png")
+
+
+def test_bound_counts_sixteen_bits_of_a_colour_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((40, 30, 4), dtype=np.uint16))
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3200")
+    assert read_rgb(tmp_path / "a.png").shape == (40, 30, 3)
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3199")
+    with pytest.raises(DataError, match="3 bytes for each of 3199 pixels"):
+        read_rgb(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("name", ["d.npy", "d.png", "d.tif"])
+def test_depth_is_bounded_as_the_float64_it_becomes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    values = np.zeros((40, 30), dtype=np.uint16)
+    Image.fromarray(values).save(tmp_path / "d.png")
+    Image.new("RGB", (30, 40)).save(tmp_path / "d.tif")
+    np.save(tmp_path / "d.npy", values)
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3200")
+    assert read_depth(tmp_path / name).shape == (40, 30)
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3199")
+    monkeypatch.setattr(Image.Image, "load", lambda _image: pytest.fail("decoded"))
+    monkeypatch.setattr(Image.Image, "tobytes", lambda *_image: pytest.fail("decoded"))
+    with pytest.raises(DataError, match="a depth map must decode to at most"):
+        read_depth(tmp_path / name)
+
+
+def test_jpeg_of_many_scans_is_refused(tmp_path: Path) -> None:
+    for mode in ("RGB", "L", "CMYK"):
+        for progressive in (False, True):
+            Image.new(mode, (40, 30)).save(tmp_path / "a.jpg", progressive=progressive)
+            assert read_rgb(tmp_path / "a.jpg").shape == (30, 40, 3)
+    Image.new("RGB", (40, 30)).save(tmp_path / "a.jpg", progressive=True)
+    content = (tmp_path / "a.jpg").read_bytes()
+    last = content[content.rindex(b"\xff\xda") : -2]
+    (tmp_path / "a.jpg").write_bytes(content[:-2] + last * 100 + content[-2:])
+    with pytest.raises(DataError, match="a JPEG must have at most 100 scans, got 1"):
+        read_rgb(tmp_path / "a.jpg")
+
+
+def test_sixteen_bits_are_scaled_to_eight(tmp_path: Path) -> None:
+    Image.fromarray(np.array([[0, 257 * 100, 65535]], dtype=np.uint16)).save(tmp_path / "a.png")
+    assert read_rgb(tmp_path / "a.png")[0, :, 0].tolist() == [0, 100, 255]
+
+
+def test_exif_orientation_turns_image_and_size(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    pixels = np.zeros((4, 8, 3), dtype=np.uint8)
+    pixels[:, :4] = 255
+    Image.fromarray(pixels).save(tmp_path / "a.png", exif=exif)
+    shown = read_rgb(tmp_path / "a.png")
+    assert shown.shape == (8, 4, 3)
+    assert image_size(tmp_path / "a.png") == (8, 4)
+    assert shown[0].min() == 255
+    assert shown[-1].max() == 0
+
+
+def test_size_of_a_plain_png_is_read_without_decoding_it(tmp_path: Path) -> None:
+    content = png_bytes(np.zeros((30, 40, 3), dtype=np.uint8))
+    (tmp_path / "a.png").write_bytes(content)
+    assert image_size(tmp_path / "a.png") == (30, 40)
+    start = content.index(b"IDAT") + 4
+    (tmp_path / "b.png").write_bytes(content[:start] + bytes(len(content) - start - 12) + content[-12:])
+    assert image_size(tmp_path / "b.png") == (30, 40)
+
+
+@pytest.mark.parametrize(("name", "content", "reason"), [
+    ("none.png", None, "no such file"),
+    ("text.png", b"hello", "not an image"),
+    ("cut.png", b"cut", "cannot be decoded"),
+])  # fmt: skip
+def test_unreadable_image_is_named(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
+    if content == b"cut":
+        pixels = np.random.default_rng(0).integers(0, 255, (50, 50, 3), dtype=np.uint8)
+        content = png_bytes(pixels)[:2000]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=reason):
+        read_rgb(tmp_path / name)
+
+
+def test_pfm_rows_run_bottom_to_top(tmp_path: Path) -> None:
+    rows = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype="<f4")
+    (tmp_path / "d.pfm").write_bytes(b"Pf\n3 2\n-1.0\n" + rows.tobytes())
+    assert read_depth(tmp_path / "d.pfm").tolist() == [[4, 5, 6], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("name", ["d.npy", "d.png"])
+def test_depth_comes_as_it_is_stored(tmp_path: Path, name: str) -> None:
+    values = np.array([[0, 1000, 65535]], dtype=np.uint16)
+    if name.endswith("npy"):
+        np.save(tmp_path / name, values)
+    else:
+        Image.fromarray(values).save(tmp_path / name)
+    assert read_depth(tmp_path / name).tolist() == [[0.0, 1000.0, 65535.0]]
+
+
+def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "d.npy", np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_depth(tmp_path / "d.npy")
+
+
+def test_a_comment_in_a_ppm_is_read_only_so_far(tmp_path: Path) -> None:
+    path, pixels = tmp_path / "a.ppm", bytes(range(60))
+    for comments in (b"", b"#a#b\n# c\r", b"#" + b"x" * 9_900 + b"\n"):
+        path.write_bytes(b"P6 " + comments + b"5 4\n#d\n255\n" + pixels)
+        assert read_rgb(path).tobytes() == pixels
+    for comments in (b"#" + b"x" * 10_000 + b"\n", b"#x\n" * 4_000):
+        path.write_bytes(b"P6 " + comments + b"5 4 255\n" + pixels)
+        with pytest.raises(DataError, match="header of a PPM must have at most"):
+            image_size(path)
+        path.write_bytes(b"P5 5 4 " + comments + b"255\n" + pixels)
+        with pytest.raises(DataError, match="header of a PPM must have at most"):
+            image_size(path)
+
+
+def test_formats_that_decode_slowly_are_read_up_to_fewer_pixels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "120000")
+    texts = {"a.pgm": b"P2 40 25 255\n" + b"7 " * 1000, "b.ppm": b"P6 40 25 200\n" + bytes(3000)}
+    for name, content in texts.items():
+        (tmp_path / name).write_bytes(content)
+        assert read_rgb(tmp_path / name).shape == (25, 40, 3)
+        (tmp_path / name).write_bytes(content.replace(b"40 25", b"40 26"))
+        with pytest.raises(DataError, match="format PPM must have at most 1000 pixels"):
+            read_rgb(tmp_path / name)
+    for kind, most in (("WEBP", 300 * 100), ("JPEG2000", 50 * 100)):
+        Image.new("RGB", (most // 100, 100)).save(tmp_path / "c", kind)
+        assert read_rgb(tmp_path / "c").shape == (100, most // 100, 3)
+        Image.new("RGB", (most // 100 + 1, 100)).save(tmp_path / "c", kind)
+        with pytest.raises(DataError, match=f"format {kind} must have at most {most} pixels"):
+            image_size(tmp_path / "c")
+
+
+def test_samples_of_another_size_are_refused_before_they_are_decoded(tmp_path: Path) -> None:
+    whole = io.BytesIO()
+    Image.new("L", (40, 30)).save(whole, "PNG")
+    (tmp_path / "a.png").write_bytes(whole.getvalue()[:60])  # no pixels
+    with pytest.raises(DataError, match=r"must be 30×41 \(height×width\) as the image, got 30×40"):
+        read_samples(tmp_path / "a.png", (30, 41))
