@@ -35,6 +35,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from visualjudge.core import moved
+
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.building import build as build
     from visualjudge.apps.frontdoor.data import Data as Data
@@ -82,6 +84,8 @@ if TYPE_CHECKING:
     from visualjudge.vision.tasks import Task as Task
 
 __version__ = "0.2.0.dev0"
+
+moved.install()
 
 _NAMES = {
     "visualjudge.formats.importers": ("Importer",),
