@@ -11,7 +11,7 @@ import polars as pl
 from visualjudge.analysis.codes import WORD, ordered
 from visualjudge.analysis.figures import NO_SHARE, Accuracy, Cell, Estimate, Share
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.shares import Shares, ratio_influence, share_ends, shares
+from visualjudge.analysis.statistics.shares import Shares, ratio_influence, shares
 from visualjudge.core.records import FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
@@ -177,19 +177,30 @@ def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
         return NO_SHARE
     right = pl.col("right") if top is None else top
     sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
-    value, influence = ratio_influence(sums.columns["top"], sums.columns["n"], sums.cell, sums.cells)
-    image, place = jackknife.renumbered(sums.cluster)
-    each = jackknife.sums(place, influence, image.size) / sums.cells
-    weight = jackknife.sums(place, sums.columns["n"] / sums.total("n")[sums.cell], image.size)
-    found = jackknife.spread(each, weight, np.zeros(image.size, dtype=np.int64), 1)
-    return _macro_share(float(value.mean()), found, sums)
-
-
-def _macro_share(value: float, found: jackknife.Spread, sums: ImageSums) -> Share:
-    n = float(sums.columns["n"].sum())
-    low, high = share_ends(np.array([value]), found, np.array([n]))
     short = int(np.bincount(sums.cell, minlength=sums.cells).min())
+    found = _mean_of_shares(sums)
     if short < jackknife.LEAST_IMAGES:
-        return Share(value, None, int(n), int(found.images[0]), f"a task with {jackknife.FEW}")
-    interval = None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
-    return Share(value, interval, int(n), int(found.images[0]), None if interval else jackknife.FEW)
+        return Share(
+            float(found.value[0]),
+            None,
+            int(sums.columns["n"].sum()),
+            int(found.images[0]),
+            f"a task with {jackknife.FEW}",
+        )
+    return share_of(found)
+
+
+def _mean_of_shares(sums: ImageSums) -> Shares:
+    """The mean of the cells' shares: a share of cases that count alike within a cell, and as much in every cell.
+
+    What an image adds is its right answers less those expected of its cells.
+    """
+    n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
+    value = sums.total("top") / count
+    weight = (n.sum() / sums.cells / count)[cell]
+    image, place = jackknife.renumbered(sums.cluster)
+    bottom, squares, beyond = (
+        jackknife.sums(place, values, image.size)
+        for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
+    )
+    return shares(beyond + value.mean() * bottom, bottom, squares=squares)

@@ -1,41 +1,76 @@
-"""Intervals of shares whose cases come in images: right answers of verdicts, consistent of questions, mean τ.
+"""The engine of every share whose cases come in images: two-sided intervals and one-sided upper bounds.
 
-The interval is Clopper and Pearson's (1934) for the number of *independent* cases that hold as much as those seen
-(Korn & Graubard 1998). That number is the number of cases over a design effect (Kish 1965), which is
+An upper bound of a share of errors is the largest share π that the errors seen do not refute. π is refuted by either of
+two tests, so the bound is the larger of two:
 
-- the jackknife's variance over that of independent cases, p (1 - p) / (n - 1): 1 where each image is one case;
-- raised where the images' influences are more skewed than independent cases would make them;
-- drawn towards the largest design effect, that of images in which all cases go together, on the logarithmic scale,
-  the more the fewer independent errors were seen: with none, nothing tells whether the cases of an image are alike,
-  and each effective image counts as one case;
-- multiplied by (t / z)², Student's t at the effective images less one, for the part of the variance that had to be
-  estimated (all but that of independent cases), down to one case an effective image.
+- all cases independent: the binomial test, with three quarters of the probability of the count seen
+  (between the mid-P test, one half, and Clopper & Pearson's, all of it);
+- cases of an image alike: the errors of image i less those expected are dᵢ = xᵢ − π mᵢ, and π is refuted where
+  Σ d + t √S² < 0, with S² = w Σ d² + (1 − w) V. Here V is the variance of Σ d that is supposed beforehand, that of
+  cases with an intraclass correlation ``alike``; Σ d² is the variance seen, taken at π itself as in a score test
+  (Wilson 1927; Rao, Scott & Skinner 1998 for clusters); w is the part of the degrees of freedom that is the data's,
+  few where few images are expected to hold an error at π (Satterthwaite 1946); and t is Student's, raised for the
+  skewness of few errors (Hall 1992).
+
+The lower bound of the errors is one less the upper bound of the right answers.
+
+w, t and V depend on π and on the sizes of the images, never on where the errors lie. So a further error can lower
+Σ d + t S only through Σ d², on an image with far fewer errors than expected. The test takes the least value over all
+ways to add errors, which is where each dᵢ is at least −c, c = S / (t w): it can only rise with an error. So **no error
+lowers an upper bound, and no right answer in place of one raises it**, whatever the images.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from visualjudge.analysis.statistics.jackknife import (
     FEW,
     LEAST_IMAGES,
-    NORMAL,
     TAIL,
     TINY,
-    Spread,
     effective_number,
-    enough,
-    spread,
     sums,
 )
-from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
-UNSEEN = 2.0
-"""How many errors in images whose cases all go together are held against the independent errors seen."""
 EDGE = 1e-9
+MOST_STEPS, CLOSE = 100, 1e-12
+"""Steps towards a bound, and how near is near enough."""
+SKEWED = 0.4
+"""What the skewness of Σ d, in standard deviations, adds to t or takes from it, as a share of t."""
+MOST_SKEWED = 0.5
+
+
+@dataclass(frozen=True)
+class Supposed:
+    """What is supposed of the cases of one image before any is seen.
+
+    Attributes
+    ----------
+    alike
+        Their intraclass correlation, 0 (single cases are the unit) to 1 (whole images are).
+    worth
+        As how many further images that counts.
+    ties
+        How much of the probability of the count seen counts in the binomial test: 1 is exact, ½ the mid-P test.
+    """
+
+    alike: float
+    worth: float
+    ties: float
+
+
+SHARES = Supposed(0.5, 1.0, 0.75)
+"""Answers: alike within an image to an unknown, moderate degree."""
+SINGLE = Supposed(0.0, 1.0, 0.75)
+"""Events that strike single calls unless they are seen to cluster, as replies that cannot be used."""
+WHOLE_IMAGES = Supposed(1.0, 3.0, 1.0)
+"""What must hold where an image can go wrong as a whole: a promise of few errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +106,14 @@ def ratio_influence(
 
 
 def shares(
-    top: FloatArray, bottom: FloatArray, column: IntArray | None = None, columns: int = 1, *, whole: bool = True
+    top: FloatArray,
+    bottom: FloatArray,
+    column: IntArray | None = None,
+    columns: int = 1,
+    *,
+    whole: bool = True,
+    supposed: Supposed = SHARES,
+    squares: FloatArray | None = None,
 ) -> Shares:
     """95 % intervals of Σ ``top`` / Σ ``bottom`` in each column, one entry an image and column.
 
@@ -83,64 +125,182 @@ def shares(
         Which share the entry belongs to; by default all to one.
     whole
         Whether each case is 0 or 1; else it lies between them, and may vary less than such cases do.
+    supposed
+        What is supposed of the cases of one image.
+    squares
+        Σ of the squares of one image's cases' weights, where ``top`` and ``bottom`` are sums of weighted cases.
     """
     kept = bottom > 0
     place = np.zeros(bottom.size, dtype=np.int64) if column is None else np.asarray(column)
     top, bottom, place = np.asarray(top, float)[kept], np.asarray(bottom, float)[kept], place[kept]
-    value, influence = ratio_influence(top, bottom, place, columns)
-    cases = sums(place, bottom, columns)
-    found = spread(influence, bottom, place, columns)
-    low, high = share_ends(value, found, cases, whole=whole)
-    return Shares(value, low, high, cases, found.images)
+    weights = None if squares is None else np.asarray(squares, float)[kept]
+    cases, total = sums(place, bottom, columns), sums(place, top, columns)
+    value = np.divide(total, cases, out=np.full(columns, np.nan), where=cases > 0)
+    images = np.bincount(place, minlength=columns)
+    high, low = (
+        upper_bounds(x, bottom, place, columns, whole=whole, supposed=supposed, squares=weights)
+        for x in (top, bottom - top)
+    )
+    told = (images >= LEAST_IMAGES) & (effective_number(bottom, place, columns) >= 2)
+    return Shares(value, np.where(told, 1 - low, np.nan), np.where(told, high, np.nan), cases, images)
 
 
-def share_ends(
-    value: FloatArray, found: Spread, cases: FloatArray, *, whole: bool = True
-) -> tuple[FloatArray, FloatArray]:
-    """Ends of the interval of shares with a known ``spread``, of ``cases`` each; NaN where undefined. Arrays (K,)."""
-    p = np.clip(np.nan_to_num(value), 0, 1)
-    low, high = exact_ends(p, _independent_cases(p, found, np.maximum(cases, 1), whole=whole))
-    told = enough(found) & np.isfinite(value)
-    return np.where(told, low, np.nan), np.where(told, high, np.nan)
-
-
-def exact_ends(p: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Clopper and Pearson's 95 % interval of shares ``p`` of ``n`` independent cases, whole or not; arrays (K,)."""
-    low = special.betaincinv(np.maximum(n * p, EDGE), n * (1 - p) + 1, TAIL)
-    high = 1 - special.betaincinv(np.maximum(n * (1 - p), EDGE), n * p + 1, TAIL)
-    return np.where(p <= EDGE, 0.0, low), np.where(p >= 1 - EDGE, 1.0, high)
-
-
-def _independent_cases(p: FloatArray, found: Spread, cases: FloatArray, *, whole: bool) -> FloatArray:
-    """How many independent cases tell as much of ``p``."""
-    images = np.maximum(found.effective, 1)
-    effect = _shrunk(_design_effect(p, found, cases, whole=whole), p, cases, images)
-    estimated = 1 - 1 / effect if whole else 1.0
-    t = stats.t.isf(TAIL, np.maximum(images - 1, 1))
-    n = cases / effect
-    return np.asarray(np.maximum(n / (1 + ((t / NORMAL) ** 2 - 1) * estimated), np.minimum(n, images)))
-
-
-def _design_effect(p: FloatArray, found: Spread, cases: FloatArray, *, whole: bool) -> FloatArray:
-    """The variance over that of independent cases, and what skewness adds to it."""
-    freedom, lean = np.maximum(cases - 1, 1), 1 - 2 * p
-    independent = np.maximum(p * (1 - p), EDGE) / freedom
-    effect = np.where(found.variance > TINY**2, found.variance / independent, 1.0)
-    effect = np.maximum(effect, 1.0) if whole else effect
-    third = found.skew * np.sqrt(found.variance * found.images / np.maximum(found.images - 1, 1))
-    return np.asarray(effect + np.maximum(freedom * lean * third - lean**2 * effect, 0))
-
-
-def _shrunk(effect: FloatArray, p: FloatArray, cases: FloatArray, images: FloatArray) -> FloatArray:
-    """The design effect, drawn towards that of images in which all cases go together."""
-    seen = cases * p * (1 - p) / effect
-    weight = UNSEEN / (UNSEEN + seen)
-    return np.asarray(effect ** (1 - weight) * np.maximum(cases / images, effect) ** weight)
-
-
-def one_share(top: FloatArray, bottom: FloatArray, *, whole: bool = True) -> Shares:
+def one_share(top: FloatArray, bottom: FloatArray, *, whole: bool = True, supposed: Supposed = SHARES) -> Shares:
     """:func:`shares` of a single column."""
-    return shares(np.asarray(top, float), np.asarray(bottom, float), whole=whole)
+    return shares(np.asarray(top, float), np.asarray(bottom, float), whole=whole, supposed=supposed)
 
 
-__all__ = ["LEAST_IMAGES", "Shares", "effective_number", "one_share", "ratio_influence", "share_ends", "shares"]
+def upper_bound(
+    errors: FloatArray, cases: FloatArray, *, tail: float = TAIL, supposed: Supposed = WHOLE_IMAGES
+) -> float:
+    """:func:`upper_bounds` of a single share."""
+    place = np.zeros(len(cases), dtype=np.int64)
+    bound = upper_bounds(np.asarray(errors, float), np.asarray(cases, float), place, 1, tail=tail, supposed=supposed)
+    return float(bound[0])
+
+
+def upper_bounds(
+    errors: FloatArray,
+    cases: FloatArray,
+    column: IntArray,
+    columns: int,
+    *,
+    tail: float = TAIL,
+    whole: bool = True,
+    supposed: Supposed = SHARES,
+    squares: FloatArray | None = None,
+) -> FloatArray:
+    """One-sided upper bounds, at level 1 − ``tail``, of Σ ``errors`` / Σ ``cases`` in each column; (columns,).
+
+    ``errors`` and ``cases`` are sums over one image, one entry an image and column, 0 ≤ errors ≤ cases > 0. A column
+    without cases has the bound 1. ``squares``: as in :func:`shares`.
+    """
+    errors, cases = np.asarray(errors, float), np.asarray(cases, float)
+    seen = _Clusters((errors, cases, cases if squares is None else squares), column, columns, supposed, tail)
+    start = np.divide(seen.x, seen.n, out=np.ones(columns), where=seen.n > 0)
+    bound = _root(start, seen.statistic)
+    again = seen.with_few_errors(bound)
+    if again.any():
+        those = seen.only(again)
+        bound[again] = _root(start[again], those.least_statistic)
+    if whole or not seen.several.all():
+        n = seen.n**2 / np.maximum(seen.squares, EDGE)
+        alone = _root(start, lambda pi: _binomial_tail(start * n, n, pi, supposed.ties) - tail)
+        bound = np.where(seen.several, np.maximum(bound, alone) if whole else bound, alone)
+    return np.where(start >= 1 - EDGE, 1.0, bound)
+
+
+def _root(start: FloatArray, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Where a statistic that is not below 0 at ``start`` falls below it, up to 1; (K,). By the Illinois method."""
+    low, high = start.copy(), np.ones_like(start)
+    above, below = statistic(low), statistic(high)
+    near = CLOSE * (above - below)
+    last = np.zeros(start.size, dtype=np.int64)
+    for _ in range(MOST_STEPS):
+        part = np.clip(above / np.maximum(above - below, TINY), EDGE, 1 - EDGE)
+        middle = low + part * (high - low)
+        found = statistic(middle)
+        side = np.where(found >= 0, 1, -1)
+        above = np.where(side > 0, found, np.where(last < 0, above / 2, above))
+        below = np.where(side < 0, found, np.where(last > 0, below / 2, below))
+        low, high, last = np.where(side > 0, middle, low), np.where(side < 0, middle, high), side
+        if ((np.abs(found) <= near) | (high - low < CLOSE)).all():
+            break
+    return middle
+
+
+def _binomial_tail(x: FloatArray, n: FloatArray, pi: FloatArray, ties: float) -> FloatArray:
+    """P(X < x) + ties · P(X = x) of n cases with probability π, for x and n whole or not."""
+    below = np.where(x > EDGE, special.betaincc(np.maximum(x, EDGE), n - x + 1, pi), 0.0)
+    return np.asarray(ties * special.betaincc(x + 1, np.maximum(n - x, EDGE), pi) + (1 - ties) * below)
+
+
+_Given = tuple[FloatArray, FloatArray, FloatArray]
+"""Errors, cases, and squares of the cases' weights, one entry an image and column."""
+
+
+class _Clusters:
+    """The test of clustered cases, one share a column.
+
+    Images of one case have a variance that is known, so only those of several take part in Σ d².
+    """
+
+    def __init__(self, given: _Given, column: IntArray, columns: int, supposed: Supposed, tail: float) -> None:
+        self.given, self.place, self.supposed, self.tail = given, column, supposed, tail
+        errors, cases, squares = given
+        self.x, self.n, self.squares = (sums(column, values, columns) for values in given)
+        kept = cases**2 > squares * (1 + EDGE)
+        self.errors, self.cases, self.column = errors[kept], cases[kept], column[kept]
+        self.xx, self.xm, self.mm, apart = (
+            sums(self.column, values, columns)
+            for values in (self.errors**2, self.errors * self.cases, self.cases**2, squares[kept])
+        )
+        self.single, self.several = self.squares - apart, self.mm > 0
+        self.images = np.maximum(self.n**2 / np.maximum(self.mm + self.single, EDGE), 1.0)
+        self.variance = apart + supposed.alike * (self.mm - apart)
+        self.independent = self.n**2 / np.maximum(self.variance + self.single, EDGE)
+
+    def only(self, chosen: BoolArray) -> _Clusters:
+        """The same of the columns that are ``chosen``."""
+        errors, cases, squares = self.given
+        kept, place = chosen[self.place], np.cumsum(chosen) - 1
+        given = errors[kept], cases[kept], squares[kept]
+        return _Clusters(given, place[self.place[kept]], int(chosen.sum()), self.supposed, self.tail)
+
+    def _scales(self, pi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """w, t, and the part of S² that does not depend on where the errors lie."""
+        spread = np.maximum(pi * (1 - pi), TINY)
+        chance = np.minimum(0.5, np.minimum(pi, 1 - pi) * self.independent / self.images)
+        excess = 1 / np.maximum(chance * (1 - chance), TINY) - 4
+        own = (self.images - 1) / np.maximum(1.0, excess / 2)
+        w = own / (own + self.supposed.worth)
+        t = special.stdtrit(own + self.supposed.worth, 1 - self.tail)
+        skewness = (1 - 2 * pi) / np.sqrt(np.maximum(self.independent * spread, TINY))
+        t = t / np.sqrt(1 + t**2 * w / self.images) * (1 + np.clip(SKEWED * skewness, -MOST_SKEWED, MOST_SKEWED))
+        return w, t, spread * ((1 - w) * self.variance + self.single)
+
+    def statistic(self, pi: FloatArray) -> FloatArray:
+        """Σ d + t S; (K,)."""
+        w, t, known = self._scales(pi)
+        squares = np.maximum(self.xx - 2 * pi * self.xm + pi**2 * self.mm, 0)
+        return np.asarray(self.x - pi * self.n + t * np.sqrt(w * squares + known))
+
+    def with_few_errors(self, pi: FloatArray) -> BoolArray:
+        """Columns in which an image has so few errors that :meth:`least_statistic` is less; (K,)."""
+        w, t, known = self._scales(pi)
+        squares = np.maximum(self.xx - 2 * pi * self.xm + pi**2 * self.mm, 0)
+        least = np.sqrt(w * squares + known) / np.maximum(t * w, TINY)
+        found = np.zeros(pi.size, dtype=bool)
+        found[self.column[self.errors - pi[self.column] * self.cases < -least[self.column]]] = True
+        return found
+
+    def least_statistic(self, pi: FloatArray) -> FloatArray:
+        """The least Σ d + t S over all ways to add errors: each dᵢ is raised to −c, and S = c t w; (K,)."""
+        w, t, known = self._scales(pi)
+        d = self.errors - pi[self.column] * self.cases
+        columns, raised = pi.size, np.zeros(d.size, dtype=bool)
+        while True:
+            squares = w * sums(self.column, np.where(raised, 0, d**2), columns) + known
+            few = sums(self.column, raised.astype(float), columns)
+            c = np.sqrt(squares / np.maximum((t * w) ** 2 - w * few, TINY))
+            further = ~raised & (d < -c[self.column])
+            if not further.any():
+                break
+            raised |= further
+        moved = sums(self.column, np.where(raised, -c[self.column] - d, 0), columns)
+        return np.asarray(self.x - pi * self.n + moved + t**2 * w * c)
+
+
+__all__ = [
+    "LEAST_IMAGES",
+    "SHARES",
+    "SINGLE",
+    "WHOLE_IMAGES",
+    "Shares",
+    "Supposed",
+    "one_share",
+    "ratio_influence",
+    "shares",
+    "upper_bound",
+    "upper_bounds",
+]

@@ -1,0 +1,103 @@
+"""Clustered shares: what must hold of every bound, whatever the images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from visualjudge.analysis.statistics.shares import (
+    SHARES,
+    SINGLE,
+    WHOLE_IMAGES,
+    Supposed,
+    one_share,
+    shares,
+    upper_bound,
+    upper_bounds,
+)
+from visualjudge.core.records import FloatArray
+from visualjudge.core.seeding import rng_for
+
+NEAR = 1e-7
+SUPPOSED = st.sampled_from([SHARES, SINGLE, WHOLE_IMAGES])
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[FloatArray, FloatArray]:
+    """Errors and cases of 5 to 16 images, of which some may hold many more cases than others."""
+    cases = draw(st.lists(st.integers(1, 12) | st.integers(1, 300), min_size=5, max_size=16))
+    errors = [draw(st.sampled_from([0, n]) | st.integers(0, n)) for n in cases]
+    return np.array(errors, float), np.array(cases, float)
+
+
+@given(data=clusters(), more=st.lists(st.integers(0, 300), min_size=16, max_size=16), supposed=SUPPOSED,
+       tail=st.sampled_from([0.025, 0.1]))  # fmt: skip
+@settings(deadline=None, max_examples=300)
+def test_no_further_error_lowers_an_upper_bound(
+    data: tuple[FloatArray, FloatArray], more: list[int], supposed: Supposed, tail: float
+) -> None:
+    errors, cases = data
+    worse = np.minimum(cases, errors + np.array(more[: cases.size]))
+    before, after = (upper_bound(x, cases, tail=tail, supposed=supposed) for x in (errors, worse))
+    assert after >= before - NEAR
+
+
+@given(data=clusters(), place=st.integers(0, 15))
+@settings(deadline=None, max_examples=300)
+def test_one_more_right_answer_raises_both_ends_or_leaves_them(data: tuple[FloatArray, FloatArray], place: int) -> None:
+    right, cases = data
+    place %= cases.size
+    assume(right[place] < cases[place])
+    better = right.copy()
+    better[place] += 1
+    before, after = (one_share(x, cases).interval(0) for x in (right, better))
+    assume(before is not None)
+    assert before is not None
+    assert after is not None
+    assert after[0] >= before[0] - NEAR
+    assert after[1] >= before[1] - NEAR
+
+
+@given(data=clusters(), seed=st.integers(0, 99), supposed=SUPPOSED)
+@settings(deadline=None)
+def test_the_order_of_images_does_not_matter(
+    data: tuple[FloatArray, FloatArray], seed: int, supposed: Supposed
+) -> None:
+    errors, cases = data
+    order = np.random.default_rng(seed).permutation(cases.size)
+    one, other = (upper_bound(errors[o], cases[o], supposed=supposed) for o in (np.arange(cases.size), order))
+    assert one == pytest.approx(other, abs=NEAR)
+
+
+@given(data=clusters(), supposed=SUPPOSED)
+@settings(deadline=None)
+def test_cases_in_images_never_have_a_narrower_interval_than_each_case_alone(
+    data: tuple[FloatArray, FloatArray], supposed: Supposed
+) -> None:
+    right, cases = data
+    each = np.concatenate([np.arange(n) < x for x, n in zip(right, cases, strict=True)]).astype(float)
+    together = one_share(right, cases, supposed=supposed).interval(0)
+    assume(together is not None)
+    alone = one_share(each, np.ones(each.size), supposed=supposed).interval(0)
+    assert together is not None
+    assert alone is not None
+    assert together[0] <= alone[0] + NEAR
+    assert together[1] >= alone[1] - NEAR
+
+
+@given(share=st.integers(0, 6), size=st.integers(1, 30), images=st.sampled_from([10, 12, 16]), supposed=SUPPOSED)
+@settings(deadline=None)
+def test_merging_images_that_err_alike_never_narrows(share: int, size: int, images: int, supposed: Supposed) -> None:
+    cases = np.full(images, 6.0 * size)
+    right = np.where(np.arange(images) < images // 2, share * size, 6.0 * size)
+    pairs = [np.add.reduceat(values, np.arange(0, images, 2)) for values in (right, cases)]
+    apart, merged = one_share(right, cases, supposed=supposed).interval(0), one_share(*pairs, supposed=supposed)
+    ends = merged.interval(0)
+    assert apart is not None
+    assert ends is not None
+    assert ends[0] <= apart[0] + NEAR
+    assert ends[1] >= apart[1] - NEAR
