@@ -210,6 +210,20 @@ def test_samples_from_a_script_are_scored_and_added(photos: list[str], tmp_path:
     assert notes["yolo:street0:dog"].metadata["min_score"] == 0.6
 
 
+@pytest.mark.parametrize("given", [None, float("nan"), float("inf"), -0.1, 10.5, True, "7"])
+def test_a_sample_without_truth_needs_a_score_from_0_to_10(photos: list[str], tmp_path: Path, given: object) -> None:
+    found = vj.from_supervision(supervision_detections(), ["cat", "dog"])
+    samples = [
+        vj.Sample("bad", Path(photos[0]), found, None, found.labels, final_score=given),  # type: ignore[arg-type]
+        vj.Sample("good", Path(photos[1]), found, None, found.labels, final_score=7),
+    ]
+    told = "truth: must be given" if given is None else "final_score: must be a number from 0 to 10"
+    with pytest.warns(UserWarning, match=told):
+        data = vj.import_samples("object_detection", samples, tmp_path / "data", source="yolo", classes=("all",))
+    notes = list(data.annotations("object_detection"))
+    assert [(note.image_id, note.final_score) for note in notes] == [("good", 7)]
+
+
 @dataclass
 class Item:
     """What FiftyOne's Detection has, as its documentation states it."""

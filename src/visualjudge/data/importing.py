@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Annotation
 from visualjudge.data.wire import LONGEST_NAME
@@ -120,6 +122,7 @@ def import_samples(
             done.problems.append(sample)
         else:
             try:
+                _check_given(sample)
                 named = replace(sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured})
                 _note(named, done)
                 _add(writer, _thresholded(named, threshold, how, done), source, classes, options, done)
@@ -127,6 +130,16 @@ def import_samples(
                 done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
         yield done
     _check_classes(writer.task, classes, done)
+
+
+def _check_given(sample: Sample) -> None:
+    """A sample must have a score or the ground truth that gives one: anything else is no prediction that scores 0."""
+    given = sample.final_score
+    if given is None and sample.truth is None:
+        raise DataError("truth: must be given where there is no final_score, got neither")
+    number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
+    if given is not None and not (number and 0 <= given <= 10):
+        raise DataError(f"final_score: must be a number from 0 to 10, got {given!r:.40}")
 
 
 def check_predicted(done: Imported, pred: str) -> None:
@@ -189,7 +202,7 @@ def _add(
     writer: FolderWriter, sample: Sample, source: str | None, classes: tuple[str, ...], options: Any, done: Imported
 ) -> None:
     rows = [
-        (interest, sample.final_score if sample.truth is None else _scored(writer.task, sample, interest, options))
+        (interest, _scored(writer.task, sample, interest, options))
         for interest in _interests(writer.task, sample, classes)
     ]
     if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
@@ -205,7 +218,7 @@ def _add(
             resize_mask=sample.resize_mask,
         )
     for interest, value in rows:
-        writer.add(_annotation(writer, sample, sample.source or source, interest, float(value or 0.0)))
+        writer.add(_annotation(writer, sample, sample.source or source, interest, float(value)))
         done.annotations += 1
         done.exact += sample.truth is not None and value == 10
     done.images.add(sample.image_id)
@@ -222,7 +235,7 @@ def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tupl
 def _scored(task: str, sample: Sample, interest: tuple[str, ...] | None, options: Any) -> float:
     if sample.final_score is not None:
         return sample.final_score
-    assert sample.truth is not None
+    assert sample.truth is not None, "samples with neither are refused before"
     return score(task, sample.prediction, sample.truth, class_of_interest=interest, **options)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.registry import Registry
 from visualjudge.core.seeding import Key, rng_for
 from visualjudge.vision.boxes import errors as detections
@@ -138,8 +138,18 @@ def perturbed(
     """Predictions of one error type at ``scene.levels`` rising severities, mildest first.
 
     Every severity draws from the same generator state, so that a severer prediction goes on from the milder one.
+
+    Raises
+    ------
+    DataError
+        If the function of the error type, a plug-in's say, returns no prediction.
     """
     row = error_type_named(task, error_type)
     for severity in severities(scene.levels):
         rng = rng_for(seed, "perturb", task, error_type, key)
-        yield severity, row.perturb(truth, severity, scene, rng)
+        found = row.perturb(truth, severity, scene, rng)
+        if not isinstance(found, Prediction):
+            raise DataError(
+                f"error type {error_type} of {row.type}: must return a prediction, got {type(found).__name__}"
+            )
+        yield severity, found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Size
 from visualjudge.vision.metrics import METRICS, Metric, metrics_of
 from visualjudge.vision.predictions import Payload, Prediction, read_prediction, type_of
@@ -39,7 +40,8 @@ def score(task: str, prediction: Payload | Prediction, truth: Payload | Predicti
     UsageError
         If the task is unknown or has no metric, or an option is unknown or has an unknown value.
     DataError
-        If a payload is malformed, or sizes differ; the message begins with the field.
+        If a payload is malformed, or sizes differ; the message begins with the field. If the metric, a plug-in's
+        say, gives no number from 0 to 1.
 
     Examples
     --------
@@ -54,7 +56,17 @@ def score(task: str, prediction: Payload | Prediction, truth: Payload | Predicti
     size: Size | None = options.pop("size", None)
     first, second = _read_both(task, prediction, truth, tuple(size) if size is not None else None)  # type: ignore[arg-type]
     value = metric.measure(first, second, **{name: value for name, value in options.items() if name in metric.options})
-    return round(10 * float(value), DECIMALS) + 0.0
+    return _final_score(value, metric)
+
+
+def _final_score(value: object, metric: Metric) -> float:
+    try:
+        found = round(10 * float(value), DECIMALS) + 0.0  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        found = math.nan
+    if not 0 <= found <= 10:
+        raise DataError(f"metric {metric.name} of {metric.type}: must give a number from 0 to 1, got {value!r:.40}")
+    return found
 
 
 def _chosen(task: str, kind: str, name: str | None) -> Metric:

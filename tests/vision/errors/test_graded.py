@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.error_types import ERROR_TYPES, error_types, perturbed
 from visualjudge.vision.errors.groups import graded
 from visualjudge.vision.errors.levels import ErrorScene
@@ -177,3 +178,11 @@ def test_the_order_of_segments_does_not_tell_the_truth_from_its_errors(error_typ
         assert shown == sorted(shown), item.severity
     assert group[0].severity == 0
     assert group[0].final_score == 10
+
+
+def test_an_error_function_that_returns_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = replace(ERROR_TYPES["detection", "missed"], perturb=lambda *_: None)
+    monkeypatch.setitem(ERROR_TYPES._rows, ("detection", "missed"), row)
+    truth = Detections((Detection("dog", (4, 5, 30, 40)),))
+    with pytest.raises(DataError, match=r"error type missed of detection: must return a prediction, got NoneType"):
+        graded("object_detection", "missed", truth, SCENE, seed=1, key="a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from pycocotools import mask as coco_mask
 from visualjudge import score
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.boxes.score import iou
+from visualjudge.vision.metrics import METRICS
 
 BOX = {"label": "cat", "bbox": [0, 0, 10, 10]}
 
@@ -149,3 +151,11 @@ def test_unknown_option_is_wrong_usage(options: dict[str, str]) -> None:
 def test_sizes_that_differ_are_named() -> None:
     with pytest.raises(DataError, match="depth"):
         score("depth_estimation", {"depth": np.ones((2, 3))}, {"depth": np.ones((2, 2))})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.01, 1.7, None, "much"])
+def test_a_metric_that_gives_no_share_is_named(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
+    own = METRICS["detection", "f1"]
+    monkeypatch.setitem(METRICS._rows, ("detection", "f1"), replace(own, measure=lambda *_, **__: value))
+    with pytest.raises(DataError, match=r"metric f1 of detection: must give a number from 0 to 1, got"):
+        score("object_detection", boxes(BOX), boxes(BOX))
