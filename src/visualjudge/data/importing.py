@@ -17,6 +17,7 @@ from visualjudge.formats.ids import Ids
 from visualjudge.formats.sample import Sample
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.raster.limits import check_items
 from visualjudge.vision.score import score
 from visualjudge.vision.scoring.average_precision import COCO_THRESHOLDS, RANKED, average_precision
 from visualjudge.vision.scoring.operating_point import OperatingPoint, best_f1, confident, shown_at
@@ -26,6 +27,8 @@ EACH, ALL = "each", "all"
 
 
 BEST_F1 = "best-f1"
+MOST_LOOKED_AT = 20_000_000
+"""Classes of one image that are asked about, times its predictions: each is looked at for each class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,8 @@ def import_samples(
 
 def _check_given(sample: Sample) -> None:
     """A sample must have a score or the ground truth that gives one: anything else is no prediction that scores 0."""
+    for name, side in (("prediction", sample.prediction), ("truth", sample.truth)):
+        check_items(name, 0 if side is None else side.count or 0)
     given = sample.final_score
     if given is None and sample.truth is None:
         raise DataError("truth: must be given where there is no final_score, got neither")
@@ -229,7 +234,14 @@ def _add(
 def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tuple[str, ...] | None]:
     if not TASKS[task].classed or classes == (ALL,):
         return [None]
-    return [(label,) for label in (sample.labels if classes == (EACH,) else classes)]
+    labels = sample.labels if classes == (EACH,) else classes
+    looked_at = len(labels) * max(_size(side) for side in (sample.prediction, sample.truth) if side is not None)
+    if looked_at > MOST_LOOKED_AT:
+        raise DataError(
+            f"labels: times the predictions of the image must be at most {MOST_LOOKED_AT:,}, got {looked_at:,}; "
+            "--class-of-interest all makes one annotation for all classes"
+        )
+    return [(label,) for label in labels]
 
 
 def _scored(task: str, sample: Sample, interest: tuple[str, ...] | None, options: Any) -> float:

@@ -12,7 +12,7 @@ from visualjudge.core.confine import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.vision.base import Payload
-from visualjudge.vision.raster.limits import LARGEST_COORDINATE
+from visualjudge.vision.raster.limits import LARGEST_COORDINATE, check_items
 
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 1e15
@@ -23,6 +23,7 @@ def objects(payload: Payload, field: str) -> list[Payload]:
     items = payload.get(field)
     if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
         raise DataError(f"{field}: must be a list of objects")
+    check_items(field, len(items))
     return list(items)
 
 

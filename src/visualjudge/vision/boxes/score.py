@@ -8,7 +8,8 @@ import numpy as np
 
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.predictions import Detection, Detections
-from visualjudge.vision.scoring.matching import labelled_f1
+from visualjudge.vision.scoring.close_boxes import IntArray, close_pairs
+from visualjudge.vision.scoring.matching import LEAST, labelled_f1, rows_at_once
 
 
 def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None) -> float:
@@ -17,12 +18,28 @@ def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Coll
     Only labels of the class of interest count, if one is given. Crowd regions (COCO's ``iscrowd``) neither count as
     truth nor make a prediction wrong. 0..1; 1 where both are empty.
     """
-    return labelled_f1(prediction, truth, box_ious, class_of_interest)
+    return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
 
 
-def box_ious(first: list[Detection], second: list[Detection], *, crowd: bool = False) -> FloatArray:
-    """:func:`iou` of items."""
-    return iou(corners(first), corners(second), crowd=crowd)
+def _alike(found: list[Detection], real: list[Detection]) -> tuple[IntArray, IntArray, FloatArray]:
+    """Pairs of IoU :data:`~visualjudge.vision.scoring.matching.LEAST` or more: places of both, and IoU."""
+    first, second = corners(found), corners(real)
+    parts = []
+    for i, j in close_pairs(first, second, LEAST):
+        value = iou_of_pairs(first[i], second[j])
+        reached = value >= LEAST
+        parts.append((i[reached], j[reached], value[reached]))
+    if not parts:
+        return np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0)
+    i, j, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(i * len(real) + j, kind="stable")
+    return i[order], j[order], value[order]
+
+
+def _crowd_shares(found: list[Detection], crowds: list[Detection]) -> FloatArray:
+    first, second = corners(found), corners(crowds)
+    shares = [iou(first[rows], second, crowd=True).max(axis=1) for rows in rows_at_once(len(found), len(crowds))]
+    return np.concatenate([np.zeros(0), *shares])
 
 
 def corners(items: list[Detection]) -> FloatArray:
@@ -50,10 +67,26 @@ def iou(
     ``bbIou``, so that a tie at a threshold falls as it does there.
     """
     one, other_area = areas or (_area(first), _area(second))
-    corner = np.maximum(first[:, None, :2], second[None, :, :2])
-    other = np.minimum(first[:, None, 2:], second[None, :, 2:])
-    inter = np.clip(other - corner, 0, None).prod(axis=2)
+    inter = _intersection(first[:, None], second[None])
     return shares_of(inter, one, other_area, crowd)
+
+
+def iou_of_pairs(first: FloatArray, second: FloatArray) -> FloatArray:
+    """IoU of each box of (n, 4) with the one at its place in (n, 4), shape (n,): the numbers that :func:`iou` gives."""
+    inter = _intersection(first, second)
+    union = _area(first) + _area(second) - inter
+    ratio: FloatArray = np.divide(inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0))
+    return ratio
+
+
+def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Area in common of boxes (…, 4) and (…, 4) of shapes that fit each other."""
+    width, height = (
+        np.clip(np.minimum(first[..., k + 2], second[..., k + 2]) - np.maximum(first[..., k], second[..., k]), 0, None)
+        for k in (0, 1)
+    )
+    common: FloatArray = width * height
+    return common
 
 
 def shares_of(inter: FloatArray, first: FloatArray, second: FloatArray, crowd: bool) -> FloatArray:

@@ -10,7 +10,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, Mask
 from visualjudge.vision.boxes.score import shares_of
 from visualjudge.vision.predictions import Instance, Masks
-from visualjudge.vision.scoring.matching import labelled_f1
+from visualjudge.vision.scoring.close_boxes import IntArray, check_pairs
+from visualjudge.vision.scoring.matching import LEAST, labelled_f1, rows_at_once
 
 
 def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None) -> float:
@@ -19,7 +20,24 @@ def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[st
     As :func:`visualjudge.vision.boxes.score.box_f1`, with masks. 0..1; 1 where both are empty.
     """
     _same_size(prediction, truth)
-    return labelled_f1(prediction, truth, mask_ious, class_of_interest)
+    return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
+
+
+def _alike(found: list[Instance], real: list[Instance]) -> tuple[IntArray, IntArray, FloatArray]:
+    parts, touching = [np.zeros((3, 0))], 0
+    for rows in rows_at_once(len(found), len(real)):
+        touching += int(np.count_nonzero(_touching(found[rows], real)))
+        check_pairs(touching)
+        values = mask_ious(found[rows], real)
+        i, j = np.nonzero(values >= LEAST)
+        parts.append(np.stack([i + rows.start, j, values[i, j]]))
+    first, second, value = np.concatenate(parts, axis=1)
+    return first.astype(np.intp), second.astype(np.intp), value
+
+
+def _crowd_shares(found: list[Instance], crowds: list[Instance]) -> FloatArray:
+    shares = [mask_ious(found[rows], crowds, crowd=True).max(axis=1) for rows in rows_at_once(len(found), len(crowds))]
+    return np.concatenate([np.zeros(0), *shares])
 
 
 def mean_iou(prediction: Masks, truth: Masks) -> float:
@@ -58,8 +76,19 @@ def mask_ious(first: Sequence[Instance], second: Sequence[Instance], *, crowd: b
     """
     areas_first = np.array([item.mask.area for item in first], dtype=np.float64)
     areas_second = np.array([item.mask.area for item in second], dtype=np.float64)
-    inter = np.array([[_intersection(a.mask, b.mask) for b in second] for a in first], dtype=np.float64)
-    return shares_of(inter.reshape(len(first), len(second)), areas_first, areas_second, crowd)
+    inter = np.zeros((len(first), len(second)))
+    for i, j in np.argwhere(_touching(first, second)).tolist():
+        inter[i, j] = _intersection(first[i].mask, second[j].mask)
+    return shares_of(inter, areas_first, areas_second, crowd)
+
+
+def _touching(first: Sequence[Instance], second: Sequence[Instance]) -> BoolArray:
+    """Whether the boxes of masks have pixels in common, shape (len(first), len(second))."""
+    one, other = (np.array([item.mask.xyxy for item in side]).reshape(-1, 4) for side in (first, second))
+    low = np.maximum(one[:, None, :2], other[None, :, :2])
+    high = np.minimum(one[:, None, 2:], other[None, :, 2:])
+    common: BoolArray = (low < high).all(axis=2)
+    return common
 
 
 def _intersection(first: Mask, second: Mask) -> int:

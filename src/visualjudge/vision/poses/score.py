@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import FloatArray
+from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.poses.skeleton import OKS_SIGMAS
 from visualjudge.vision.predictions import People, Person
+from visualjudge.vision.scoring.close_boxes import check_pairs
 from visualjudge.vision.scoring.matching import matched, mean_f1
 
 BOX_TO_AREA = 0.53
@@ -23,9 +26,17 @@ def keypoint_f1(prediction: People, truth: People) -> float:
     real = [person for person in truth.items if not person.iscrowd and person.present.any()]
     crowds = [person for person in truth.items if person.iscrowd]
     found = list(prediction.items)
-    similarity = np.array([[oks(a, b) for b in real] for a in found], dtype=np.float64).reshape(len(found), len(real))
+    check_pairs(len(found) * len(truth.items))
+    points, present = keypoints_of(found), np.array([person.present for person in found]).reshape(-1, 17)
+    similarity = np.array([_oks(points, present, b) for b in real]).reshape(len(real), len(found)).T
     shares = np.array([_share_in(person, crowds) for person in found], dtype=np.float64)
-    return mean_f1(matched(similarity, np.ones_like(similarity)), shares, len(real))
+    first, second = np.nonzero(similarity)
+    return mean_f1(matched(first, second, similarity[first, second]), shares, len(real))
+
+
+def keypoints_of(people: Sequence[Person]) -> FloatArray:
+    """Places of the keypoints, shape (n, 17, 2): x, y."""
+    return np.array([person.keypoints[:, :2] for person in people], dtype=np.float64).reshape(-1, 17, 2)
 
 
 def oks(prediction: Person, truth: Person) -> float:
@@ -33,16 +44,22 @@ def oks(prediction: Person, truth: Person) -> float:
 
     A predicted keypoint that is absent counts as infinitely far. Source: COCO keypoint evaluation; σ as in pycocotools.
     """
+    return float(_oks(keypoints_of([prediction]), prediction.present[None], truth)[0])
+
+
+def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
+    """:func:`oks` of n predictions, (n, 17, 2) and (n, 17), with one truth; shape (n,)."""
     labelled = truth.present
     area = person_area(truth)
     if not labelled.any():
-        return 0.0
+        return np.zeros(len(points))
     if area <= 0:
         raise DataError("persons: the truth must have an area, a bbox or keypoints that span an area, for OKS")
-    gaps = prediction.keypoints[labelled, :2] - truth.keypoints[labelled, :2]
+    gaps = points[:, labelled] - truth.keypoints[labelled, :2]
     variances = (2 * np.array(OKS_SIGMAS)[labelled]) ** 2
-    exponent: FloatArray = (gaps**2).sum(axis=1) / variances / (area + np.spacing(1)) / 2
-    return float(np.where(prediction.present[labelled], np.exp(-exponent), 0.0).mean())
+    exponent: FloatArray = (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
+    shares: FloatArray = np.where(present[:, labelled], np.exp(-exponent), 0.0).mean(axis=1)
+    return shares
 
 
 def person_area(person: Person) -> float:
@@ -67,10 +84,6 @@ def _share_in(person: Person, crowds: list[Person]) -> float:
     points = person.keypoints[person.present, :2]
     if not len(points):
         return 0.0
-    shares = [0.0]
-    for crowd in crowds:
-        if crowd.bbox is not None:
-            x1, y1, x2, y2 = crowd.bbox
-            inside = (points[:, 0] >= x1) & (points[:, 0] <= x2) & (points[:, 1] >= y1) & (points[:, 1] <= y2)
-            shares.append(float(inside.mean()))
-    return max(shares)
+    boxes = np.array([crowd.bbox for crowd in crowds if crowd.bbox is not None]).reshape(-1, 4)
+    inside = ((points[:, None] >= boxes[:, :2]) & (points[:, None] <= boxes[:, 2:])).all(axis=2)
+    return float(inside.mean(axis=0).max(initial=0.0))

@@ -22,6 +22,8 @@ MOST_POINTS = 100_000
 """Points of the polygons of one mask."""
 LONGEST_OUTLINE = 4_000_000
 """Pixels along the polygons of one mask: the native rasteriser needs memory for each."""
+MOST_ITEMS = 100_000
+"""Boxes, masks or people of one prediction."""
 LARGEST_COORDINATE = 1e15
 """Pixels from the origin, of boxes and keypoints: products of four stay finite."""
 LARGEST_VERTEX = 1e7
@@ -73,3 +75,15 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1, slower: i
             f"{what} must decode to at most {BYTES_PER_PIXEL} bytes for each of {bound} pixels, got "
             f"{number * item_bytes >> 20} MiB; {PIXELS_VARIABLE} sets the bound"
         )
+
+
+def check_items(field: str, count: int) -> None:
+    """Refuse a prediction of too many items.
+
+    Raises
+    ------
+    DataError
+        If there are more than :data:`MOST_ITEMS`.
+    """
+    if count > MOST_ITEMS:
+        raise DataError(f"{field}: must be at most {MOST_ITEMS:,}, got {count:,}")

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.records import FloatArray
+from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.boxes.score import box_areas, corners, iou
 from visualjudge.vision.masks.score import mask_ious
-from visualjudge.vision.poses.score import person_area
+from visualjudge.vision.poses.score import keypoints_of, person_area
 from visualjudge.vision.poses.skeleton import OKS_SIGMAS
 from visualjudge.vision.predictions import Person, Prediction
 from visualjudge.vision.tasks import TASKS, task_named
@@ -118,9 +118,9 @@ def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: MatchedClas
     similarity = kind.similarity(found, real)
     taken = [[False] * len(real) for _ in thresholds]
     for row, item in enumerate(found):
-        near = np.flatnonzero(similarity[row] >= thresholds[0] - 1e-9).tolist() if len(real) else []
+        near = _near(similarity[row], ignore, thresholds[0] - 1e-9)
         partners = [
-            _partner(similarity[row], near, real, ignore, taken[k], min(threshold, 1 - 1e-10))
+            _partner(similarity[row], near, real, taken[k], min(threshold, 1 - 1e-10))
             for k, threshold in enumerate(thresholds)
         ]
         into.scores.append(_confidence(item))
@@ -128,21 +128,29 @@ def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: MatchedClas
         into.ignored.append([partner is not None and bool(ignore[partner]) for partner in partners])
 
 
+def _near(row: FloatArray, ignore: BoolArray, least: float) -> tuple[list[int], list[int]]:
+    """Truths of a similarity of ``least`` or more, the highest first and of equal ones the last.
+
+    Those that count, then those that need not be found.
+    """
+    near = np.flatnonzero(row >= least)
+    if len(near) > 1:
+        near = near[np.lexsort((-near, -row[near]))]
+    return near[~ignore[near]].tolist(), near[ignore[near]].tolist()
+
+
 def _partner(
-    row: FloatArray, near: list[int], real: list[Any], ignore: Any, taken: list[bool], threshold: float
+    row: FloatArray, near: tuple[list[int], list[int]], real: list[Any], taken: list[bool], threshold: float
 ) -> int | None:
     """The free truth of highest similarity, one that counts before one that is ignored; marks it taken."""
-    best, chosen = threshold, None
-    for k in near:
-        if taken[k] and not real[k].iscrowd:
-            continue
-        if chosen is not None and not ignore[chosen] and ignore[k]:
-            break
-        if row[k] >= best:
-            best, chosen = float(row[k]), k
-    if chosen is not None:
-        taken[chosen] = True
-    return chosen
+    for some in near:
+        for k in some:
+            if row[k] < threshold:
+                break
+            if not taken[k] or real[k].iscrowd:
+                taken[k] = True
+                return k
+    return None
 
 
 def _precisions(one: MatchedClass, thresholds: int) -> FloatArray:
@@ -186,23 +194,25 @@ def _box_similarity(found: list[Any], real: list[Any]) -> FloatArray:
 
 def _pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
     """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box, doubled."""
-    return np.array([[_pose(a, b) for b in real] for a in found], dtype=np.float64).reshape(len(found), len(real))
+    points = keypoints_of(found)
+    return np.array([_pose(points, person) for person in real]).reshape(len(real), len(found)).T
 
 
-def _pose(found: Person, real: Person) -> float:
+def _pose(points: FloatArray, real: Person) -> FloatArray:
+    """OKS of n people, (n, 17, 2), with one truth; shape (n,)."""
     variances = (2 * np.array(OKS_SIGMAS)) ** 2
     labelled = real.keypoints[:, 2] > 0
     if labelled.any():
-        gaps = found.keypoints[:, :2] - real.keypoints[:, :2]
+        gaps = points - real.keypoints[:, :2]
     else:
         x1, y1, x2, y2 = real.bbox or (0.0, 0.0, 0.0, 0.0)
         low = np.array([2 * x1 - x2, 2 * y1 - y2])
         high = np.array([2 * x2 - x1, 2 * y2 - y1])
-        points = found.keypoints[:, :2]
         gaps = np.clip(low - points, 0, None) + np.clip(points - high, 0, None)
-        labelled = np.ones(len(points), dtype=bool)
-    exponent = (gaps**2).sum(axis=1) / variances / (person_area(real) + np.spacing(1)) / 2
-    return float(np.exp(-exponent[labelled]).mean())
+        labelled = np.ones(points.shape[1], dtype=bool)
+    exponent: FloatArray = (gaps**2).sum(axis=2) / variances / (person_area(real) + np.spacing(1)) / 2
+    shares: FloatArray = np.exp(-exponent[:, labelled]).mean(axis=1)
+    return shares
 
 
 RANKED = {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.items import LabelledItems
+from visualjudge.vision.scoring.close_boxes import MOST_COMPARED, TOGETHER, IntArray, check_pairs
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 """0.50, 0.55, … 0.95, as in COCO's AP."""
@@ -16,23 +17,30 @@ THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 _SLACK = 1e-9
 """A similarity that is a threshold to within rounding counts as having reached it."""
 
+LEAST = THRESHOLDS[0] - 2 * _SLACK
+"""A similarity that reaches the lowest threshold is at least this."""
+_AT_ONCE = 1 << 16
+Alike = Callable[[list[Any], list[Any]], tuple[IntArray, IntArray, FloatArray]]
+Shares = Callable[[list[Any], list[Any]], FloatArray]
 
-def matched(similarity: FloatArray, same_label: FloatArray) -> list[tuple[float, int, int]]:
+
+def matched(first: IntArray, second: IntArray, similarity: FloatArray) -> list[tuple[float, int, int]]:
     """Pairs (similarity, prediction, truth), one-to-one, taken by falling similarity.
 
-    ``similarity`` and ``same_label`` have shape (predictions, truths). Only pairs of one label and a similarity above 0
-    are taken; among equal ones the earlier prediction, then the earlier truth.
+    ``first`` and ``second`` are places of predictions and truths, ``similarity``, of the same length, that of each such
+    pair. Pairs of a similarity above 0 are taken; of equal ones the earlier, so they come by prediction, then truth.
     """
-    candidates = np.argwhere(np.asarray(same_label, dtype=bool) & (similarity > 0))
-    values = similarity[candidates[:, 0], candidates[:, 1]]
-    free_predictions, free_truths = set(range(similarity.shape[0])), set(range(similarity.shape[1]))
+    order = np.argsort(-similarity, kind="stable")
+    order = order[similarity[order] > 0]
+    taken, given = set[int](), set[int]()
     pairs = []
-    for k in np.argsort(-values, kind="stable"):
-        i, j = int(candidates[k, 0]), int(candidates[k, 1])
-        if i in free_predictions and j in free_truths:
-            free_predictions.discard(i)
-            free_truths.discard(j)
-            pairs.append((float(values[k]), i, j))
+    for start in range(0, len(order), _AT_ONCE):
+        some = order[start : start + _AT_ONCE]
+        for k, i, j in zip(some.tolist(), first[some].tolist(), second[some].tolist(), strict=True):
+            if j not in given and i not in taken:
+                taken.add(i)
+                given.add(j)
+                pairs.append((float(similarity[k]), i, j))
     return pairs
 
 
@@ -57,34 +65,45 @@ def mean_f1(pairs: Sequence[tuple[float, int, int]], crowd_share: FloatArray, tr
 def labelled_f1(
     prediction: LabelledItems,
     truth: LabelledItems,
-    ious: Callable[..., FloatArray],
+    alike: Alike,
+    shares: Shares,
     class_of_interest: Collection[str] | None,
 ) -> float:
     """:func:`mean_f1` of boxes or masks matched within a label.
 
     Parameters
     ----------
-    ious
-        (items, items, crowd=…) → IoU, or with ``crowd`` the share of the first items' own area.
+    alike
+        (predictions, truths) → places of both in the pairs of IoU :data:`LEAST` or more, and their IoU. Pairs of less
+        reach no threshold, and are taken after all others.
+    shares
+        (predictions, crowd regions) → the largest share of each prediction's own area that lies in one of them.
     class_of_interest
         Labels that count; None = all.
     """
     found, real = (
-        (side if class_of_interest is None else side.only(class_of_interest)).items for side in (prediction, truth)
+        (side if class_of_interest is None else side.only(class_of_interest)).items_by_label()
+        for side in (prediction, truth)
     )
-    crowds = [item for item in real if item.iscrowd]
-    single = [item for item in real if not item.iscrowd]
-    shares = crowd_shares(ious(found, crowds, crowd=True), labels_equal(found, crowds))
-    return mean_f1(matched(ious(found, single), labels_equal(found, single)), shares, len(single))
+    pairs, inside, truths, before = [], [np.zeros(0)], 0, 0
+    for label in found.keys() | real.keys():
+        ours, theirs = found.get(label, []), real.get(label, [])
+        single = [item for item in theirs if not item.iscrowd]
+        crowds = [item for item in theirs if item.iscrowd]
+        pairs += [(value, before + i, j) for value, i, j in matched(*alike(ours, single))]
+        inside.append(shares(ours, crowds) if crowds else np.zeros(len(ours)))
+        truths, before = truths + len(single), before + len(ours)
+    return mean_f1(pairs, np.concatenate(inside), truths)
 
 
-def labels_equal(first: Sequence[Any], second: Sequence[Any]) -> FloatArray:
-    """1 where the labels of items are equal, shape (len(first), len(second))."""
-    return np.array([[float(a.label == b.label) for b in second] for a in first]).reshape(len(first), len(second))
+def rows_at_once(first: int, second: int) -> Iterator[slice]:
+    """Slices of ``first`` items that have few pairs with ``second`` others each.
 
-
-def crowd_shares(overlap: FloatArray, same_label: FloatArray) -> FloatArray:
-    """The largest overlap with a crowd of the own label, shape (predictions,); 0 if there are no crowds."""
-    if overlap.size == 0:
-        return np.zeros(overlap.shape[0])
-    return np.asarray((overlap * same_label).max(axis=1), dtype=np.float64)
+    Raises
+    ------
+    DataError
+        If there are too many pairs.
+    """
+    check_pairs(first * second, MOST_COMPARED)
+    rows = max(1, TOGETHER // max(1, second))
+    return (slice(start, start + rows) for start in range(0, first, rows))

@@ -1,0 +1,97 @@
+"""Boxes that overlap by at least a given IoU, found among many without comparing each with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FloatArray
+
+IntArray = NDArray[np.intp]
+MOST_PAIRS = 5_000_000
+"""Pairs of a prediction and a truth of one image and label that are near each other; of people, all pairs."""
+MOST_COMPARED = 100_000_000
+"""Pairs of masks, or of a prediction and a crowd region, whose boxes are compared."""
+TOGETHER = 1_000_000
+"""Pairs that are in memory at once."""
+_SIZES = 60
+"""Sizes further apart than 2 to this power, from 1 pixel, count as one."""
+
+
+def check_pairs(count: int, most: int = MOST_PAIRS) -> None:
+    """Refuse to compare more than ``most`` pairs of one image and label.
+
+    Raises
+    ------
+    DataError
+        If there are more.
+    """
+    if count > most:
+        raise DataError(
+            f"prediction: must have at most {most:,} pairs with the ground truth of its image and class, got {count:,}"
+        )
+
+
+def close_pairs(first: FloatArray, second: FloatArray, least: float) -> Iterator[tuple[IntArray, IntArray]]:
+    """Places in ``first`` and ``second`` of all pairs that may have an IoU of ``least`` or more, each pair once.
+
+    Such boxes have widths (heights) w ≥ w' with w' ≥ least·w, and no edge of one is further from that of the other
+    than (1 − least)·w. So boxes are sorted into classes of size, and the neighbours of a class are searched by edges.
+
+    Parameters
+    ----------
+    first, second
+        Boxes of shape (n, 4) and (m, 4), xyxy.
+    least
+        Above 0, below 1.
+
+    Raises
+    ------
+    DataError
+        If there are more than :data:`MOST_PAIRS`.
+    """
+    if len(first) * len(second) <= TOGETHER:
+        i, j = np.indices((len(first), len(second))).reshape(2, -1)
+        yield i, j
+        return
+    count = 0
+    ours, others = _by_size(first, least), _by_size(second, least)
+    for (wide, high), mine in ours.items():
+        for key in ((wide + a, high + b) for a in (-1, 0, 1) for b in (-1, 0, 1)):
+            for i, j in _near(first, mine, second, others[key], least) if key in others else ():
+                count += len(i)
+                check_pairs(count)
+                yield i, j
+
+
+def _by_size(boxes: FloatArray, least: float) -> dict[tuple[int, int], IntArray]:
+    """Places of the boxes that have an area, by class of width and height; IoU of ``least`` is met by neighbours."""
+    sides = boxes[:, 2:] - boxes[:, :2]
+    places = np.flatnonzero((sides > 0).all(axis=1) & np.isfinite(sides).all(axis=1))
+    step = -np.log2(least) * 1.01  # so that rounding cannot put two boxes of that IoU two classes apart
+    classes = np.floor(np.clip(np.log2(sides[places]), -_SIZES, _SIZES) / step).astype(int)
+    order = np.lexsort(classes.T)
+    places, classes = places[order], classes[order]
+    starts = np.flatnonzero(np.any(np.diff(classes, axis=0, prepend=classes[:1] - 1) != 0, axis=1))
+    parts = np.split(places, starts[1:])
+    return {(int(a), int(b)): part for (a, b), part in zip(classes[starts], parts, strict=True)}
+
+
+def _near(
+    first: FloatArray, mine: IntArray, second: FloatArray, others: IntArray, least: float
+) -> Iterator[tuple[IntArray, IntArray]]:
+    boxes, truths = first[mine], second[others]
+    sides = np.concatenate([side[:, 2:] - side[:, :2] for side in (boxes, truths)])
+    scale = np.tile(sides.max(axis=0), 2)
+    boxes, truths = boxes / scale, truths / scale
+    rounding = 4 * np.finfo(np.float64).eps * max(np.abs(boxes).max(), np.abs(truths).max())
+    reach = (1 - least) * (1 + 1e-6) + rounding
+    tree, order = cKDTree(truths), cKDTree(boxes).indices  # neighbours in space stand together in a tree's order
+    rows = max(1, TOGETHER // len(truths))
+    for some in np.split(order, range(rows, len(order), rows)):
+        found = cKDTree(boxes[some]).sparse_distance_matrix(tree, reach, p=np.inf, output_type="ndarray")
+        yield mine[some[found["i"]]], others[found["j"]]
