@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
+from visualjudge.core.plurals import many
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.label import LabelQueue
+    from visualjudge.analysis.statistics import Gain
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -37,7 +39,7 @@ def label(
     dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the items to label next, preferably those on which the judge is unsure, with their probabilities.
+    """Draw the items to label next with known probabilities: where that gains, those on which the judge is unsure.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
@@ -64,5 +66,17 @@ def _tell(queue: LabelQueue, runs: list[Path], out: Path, dataset: Path | None) 
     drawn = sum(item.said is None for item in queue.items)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     typer.echo(f"{out}: {drawn} of {queue.pool} items; fill in the column {column}")
+    typer.echo(_how(queue.gain))
     following("studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people")
     following("correct", *runs, "--labels", out)
+
+
+def _how(gain: Gain | None) -> str:
+    """How the items were drawn, and what that is expected to gain."""
+    if gain is None:
+        return "drawn at random: too few errors of the judge are known to expect a gain from its doubt"
+    seen = f"by the judge's errors on {many(gain.items, 'known answer')}"
+    expected = f"{100 * gain.value:.0f} ± {100 * gain.error:.0f} %"
+    if not gain.shown:
+        return f"drawn at random: {seen}, its doubt would save {expected} of the variance, not surely more than 0"
+    return f"drawn by the judge's doubt: saves {expected} of the variance of random drawing, {seen}"

@@ -7,15 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from decided import World, choices_of, scores_of
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.correct import correct_study
-from visualjudge.analysis.decisions.label import label_study
+from visualjudge.analysis.decisions.label import LabelQueue, label_study
 from visualjudge.analysis.decisions.shapes import leaderboard_json
 from visualjudge.analysis.join import Study
 from visualjudge.core.errors import DataError
+from visualjudge.core.records import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -189,8 +191,66 @@ def test_labels_that_are_there_are_kept_and_not_drawn_again(world: World, tmp_pa
     first = _random_scores(world, tmp_path / "labels.csv", 6)
     queue = label_study(_scored(world), 20, labels=first)
     before, after = queue.items[:30], queue.items[30:]
-    assert all(item.said is not None and item.probability == 1 for item in before)
+    assert all(item.said is not None and item.round == 1 and item.probability < 1 for item in before)
     assert len(after) == 20 and not {i.name for i in before} & {i.name for i in after}
+
+
+def _filled(world: World, queue: LabelQueue, path: Path) -> Path:
+    """The queue as its table, all labels filled in with the truth."""
+    rows = queue.table().to_dicts()
+    for row in rows:
+        g, s = row["annotation_id"][1:].split("-")
+        row["score"] = str(world.truth[int(g), int(s)])
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+def test_rounds_of_labels_count_alike_where_they_were_drawn_at_random(world: World, tmp_path: Path) -> None:
+    study = _scored(world)  # says each thing once: no doubt to draw by
+    labels = None
+    for number in (1, 2, 3):
+        queue = label_study(study, 25, labels=labels)
+        assert queue.gain is not None and not queue.gain.shown
+        assert sorted(item.round for item in queue.items) == [r for r in range(1, number + 1) for _ in range(25)]
+        chances = np.array([item.probability for item in queue.items])
+        assert chances == pytest.approx(np.full(chances.size, chances[0]), rel=0.1)
+        labels = _filled(world, queue, tmp_path / f"{number}.csv")
+    board = correct_study(study, str(labels))
+    assert board.labels == 75 and len({item.name for item in queue.items}) == 75
+
+
+def test_a_queue_without_rounds_is_one_round(world: World, tmp_path: Path) -> None:
+    """As version 0.2 wrote it."""
+    first = _filled(world, label_study(_scored(world), 30), tmp_path / "a.csv")
+    pl.read_csv(first, infer_schema=False).drop("round", "round_probability").write_csv(tmp_path / "old.csv")
+    new, old = (label_study(_scored(world), 20, labels=path) for path in (first, tmp_path / "old.csv"))
+    assert new.items == old.items and [item.round for item in new.items] == [1] * 30 + [2] * 20
+
+
+def test_items_are_drawn_by_the_doubt_of_a_judge_that_errs_where_it_is_unsure(world: World) -> None:
+    questions = world.scoring_questions()
+    rng = np.random.default_rng(5)
+    noise = rng.gamma(0.5, 1.5, len(questions))
+    runs = {}
+    for judge in "xyz":
+        off = noise * rng.normal(size=len(questions))
+        runs[judge] = [
+            Verdict(q.id, "AB", float(np.clip(float(q.answer) + e, 0, 10)), "ok", "")  # type: ignore[arg-type]
+            for q, e in zip(questions, off, strict=True)
+        ]
+    queue = label_study(study_of(questions, runs), 40)
+    assert queue.gain is not None and queue.gain.shown and queue.gain.value > 0.1
+    assert len({item.probability for item in queue.items}) > 20
+
+
+@pytest.mark.parametrize(("column", "value"), [("round", "0"), ("round", "x"), ("round_probability", "1.5")])
+def test_a_design_that_cannot_be_read_is_named(world: World, tmp_path: Path, column: str, value: str) -> None:
+    path = _filled(world, label_study(_scored(world), 30), tmp_path / "a.csv")
+    rows = pl.read_csv(path, infer_schema=False).to_dicts()
+    rows[0][column] = value
+    pl.DataFrame(rows).write_csv(path)
+    board = correct_study(_scored(world), path)
+    assert board.labels == 29 and column in str(board.problems[0]) and value in str(board.problems[0])
 
 
 def test_the_queue_is_the_same_for_the_same_seed(world: World) -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visualjudge.analysis.statistics import draw, inclusion_probabilities, ppi_mean, rank_sets
+from visualjudge.analysis.statistics import (
+    draw,
+    expected_gain,
+    inclusion_probabilities,
+    pooled_probabilities,
+    ppi_mean,
+    rank_sets,
+)
 from visualjudge.analysis.statistics.cascade import risk_threshold
 from visualjudge.core.errors import UsageError
 
@@ -82,6 +89,54 @@ def test_every_stratum_gets_its_share() -> None:
         chosen = strata[draw(np.full(120, 10 / 120), rng, strata)]
         counts = [int((chosen == name).sum()) for name in "abc"]
         assert sum(counts) == 10 and min(counts) >= 3 and max(counts) <= 4
+
+
+@pytest.mark.parametrize("rounds", [(10, 10), (5, 20), (4, 4, 4, 8), (30, 6)])
+def test_rounds_drawn_at_random_count_like_one_round_of_all(rounds: tuple[int, ...]) -> None:
+    left = 40 - np.cumsum([0, *rounds[:-1]])
+    own = np.concatenate([np.full(n, n / rest) for n, rest in zip(rounds, left, strict=True)])
+    number = np.repeat(np.arange(len(rounds)), rounds)
+    pooled = pooled_probabilities(own, number, np.zeros(own.size, int), [40])
+    assert pooled == pytest.approx(np.full(own.size, pooled[0]), rel=1e-9) and 0 < pooled[0] <= 1
+
+
+def test_weights_of_several_rounds_of_unequal_probability_are_unbiased() -> None:
+    """Each item's weight, 0 where it is not drawn, is 1 on average; so is that of a round drawn by earlier answers."""
+    values = np.array([0.0, 1, 1, 2, 4, 8, 1, 3, 1, 1, 2, 6])
+    rng, total = np.random.default_rng(0), []
+    for _ in range(1500):
+        own, number = np.full(12, np.nan), np.zeros(12, int)
+        for r in (1, 2, 3):
+            left = np.flatnonzero(number == 0)
+            seen = float(values[number > 0].sum())
+            chances = inclusion_probabilities(values[left] ** (2 if seen > 8 else 0), 3)
+            drawn = draw(chances, rng)
+            own[left[drawn]], number[left[drawn]] = chances[drawn], r
+        kept = number > 0
+        pooled = pooled_probabilities(own[kept], number[kept], np.zeros(9, int), [12])
+        total.append(float((values[kept] / pooled).sum() / (1 / pooled).sum()))
+    assert np.mean(total) == pytest.approx(values.mean(), abs=0.1)
+
+
+def test_one_round_keeps_its_probabilities_and_labels_without_any_count_alike() -> None:
+    own = np.array([0.1, 0.5, 1.0])
+    assert pooled_probabilities(own, [2, 2, 2], [0, 0, 1], [9, 9]).tolist() == own.tolist()
+    mixed = pooled_probabilities([np.nan, np.nan, 0.25, 0.25], [1, 1, 2, 2], [0, 0, 0, 0], [10])
+    assert mixed == pytest.approx(np.full(4, mixed[0]))
+    with pytest.raises(UsageError, match="above 0 and at most 1"):
+        pooled_probabilities([0.0, 0.5], [1, 2], [0, 0], [4])
+
+
+def test_a_gain_is_expected_where_errors_follow_the_doubt_and_nowhere_else() -> None:
+    rng = np.random.default_rng(3)
+    doubt = rng.gamma(1.0, 1.0, 400)
+    chances, alike = inclusion_probabilities(doubt, 50), np.full(400, 50 / 400)
+    image = np.repeat(np.arange(80), 5)
+    known = expected_gain(doubt**2, chances, alike, image, np.ones(400))
+    none = expected_gain(np.ones(400), chances, alike, image, np.ones(400))
+    assert known is not None and known.shown and 0.1 < known.value < 0.6
+    assert none is not None and not none.shown and none.value < 0
+    assert expected_gain(np.ones(9), np.full(9, 0.5), np.full(9, 0.5), np.arange(9), np.ones(9)) is None
 
 
 def test_rank_sets_open_only_where_the_difference_is_open() -> None:

@@ -1,4 +1,8 @@
-"""Which items to label next: drawn with known probabilities, more often where the judge is unsure."""
+"""Which items to label next: drawn with known probabilities, more often where the judge is unsure if that gains.
+
+It gains where the judge errs more on the items on which it is unsure. The errors that are known say so: against the
+labels that are there, else against the dataset's ground truth. Where they show no gain, items are drawn at random.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,19 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.decisions.items import Items, items, kinds, require_sources
-from visualjudge.analysis.decisions.labels import Labels, kind_of, place, read_labels
+from visualjudge.analysis.decisions.labels import Labels, Placed, kind_of, place, read_labels
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
-from visualjudge.analysis.statistics import draw, inclusion_probabilities
+from visualjudge.analysis.statistics import (
+    Gain,
+    draw,
+    expected_gain,
+    inclusion_probabilities,
+    pooled_probabilities,
+)
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import BoolArray, FloatArray, IntArray
+from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 USUAL = 50
@@ -29,7 +39,8 @@ About = tuple[str, str, tuple[str, ...]]
 class Drawn:
     """An item to label: ``name`` (annotation or question), and the probability with which it was drawn.
 
-    ``said``: a label that was there already, which counts with probability 1.
+    ``probability`` is over all rounds, ``round_probability`` in its own ``round``, from the items that were left.
+    ``said``: a label that was there already.
     """
 
     name: str
@@ -37,23 +48,33 @@ class Drawn:
     image: str
     sources: tuple[str, ...]
     probability: float
+    round: int
+    round_probability: float
     said: str | None = None
 
 
 @dataclass(frozen=True)
 class LabelQueue:
-    """``by`` is ``annotation_id`` or ``question_id``. The labels that were there come first."""
+    """``by`` is ``annotation_id`` or ``question_id``. The labels that were there come first.
+
+    ``gain``: what drawing by the judge's doubt is expected to save beside drawing at random, by the errors that are
+    known; None: too few are. Where it is not ``shown``, the items were drawn at random.
+    """
 
     by: str
     items: tuple[Drawn, ...]
     pool: int
+    gain: Gain | None = None
     remarks: Remarks = NO_REMARKS
 
     def table(self) -> pl.DataFrame:
         """The queue as ``visualjudge correct --labels`` reads it, once the empty column is filled in."""
         column = {"annotation_id": "score", "question_id": "answer"}[self.by]
-        rows = [(d.name, d.said, repr(d.probability), d.task, d.image, "|".join(d.sources)) for d in self.items]
-        names = [self.by, column, "probability", "task", "image_id", "sources"]
+        rows = [
+            (d.name, d.said, repr(d.probability), str(d.round), repr(d.round_probability), *_about(d))
+            for d in self.items
+        ]
+        names = [self.by, column, "probability", "round", "round_probability", "task", "image_id", "sources"]
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
@@ -73,7 +94,8 @@ def label(
     kind
         scoring, pairwise or ranking; None: scoring where the runs hold scores, else pairwise, else ranking.
     labels
-        Labels that are there already: their items are not drawn again, and stand in the queue with probability 1.
+        Labels that are there already, of any number of rounds: their items are not drawn again, and stand in the queue
+        with the probability that they have over all rounds.
 
     Raises
     ------
@@ -90,17 +112,75 @@ def label_study(
     known = None if labels is None else read_labels(labels)
     chosen = kind or (kind_of(known, study) if known else _first_kind(study))
     found = require_sources(items(study, chosen))
+    placed = None if known is None else place(known, found, study, "labels")
     heads = _heads(found)
-    done = _labelled(found, known, study)[heads]
+    done = np.zeros(heads.size, dtype=bool) if placed is None else np.isfinite(placed.y)[heads]
     open_items = heads[~done]
     many = _number(n, open_items.size)
-    chances = inclusion_probabilities(expected_error(found)[open_items], many)
+    gain = _gain(found, placed, heads, many)
+    doubt = expected_error(found)[open_items] if gain is not None and gain.shown else np.ones(open_items.size)
+    chances = inclusion_probabilities(doubt, many)
     picked = draw(chances, rng_for(seed, "label", chosen, many), found.source[open_items])
-    by = "annotation_id" if chosen == "scoring" else "question_id"
+    rows = np.concatenate([heads[done], open_items[picked]])
+    numbers, own = _rounds(placed, heads[done], chances[picked])
+    strata, sizes = _strata(found, heads)
+    pooled = pooled_probabilities(own, numbers, strata[rows], sizes)
+    own = np.where(np.isfinite(own), own, pooled)
     meta = _meta(study, chosen)
-    before = tuple(_drawn(found, row, 1.0, meta, _said(known, found, row)) for row in heads[done].tolist())
-    after = tuple(_drawn(found, int(open_items[i]), float(chances[i]), meta) for i in picked)
-    return LabelQueue(by, (*before, *after), int(open_items.size), remarks_on(study.runs))
+    drawn = tuple(
+        _drawn(found, int(row), meta, (float(chance), int(number), float(alone)), _said(known, found, int(row)))
+        for row, chance, number, alone in zip(rows, pooled, numbers, own, strict=True)
+    )
+    by = "annotation_id" if chosen == "scoring" else "question_id"
+    return LabelQueue(by, drawn, int(open_items.size), gain, remarks_on(study.runs))
+
+
+def _rounds(placed: Placed | None, done: IntArray, chances: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The round of every item, labelled ones first, and its probability in it; NaN: as all others."""
+    if placed is None:
+        return np.ones(chances.size, dtype=np.int64), chances
+    before = placed.round[done]
+    new = np.full(chances.size, int(before.max(initial=0)) + 1)
+    return np.concatenate([before, new]), np.concatenate([placed.drawn[done], chances])
+
+
+def _strata(found: Items, heads: IntArray) -> tuple[IntArray, IntArray]:
+    """The number of the stratum of every row (the source of a score, else the task), and the items of each stratum."""
+    strata = found.source if found.kind == "scoring" else found.task
+    return strata, np.bincount(strata[heads], minlength=int(strata.max()) + 1)
+
+
+def _gain(found: Items, placed: Placed | None, heads: IntArray, n: int) -> Gain | None:
+    """What drawing ``n`` of all items by the judge's doubt would save, by the errors that are known."""
+    y = found.truth if placed is None else np.where(np.isfinite(placed.y), placed.y, found.truth)
+    known = np.isfinite(y)
+    if not known.any():
+        return None
+    place_of = {found.item[int(row)]: i for i, row in enumerate(heads)}
+    item = np.array([place_of[name] for name in found.item])
+    chances = inclusion_probabilities(expected_error(found)[heads], n)[item]
+    alike = np.full(item.size, n / heads.size)
+    weights = np.ones(item.size)
+    if placed is not None and not np.isfinite(found.truth).any():
+        weights = 1 / np.where(np.isfinite(placed.probability), placed.probability, alike)
+    squares = _residuals(found, np.where(known, y, 0.0), known * weights) ** 2
+    count = np.bincount(found.source, minlength=len(found.names))[found.source]
+    each = (squares / count**2, chances, alike, found.image, weights)
+    return expected_gain(*(values[known] for values in each))
+
+
+def _residuals(found: Items, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """y − λ · judge about their means by source, of (R,) rows; λ from 0 to 1 makes their squares least."""
+    size = len(found.names)
+    total = np.maximum(np.bincount(found.source, weights, size), 1e-12)
+
+    def centred(values: FloatArray) -> FloatArray:
+        return np.asarray(values - (np.bincount(found.source, values * weights, size) / total)[found.source])
+
+    truth, said = centred(y), centred(found.filled())
+    below = float((weights * said) @ said)
+    lam = float(np.clip((weights * truth) @ said / below, 0, 1)) if below > 0 else 0.0
+    return truth - lam * said
 
 
 def _number(wanted: int | None, left: int) -> int:
@@ -139,12 +219,6 @@ def expected_error(found: Items) -> FloatArray:
     return np.asarray(np.where(absent, doubt.max(), doubt))
 
 
-def _labelled(found: Items, known: Labels | None, study: Study) -> BoolArray:
-    if known is None:
-        return np.zeros(len(found.item), dtype=bool)
-    return np.asarray(np.isfinite(place(known, found, study, "labels").y))
-
-
 def _said(known: Labels | None, found: Items, row: int) -> str | None:
     if known is None:
         return None
@@ -161,14 +235,15 @@ def _meta(study: Study, kind: str) -> Mapping[str, About]:
 
 
 def _drawn(
-    found: Items,
-    row: int,
-    probability: float,
-    meta: Mapping[str, About],
-    said: str | None = None,
+    found: Items, row: int, meta: Mapping[str, About], chance: tuple[float, int, float], said: str | None
 ) -> Drawn:
+    """``chance``: over all rounds, the round, and in it."""
     task, image, sources = meta[found.item[row]]
     name = found.annotation[row] if found.kind == "scoring" else found.item[row]
     if found.kind == "scoring" and (found.annotation == name).sum() > 1:
         name = found.item[row]  # several tasks have it
-    return Drawn(name, task, image, sources, probability, said)
+    return Drawn(name, task, image, sources, *chance, said)
+
+
+def _about(item: Drawn) -> tuple[str, str, str]:
+    return item.task, item.image, "|".join(item.sources)

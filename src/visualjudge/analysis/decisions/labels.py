@@ -1,7 +1,8 @@
 """Labels that people gave: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``, or a people's run.
 
 A ``probability`` column (as ``visualjudge label`` writes it) says with which probability each item was chosen; the
-answers of a people's run (``visualjudge studio --items``) bear it too.
+answers of a people's run (``visualjudge studio --items``) bear it too. Where there was more than one round, it is the
+probability over all of them; ``round`` and ``round_probability`` then say in which one the item was drawn, and how.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import polars as pl
 from visualjudge.analysis.decisions.items import Items
 from visualjudge.analysis.join import Study
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.core.records import LETTERS, FloatArray
+from visualjudge.core.records import LETTERS, FloatArray, IntArray
 from visualjudge.runs.folder import RunFolder
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}
@@ -28,11 +29,16 @@ PEOPLE = "people"
 
 @dataclass(frozen=True)
 class Label:
-    """What a person said of one annotation (a score) or question (an answer), and how it came to be asked."""
+    """What a person said of one annotation (a score) or question (an answer), and how it came to be asked.
+
+    ``probability`` over all rounds, and ``drawn`` in its own; None: as all others.
+    """
 
     name: str
     said: str
     probability: float | None
+    round: int = 1
+    drawn: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,16 +74,28 @@ def read_labels(path: str | Path) -> Labels:
             continue
         name = (row[by] or "").strip()
         reason = "is empty" if not name else f"{name} is labelled twice" if name in labels else None
-        chance = _probability(row.get("probability"))
-        if reason is None and chance == "bad":
-            reason = f"probability must be above 0 and at most 1, got {row['probability']}"
+        label = _label(name, said, row)
+        reason = reason or (label if isinstance(label, str) else None)
         if reason:
             problems.append(Problem(str(home), f"row {number}", by, reason))
-            continue
-        labels[name] = Label(name, said, chance if isinstance(chance, float) else None)
+        elif isinstance(label, Label):
+            labels[name] = label
     if not labels:
         raise DataError(f"{home}: holds no label; fill in the column {FORMS[by]}")
     return Labels(by, labels, tuple(problems))
+
+
+def _label(name: str, said: str, row: Mapping[str, str | None]) -> Label | str:
+    """The label of a row, or what is wrong with how it was drawn."""
+    chance, drawn = (_probability(row.get(column)) for column in ("probability", "round_probability"))
+    for column, value in (("probability", chance), ("round_probability", drawn)):
+        if value == "bad":
+            return f"{column} must be above 0 and at most 1, got {row[column]}"
+    number = (row.get("round") or "1").strip()
+    if not number.isdecimal() or int(number) < 1:
+        return f"round must be a whole number from 1, got {number}"
+    pooled = chance if isinstance(chance, float) else None
+    return Label(name, said, pooled, int(number), drawn if isinstance(drawn, float) else pooled)
 
 
 def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
@@ -122,7 +140,8 @@ def _answers(run: RunFolder) -> Labels:
         if verdict.extra.get("purpose") == "question" and verdict.status == "ok":
             said.setdefault(verdict.id, []).append(verdict.value)
             chances[verdict.id] = verdict.extra.get("probability")
-    labels = {name: Label(name, answer, chances[name]) for name, values in said.items() if (answer := _agreed(values))}
+    found = {name: _agreed(values) for name, values in said.items()}
+    labels = {name: Label(name, answer, chances[name], drawn=chances[name]) for name, answer in found.items() if answer}
     if not labels:
         raise DataError(f"{run.path}: holds no label; nobody has answered yet")
     return Labels("question_id", labels, ())
@@ -159,11 +178,16 @@ def _probability(text: str | None) -> float | str | None:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined."""
+    """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined.
+
+    ``drawn``: the probability in the label's own ``round``.
+    """
 
     y: FloatArray
     probability: FloatArray
     problems: tuple[Problem, ...]
+    round: IntArray
+    drawn: FloatArray
 
 
 def kind_of(labels: Labels, study: Study) -> str:
@@ -216,7 +240,8 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
             rows.setdefault(annotations[row], []).append(row)
     if labels.by == "question_id" and items.kind == "scoring":
         rows = _by_question(rows, study)
-    y, chances = (np.full(len(items.item), np.nan) for _ in range(2))
+    y, chances, drawn = (np.full(len(items.item), np.nan) for _ in range(3))
+    rounds = np.ones(len(items.item), dtype=np.int64)
     problems = []
     for label in labels.labels.values():
         where = rows.get(label.name)
@@ -226,7 +251,9 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
             continue
         y[where] = values
         chances[where] = np.nan if label.probability is None else label.probability
-    return Placed(y, chances, tuple(problems))
+        drawn[where] = np.nan if label.drawn is None else label.drawn
+        rounds[where] = label.round
+    return Placed(y, chances, tuple(problems), rounds, drawn)
 
 
 def _reason(label: Label, by: str, kind: str, where: list[int] | None) -> tuple[str, str]:

@@ -11,7 +11,7 @@ Every result has ``.value`` and, where one can be given, ``.interval`` (low, hig
     conformal              a radius that covers new residuals                  Vovk et al. 2005; Lee et al. 2023
     calibration            reliability, Brier score, calibration error         Brier 1950; Guo et al. 2017
     cascade                the threshold at which a risk is kept               Jung et al. 2024
-    sampling               draws of known, unequal probability                 Madow 1949
+    sampling               draws of known, unequal probability, in rounds      Madow 1949; Farquhar et al. 2021
     ranks                  which ranks each system may have                    Mogstad et al. 2024
     systems                the order of systems by a judge and by the truth    Kocmi et al. 2021
     shares, jackknife      shares of verdicts that come in images
@@ -39,5 +39,8 @@ from visualjudge.analysis.statistics.prediction_powered import ppi_mean as ppi_m
 from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets
 from visualjudge.analysis.statistics.reliability import Calibration as Calibration
 from visualjudge.analysis.statistics.reliability import calibration as calibration
+from visualjudge.analysis.statistics.sampling import Gain as Gain
 from visualjudge.analysis.statistics.sampling import draw as draw
+from visualjudge.analysis.statistics.sampling import expected_gain as expected_gain
 from visualjudge.analysis.statistics.sampling import inclusion_probabilities as inclusion_probabilities
+from visualjudge.analysis.statistics.sampling import pooled_probabilities as pooled_probabilities

@@ -1,17 +1,24 @@
 """Draws without replacement in which every item's probability is known, so that estimates can undo it.
 
 Sources: Madow 1949 (systematic sampling with unequal probabilities); Zrnic & Candès 2024 (probabilities ∝ expected
-error, mixed with a uniform share).
+error, mixed with a uniform share); Farquhar, Gal & Rainforth 2021, "On statistical bias in active learning" (weights
+over several rounds).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
-from visualjudge.analysis.statistics.arguments import share, vector
+from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, share, vector
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
+
+LEAST_IMAGES = 10
+"""Fewer images show no gain."""
 
 
 def inclusion_probabilities(expected_error: ArrayLike, n: int, *, uniform: float = 0.5) -> FloatArray:
@@ -62,3 +69,102 @@ def draw(probabilities: ArrayLike, rng: np.random.Generator, strata: ArrayLike |
     points = np.arange(round(float(ends[-1]))) + rng.random()
     places = np.searchsorted(ends, points * (ends[-1] / max(round(float(ends[-1])), 1)), side="right")
     return np.sort(order[np.minimum(places, chances.size - 1)])
+
+
+def pooled_probabilities(probability: ArrayLike, rounds: ArrayLike, strata: ArrayLike, sizes: ArrayLike) -> FloatArray:
+    """The probability that each of n items has over all rounds: 1/π are the weights that make one estimate of them.
+
+    Each round estimates the total: the items drawn before, and those that it draws from the rest over their
+    probability. The weights are a mean of these estimates, so that the rounds of a uniform draw have equal weights. A
+    round may be drawn by what the labels of earlier rounds say.
+
+    Parameters
+    ----------
+    probability
+        (n,) with which each item was drawn in its round from the items that were left; NaN: as all of its stratum.
+    rounds
+        (n,) the number of the round of each item; lower numbers are earlier.
+    strata
+        (n,) numbers 0..K−1, within which items are compared.
+    sizes
+        (K,) items of each stratum, drawn and not drawn.
+
+    Returns
+    -------
+    FloatArray
+        (n,) above 0, at most 1, up to a common factor; ``probability`` itself where there is one round.
+
+    Raises
+    ------
+    UsageError
+        If lengths differ, or a probability is outside 0..1.
+    """
+    chances, number, stratum = np.asarray(probability, float), np.asarray(rounds), np.asarray(strata, np.int64)
+    same_length(probability=chances, rounds=number, strata=stratum)
+    if not ((chances > 0) & (chances <= 1) | np.isnan(chances)).all():
+        raise UsageError("probability must be above 0 and at most 1")
+    total = np.asarray(sizes, float)
+    left, expected, weight = total.copy(), np.zeros(total.size), np.zeros(chances.size)
+    order = np.unique(number)
+    if order.size == 1 and not np.isnan(chances).any():
+        return chances
+    for r in order:
+        drawn = number == r
+        own, held = stratum[drawn], np.bincount(stratum[drawn], minlength=total.size)
+        alike = np.isnan(chances[drawn])
+        inverse = 1 / np.where(alike, held[own] / left[own], chances[drawn])
+        share_of = held if alike.any() else held.sum() * left / left.sum()
+        if not alike.any() and order.size > 1:  # rows that nobody labelled are missing at random
+            inverse *= left.sum() / inverse.sum()
+        mixed = share_of * total / np.maximum((expected + share_of) * left, 1e-9)
+        mixed = np.where(expected > 0, np.clip(mixed, 0, 1), 1.0)
+        before = number < r
+        weight[before] = (1 - mixed[stratum[before]]) * weight[before] + mixed[stratum[before]]
+        weight[drawn] = mixed[own] * inverse
+        left, expected = left - held, expected + share_of
+    return np.asarray(np.minimum(weight.min(), 1.0) / weight)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """``value``: the share of the variance of random drawing that a design saves; ``error``: its standard error.
+
+    ``shown``: whether it is above 0 by more than chance (one-sided 5 %). ``items``: whose errors it was computed from.
+    """
+
+    value: float
+    error: float
+    shown: bool
+    items: int
+
+
+def expected_gain(
+    squares: ArrayLike, probability: ArrayLike, alike: ArrayLike, clusters: ArrayLike, weights: ArrayLike
+) -> Gain | None:
+    """What drawing with ``probability`` saves beside drawing with ``alike``; None with errors on fewer than 10 images.
+
+    The variance of a weighted mean is Σ e² (1/π − 1) over the items, e the error of each (Horvitz & Thompson 1952).
+
+    Parameters
+    ----------
+    squares
+        (R,) e² of the items whose error is known.
+    probability, alike
+        (R,) of the design, and of drawing at random.
+    clusters, weights
+        (R,) the image of each item, and how many items it stands for.
+    """
+    known = vector("squares", squares, least=1)
+    chances, random = np.asarray(probability, float), np.asarray(alike, float)
+    image = cluster_codes("clusters", clusters, known.size)
+    images = int(image.max()) + 1
+    scaled = known * np.asarray(weights, float)
+    design, simple = (np.bincount(image, scaled * (1 / p - 1), images) for p in (chances, random))
+    below = float(simple.sum())
+    if images < LEAST_IMAGES or below <= 0:
+        return None
+    ratio = float(design.sum()) / below
+    influence = (design - ratio * simple) / below
+    error = float(np.sqrt((influence @ influence) * images / (images - 1)))
+    shown = 1 - ratio > float(stats.t.isf(0.05, images - 1)) * error
+    return Gain(1 - ratio, error, shown and ratio < 1 - 1e-9, known.size)

@@ -116,7 +116,8 @@ def label(
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and ranking that the runs
         answered.
     labels
-        Existing labels: their items are not drawn again, and are part of the queue with probability 1.
+        Existing labels, of any number of rounds: their items are not drawn again, and are part of the queue with the
+        probability that they have over all rounds.
     dataset
         Folder of the dataset, if it has moved since the runs.
     seed
