@@ -106,3 +106,45 @@ def test_viescore_folders_take_the_least_number_and_name_bad_cells(tmp_path: Pat
     assert found[("gpt", "T2I/O")] == pytest.approx(3)
     assert found[("rater1", "T2I/O")] == pytest.approx(0.5**0.5)
     assert sorted(p.record for p in problems) == ["b.jpg", "b.jpg"]
+
+
+def test_alpha_is_given_of_what_a_judge_rated_and_of_all_that_people_rated(tmp_path: Path) -> None:
+    table = long_table()
+    part = table.filter(~((pl.col("rater") == "gpt") & (pl.col("source") == "s2")))
+    (both,), (whole,) = (agreement(t, ["gpt"]).alpha for t in (part, table))
+    (judged,) = agreement(table.filter(pl.col("source") != "s2"), ["gpt"]).alpha
+    assert (both.alpha, both.units, both.ci95) == (whole.alpha, 120, whole.ci95)
+    assert (both.judged_alpha, both.judged_units, both.judged_ci95) == (judged.alpha, 80, judged.ci95)
+    assert both.judged_alpha != both.alpha
+    part.write_csv(tmp_path / "r.csv")
+    said = CliRunner().invoke(app, [str(tmp_path / "r.csv"), "--judge", "gpt"]).stdout
+    assert "of all that people rated, 120 units" in said and "of what a judge rated, 80 units" in said
+    (none,) = agreement(table.filter(pl.col("rater") != "gpt")).alpha
+    assert none.judged_alpha is None
+
+
+def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
+    """Every item twice is no more evidence where the file says that both are of one image."""
+    table = long_table()
+    copy = table.with_columns(item=pl.col("item") + "-again", image=pl.col("item"))
+    pl.concat([table.with_columns(image=pl.col("item")), copy]).write_csv(tmp_path / "r.csv")
+    once = agreement(table, ["gpt"], epsilon=0.2)
+    twice = agreement(read_ratings(tmp_path / "r.csv")[0], ["gpt"], epsilon=0.2)
+    assert once.alpha[0].ci95 is not None
+    assert twice.alpha[0].ci95 == pytest.approx(once.alpha[0].ci95, abs=0.01)
+    assert twice.alt_test[0].images == once.alt_test[0].images == 40
+
+
+def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scales(tmp_path: Path) -> None:
+    table = long_table()
+    people = table.filter(pl.col("rater") != "gpt")
+    judge = people.filter(pl.col("rater") == "ann").with_columns(rater=pl.lit("gpt"))
+    path = tmp_path / "r.csv"
+    pl.concat([people, judge]).write_csv(path)
+    said = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "0.2"]).stdout
+    assert "clustered by image" in said and "as published (items independent)" in said
+    pl.concat([people, judge.with_columns(score=pl.col("score") * 10)]).write_csv(path)
+    said = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "0.2"]).stdout
+    assert "none: scores must be on one scale" in said
+    done = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "1"])
+    assert isinstance(done.exception, UsageError)

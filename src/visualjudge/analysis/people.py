@@ -2,21 +2,22 @@
 
 For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (means over sources), the share of pairs of
 sources on an item that are put in the same order, and Krippendorff's α. A judge is compared with the mean of all
-people; a person against the mean of the others, on the sources that a judge rated too (all, where there is no judge).
-Intervals leave out each item in turn, with its sources, and with the other items of its image where that is known.
+people; a person against the mean of the others, on what a judge rated too (all, where there is no judge): α is given
+of that, and of all that people rated. Intervals leave out each item in turn, with its sources, and with the other items
+of its image where that is known. The alternative annotator test is given as published, and clustered by image.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis.ratings import as_array
-from visualjudge.analysis.statistics import correlation, jackknife
+from visualjudge.analysis.statistics import alt_test, correlation, jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.core.errors import UsageError
@@ -69,7 +70,10 @@ class RaterRow:
 
 @dataclass(frozen=True)
 class AlphaRow:
-    """Krippendorff's α among the people of one dimension, over ``units`` that two of them rated."""
+    """Krippendorff's α among the people of one dimension, over ``units`` that two of them rated.
+
+    ``judged_alpha``: over those of them that a judge rated too, as the rows of judge and people are; None without one.
+    """
 
     dimension: str
     people: int
@@ -77,6 +81,27 @@ class AlphaRow:
     level: Level
     alpha: float | None
     ci95: Interval | None
+    judged_units: int | None = None
+    judged_alpha: float | None = None
+    judged_ci95: Interval | None = None
+
+
+@dataclass(frozen=True)
+class AltRow:
+    """The alternative annotator test of one judge in one dimension; ``why``: why there is none.
+
+    ``omega`` is as published, which counts items as independent; ``omega_by_image`` is clustered by image.
+    """
+
+    dimension: str
+    judge: str
+    epsilon: float
+    people: int
+    images: int
+    omega: float | None = None
+    omega_by_image: float | None = None
+    advantage: float | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +111,7 @@ class PeopleAgreement:
     rows: tuple[RaterRow, ...]
     alpha: tuple[AlphaRow, ...]
     sources: Mapping[str, Sequence[str]]
+    alt_test: tuple[AltRow, ...] = ()
 
 
 def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
@@ -188,14 +214,14 @@ def _number(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _judged_sources(panel: Panel) -> Any:
-    """Sources that some judge rated, or all where there is no judge: people are held to the judge's own exam."""
-    judged = np.isfinite(panel.scores[panel.is_judge]).any((0, 1))
+def _judged(panel: Panel) -> Any:
+    """Items × sources that some judge rated: people are held to the judge's own exam. All where there is no judge."""
+    judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
     return judged | (not judged.any())
 
 
 def _people_rows(panel: Panel) -> list[RaterRow]:
-    people = np.where(_judged_sources(panel), panel.people, np.nan)
+    people = np.where(_judged(panel), panel.people, np.nan)
     names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
     rows = []
     for i, name in enumerate(names):
@@ -242,21 +268,83 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
 
 def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """Krippendorff's α among the people of one dimension; a unit is one source's output for one item."""
-    people = panel.people
+    whole = _alpha(panel, panel.people, level)
+    judged = None
+    if panel.is_judge.any():
+        judged = _alpha(panel, np.where(_judged(panel), panel.people, np.nan), level)
+    units, *figures = whole
+    return AlphaRow(panel.dimension, panel.people.shape[0], units, level, *figures, *(judged or (None, None, None)))
+
+
+def _alpha(panel: Panel, people: FloatArray, level: Level) -> tuple[int, float | None, Interval | None]:
+    """Units, α and its interval, which leaves out each image with its items and all their sources."""
     flat = people.reshape(people.shape[0], -1)
-    images = np.repeat(panel.images, people.shape[2])
     units = int((np.isfinite(flat).sum(0) > 1).sum())
-    enough = units >= LEAST_UNITS
-    found = alpha(flat, level) if enough else None
-    interval = alpha_interval(flat, level, images) if enough else None
-    return AlphaRow(panel.dimension, people.shape[0], units, level, found, interval)
+    if units < LEAST_UNITS:
+        return units, None, None
+    return units, alpha(flat, level), alpha_interval(flat, level, np.repeat(panel.images, people.shape[2]))
 
 
-def agreement(table: pl.DataFrame, judges: Sequence[str] = (), *, level: Level = "ordinal") -> PeopleAgreement:
-    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated), ``sources``."""
+def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[AltRow]:
+    """The alternative annotator test of every judge, by distance of scores; by equality where ``level`` is nominal."""
+    names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
+    human = dict(zip(names, map(_answers, panel.people), strict=True))
+    rows = []
+    for i in np.flatnonzero(panel.is_judge):
+        images = int(np.unique(panel.images[np.isfinite(panel.scores[i]).any(1)]).size)
+        row = AltRow(panel.dimension, panel.raters[i], epsilon, len(names), images)
+        try:
+            _same_scale(panel.scores[i], panel.people)
+            found = alt_test(
+                human,  # type: ignore[arg-type]
+                _answers(panel.scores[i]),  # type: ignore[arg-type]
+                epsilon=epsilon,
+                metric="accuracy" if level == "nominal" else "neg_rmse",
+                images=lambda cell: panel.images[cell[0]],
+            )
+        except UsageError as error:
+            rows.append(replace(row, why=str(error)))
+            continue
+        rows.append(
+            replace(
+                row,
+                people=len(found.people),
+                omega=found.value,
+                omega_by_image=found.by_image,
+                advantage=found.advantage,
+            )
+        )
+    return rows
+
+
+def _answers(scores: FloatArray) -> dict[tuple[int, int], float]:
+    """One rater's scores by item and source."""
+    return {(int(i), int(s)): float(scores[i, s]) for i, s in np.argwhere(np.isfinite(scores))}
+
+
+def _same_scale(judge: FloatArray, people: FloatArray) -> None:
+    """Distances mean nothing between scores of 0 to 10 and of 0 to 1."""
+    if not np.isfinite(judge).any() or not np.isfinite(people).any():
+        return
+    low, high = float(np.nanmin(people)), float(np.nanmax(people))
+    least, most = float(np.nanmin(judge)), float(np.nanmax(judge))
+    if most > high + (high - low) or least < low - (high - low):
+        raise UsageError(
+            f"scores must be on one scale, got {least:g} to {most:g} of the judge and {low:g} to {high:g} of people"
+        )
+
+
+def agreement(
+    table: pl.DataFrame, judges: Sequence[str] = (), *, level: Level = "ordinal", epsilon: float | None = None
+) -> PeopleAgreement:
+    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated), ``sources``.
+
+    ``epsilon``: what a person's answer costs more than a judge's (:func:`alt_test`); None: no such test.
+    """
     found = panels(table, judges)
     return PeopleAgreement(
         tuple(row for panel in found for row in panel_rows(panel)),
         tuple(alpha_row(panel, level) for panel in found if panel.people.shape[0]),
         {panel.dimension: panel.sources for panel in found},
+        () if epsilon is None else tuple(row for panel in found for row in alt_rows(panel, epsilon, level)),
     )

@@ -1,7 +1,8 @@
 """Ratings by people and by judges in one long table: ``item, source, rater, dimension, score``.
 
-From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind`` ("person" or "judge"). A
-score that is missing stays missing; a score that is not a number is a problem, named with its file and line.
+From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind`` ("person" or "judge") and
+``image`` (that of the item, where several items are of one). A score that is missing stays missing; a score that is not
+a number is a problem, named with its file and line.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
+OPTIONAL = ("kind", "image")
 MEETING = {
     "dimension": "task",
     "item": "image_id (of a question about one class of interest image_id/CLASS)",
@@ -60,14 +62,14 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
             continue
         try:
             row = jsons.loads(line)
-            rows.append({key: None if row.get(key) is None else str(row[key]) for key in (*COLUMNS, "kind")})
+            rows.append({key: None if row.get(key) is None else str(row[key]) for key in (*COLUMNS, *OPTIONAL)})
         except (orjson.JSONDecodeError, AttributeError):
             raise DataError(f"{path}: line {number}: is not a JSON object") from None
-    return pl.DataFrame(rows, schema=dict.fromkeys((*COLUMNS, "kind"), pl.String))
+    return pl.DataFrame(rows, schema=dict.fromkeys((*COLUMNS, *OPTIONAL), pl.String))
 
 
 def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
-    """A ratings file or VIEScore folder as a long table (COLUMNS, and ``kind`` where it is given), and its problems.
+    """A ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL where they are given), and its problems.
 
     Raises
     ------
@@ -83,8 +85,8 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     missing = [name for name in COLUMNS if name not in raw.columns]
     if missing:
         raise DataError(f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(COLUMNS)}")
-    kind = ["kind"] if "kind" in raw.columns else []
-    table = raw.select(*(pl.col(name).cast(pl.String) for name in COLUMNS[:-1]), *kind, __raw=pl.col("score"))
+    texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
+    table = raw.select(*(pl.col(name).cast(pl.String) for name in texts), __raw=pl.col("score"))
     number = pl.col("__raw").cast(pl.Float64, strict=False)
     read = table.with_columns(score=pl.when(number.is_finite()).then(number)).with_row_index("__line", 2)
     lost = read.filter(

@@ -14,7 +14,7 @@ from visualjudge.cli.listing import end_with, following, say
 if TYPE_CHECKING:
     import polars as pl
 
-    from visualjudge.analysis.people import PeopleAgreement
+    from visualjudge.analysis.people import AltRow, PeopleAgreement
 
 NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a second person"
 INTERVALS = "95 %: each item is left out in turn (of runs each image); one that moves the figure makes it wide."
@@ -36,6 +36,14 @@ def agreement(
         list[Path] | None, typer.Option(help="A run to use as ratings, of a judge or of people; may be repeated.")
     ] = None,
     level: Annotated[str, typer.Option(help="Krippendorff's alpha: nominal, ordinal or interval.")] = "ordinal",
+    alt_test: Annotated[
+        float | None,
+        typer.Option(
+            "--alt-test",
+            help="Also test whether a judge could replace people, whose answers cost so much more (epsilon, e.g. 0.2).",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
     as_published: Annotated[
         str | None, typer.Option(help="Also print the table as computed by others (viescore), beside the correct one.")
@@ -43,8 +51,9 @@ def agreement(
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
-    Ratings have the columns item, source, rater, dimension, score, one rating a row. To be compared with the scores of
-    a --run, dimension must be the task, and item the image_id (image_id/CLASS of a question about a class of interest).
+    Ratings have the columns item, source, rater, dimension, score, one rating a row; items with one value in a column
+    image count as one case in intervals and tests. To be compared with the scores of a --run, dimension must be the
+    task, and item the image_id (image_id/CLASS of a question about a class of interest).
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
 
@@ -61,6 +70,8 @@ def agreement(
     from visualjudge.core.atomic import write_json
     from visualjudge.core.errors import DataError, UsageError
 
+    if alt_test is not None and not 0 <= alt_test < 1:
+        raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
     if level not in ("nominal", "ordinal", "interval"):
         raise UsageError(f"--level must be nominal, ordinal or interval, got {level!r}")
     tables, problems = [], []
@@ -74,7 +85,7 @@ def agreement(
     tables += [of_runs.table] if of_runs else []
     every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
-        result = figures(every, judge or (), level=level)  # type: ignore[arg-type]
+        result = figures(every, judge or (), level=level, epsilon=alt_test)  # type: ignore[arg-type]
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
     if not result.rows:
         say(*problems)
@@ -131,7 +142,23 @@ def _show(result: PeopleAgreement) -> None:
     columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
     typer.echo(Table(columns, tuple(rows), (INTERVALS,), keys=2).text())
     for unit in result.alpha:
+        of = f"{unit.people} people, {unit.level}"
+        name = f"{unit.dimension}: Krippendorff's α"
         if unit.alpha is not None:
-            units = f"{unit.people} people, {number(unit.units)} units, {unit.level}"
-            line = f"{unit.dimension}: Krippendorff's α {number(unit.alpha, 3)} ({span(unit.ci95)}; {units})"
-            typer.echo(line)
+            every = "" if unit.judged_units in (None, unit.units) else "of all that people rated, "
+            typer.echo(f"{name} {number(unit.alpha, 3)} ({span(unit.ci95)}; {every}{number(unit.units)} units, {of})")
+        if unit.judged_alpha is not None and unit.judged_units != unit.units:
+            judged = f"of what a judge rated, {number(unit.judged_units)} units"
+            typer.echo(f"{name} {number(unit.judged_alpha, 3)} ({span(unit.judged_ci95)}; {judged}, {of})")
+    for test in result.alt_test:
+        typer.echo(f"{test.dimension}: alternative annotator test of {test.judge}, ε {test.epsilon:g}: {_tested(test)}")
+
+
+def _tested(test: AltRow) -> str:
+    """ω both ways, or why there is none."""
+    from visualjudge.analysis.words import number
+
+    if test.omega is None:
+        return f"none: {test.why}"
+    both = f"ω {number(test.omega_by_image, 2)} clustered by image, {number(test.omega, 2)} as published"
+    return f"{both} (items independent), ρ {number(test.advantage, 3)}; {test.people} people, {test.images} images"

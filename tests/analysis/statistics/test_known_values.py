@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from visualjudge.analysis.statistics import (
+    AltTest,
     allocate_labels,
     alt_test,
     conformal_radius,
@@ -113,6 +114,42 @@ def test_alt_test_leaves_out_people_with_few_items_and_says_so() -> None:
     human = {"a": dict.fromkeys(range(40), 1), "b": dict.fromkeys(range(40), 1), "c": dict.fromkeys(range(5), 1)}
     found = alt_test(human, dict.fromkeys(range(40), 1), epsilon=0.1, metric="accuracy")
     assert found.left_out == ("c",) and found.omega == 1 and found.rho == 1 and found.passed
+
+
+def test_an_alt_test_of_one_item_an_image_is_the_published_one_but_for_its_small_corrections() -> None:
+    rng = np.random.default_rng(1)
+    human = {f"person {p}": {i: int(rng.integers(1, 4)) for i in range(90)} for p in range(4)}
+    judge = {i: int(rng.integers(1, 4)) for i in range(90)}
+    alone = alt_test(human, judge, epsilon=0.1)  # type: ignore[arg-type]
+    both = alt_test(human, judge, epsilon=0.1, images=lambda item: item)  # type: ignore[arg-type]
+    assert (both.omega, both.rho) == (alone.omega, alone.rho) and alone.by_image is None
+    for row in both.people:
+        assert row.images == 90 and row.p_by_image == pytest.approx(row.p, abs=0.02)
+
+
+def test_repeating_the_items_of_an_image_changes_the_published_alt_test_alone() -> None:
+    rng = np.random.default_rng(8)
+    people = [rng.integers(1, 4, 40) for _ in range(3)]
+    said = rng.integers(1, 4, 40)
+
+    def found(times: int) -> AltTest:
+        items = [(g, k) for g in range(40) for k in range(times)]
+        human = {f"person {p}": {(g, k): int(people[p][g]) for g, k in items} for p in range(3)}
+        judge = {(g, k): int(said[g]) for g, k in items}
+        return alt_test(human, judge, epsilon=0.21, images=lambda item: item[0])  # type: ignore[arg-type]
+
+    once, many = found(1), found(20)
+    for row, repeated in zip(once.people, many.people, strict=True):
+        assert repeated.p_by_image == pytest.approx(row.p_by_image) and repeated.images == row.images == 40
+        assert abs(repeated.p - 0.5) > abs(row.p - 0.5)
+
+
+def test_a_person_who_is_nowhere_ahead_on_few_images_proves_little() -> None:
+    human = {name: {(g, k): 1 for g in range(8) for k in range(10)} for name in "abc"}
+    judge = {(g, k): 1 for g in range(8) for k in range(10)}
+    found = alt_test(human, judge, epsilon=0.1, images=lambda item: item[0])  # type: ignore[arg-type]
+    assert (found.omega, found.by_image) == (1.0, 0.0)
+    assert [row.p_by_image for row in found.people] == pytest.approx([0.9**8] * 3)
 
 
 def test_conformal_radius_is_the_order_statistic() -> None:

@@ -15,6 +15,7 @@ from visualjudge.core.errors import UsageError
 
 Item = tuple[str, str, str]
 KEYS = ("item", "source", "dimension")
+PASSED = 0.5
 LEAST_PEOPLE = 3
 """Fewer people decide nothing (Calderon et al. 2025)."""
 
@@ -33,7 +34,8 @@ def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon
     if reason is not None:
         raise UsageError(reason)
     human = {str(rater): _scores(part) for (rater,), part in ratings.group_by(["rater"], maintain_order=True)}
-    return alt_test(human, _scores(own), epsilon=epsilon, metric="neg_rmse")  # type: ignore[arg-type]
+    image = dict(own.select("item", "image").iter_rows())
+    return alt_test(human, _scores(own), epsilon=epsilon, metric="neg_rmse", images=lambda key: image[key[0]])  # type: ignore[arg-type]
 
 
 def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
@@ -42,7 +44,7 @@ def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
 
 
 def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> Evidence:
-    """ω as evidence: the result of tests, which has no interval, from at least 3 people.
+    """ω, clustered by image, as evidence: the result of tests, which has no interval, from at least 3 people.
 
     Below one half, the judge was not shown to be as good as most people; that it is worse is shown by ρ < ½.
     """
@@ -51,10 +53,10 @@ def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) 
     except UsageError as error:
         return Evidence(None, None, 0, str(error))
     images = int(study.kind(run, "scoring")["cluster"].n_unique())
-    raters = len(found.people)
+    raters, value = len(found.people), found.value if found.by_image is None else found.by_image
     if raters < LEAST_PEOPLE:
         few = f"people with enough items: {raters}; at least {LEAST_PEOPLE} are needed"
-        return Evidence(found.value, None, images, few)
-    decided = found.passed or found.advantage < 0.5
-    why = None if decided else "not shown for half of the people"
-    return Evidence(found.value, None, images, why, tested=decided)
+        return Evidence(value, None, images, few)
+    decided = value >= PASSED or found.advantage < 0.5
+    why = None if decided else f"not shown for half of the people (as published, items independent: {found.value:.2f})"
+    return Evidence(value, None, images, why, tested=decided)

@@ -4,21 +4,27 @@ Each person is left out in turn; on the items of that person, the judge and the 
 ω, the winning rate, is the share of people over whom the judge's advantage is significant, given ε for its lower
 cost; ρ, the advantage probability, is the mean probability that the judge is at least as near to the others.
 
+The published test counts items as independent. Items of one image are not: where the images are given, a second test
+leaves out each image in turn, and both are named.
+
 Source: Calderon, Reichart & Dror 2025, "The alternative annotator test for LLM-as-a-judge" (nitaytech/AltTest);
-Benjamini & Yekutieli 2001.
+Benjamini & Yekutieli 2001; Bell & McCaffrey 2002 (clusters, as in :mod:`visualjudge.analysis.statistics.jackknife`);
+Johnson 1978, "Modified t tests" (skewness: rare images on which the person is ahead).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.arguments import risk
 from visualjudge.core.errors import UsageError
+from visualjudge.core.records import IntArray
 
 Interval = tuple[float, float]
 Metric = Callable[[Any, Sequence[Any]], float]
@@ -27,24 +33,35 @@ LEAST_ITEMS = 30
 
 @dataclass(frozen=True)
 class AgainstPerson:
-    """The judge against one person: ``advantage`` (ρ) on ``items`` items, the test's p, and whether it was won."""
+    """The judge against one person: ``advantage`` (ρ) on ``items`` items, the test's p, and whether it was won.
+
+    ``p`` and ``won`` are as published, items independent; ``p_by_image`` and ``won_by_image`` are clustered by image,
+    None where no images were given.
+    """
 
     person: str
     items: int
     advantage: float
     p: float
     won: bool
+    images: int | None = None
+    p_by_image: float | None = None
+    won_by_image: bool | None = None
 
 
 @dataclass(frozen=True)
 class AltTest:
-    """``value`` is ω (the judge passes at ω ≥ 0.5), ``advantage`` is ρ; ``left_out``: people with too few items."""
+    """``value`` is ω (the judge passes at ω ≥ 0.5), ``advantage`` is ρ; ``left_out``: people with too few items.
+
+    ``by_image``: ω of the tests that are clustered by image; None where no images were given.
+    """
 
     value: float
     advantage: float
     people: tuple[AgainstPerson, ...]
     epsilon: float
     left_out: tuple[str, ...] = ()
+    by_image: float | None = None
 
     @property
     def omega(self) -> float:
@@ -83,6 +100,7 @@ def alt_test(
     metric: str | Metric = "accuracy",
     q: float = 0.05,
     least_items: int = LEAST_ITEMS,
+    images: Callable[[Any], Any] | None = None,
 ) -> AltTest:
     """Test ``judge`` (item → answer) against ``human`` (person → item → answer).
 
@@ -97,6 +115,8 @@ def alt_test(
         False discovery rate over people, by Benjamini and Yekutieli.
     least_items
         People with fewer items that the judge and another person answered too are left out.
+    images
+        The image of an item; None: only the published test is computed.
 
     Raises
     ------
@@ -109,33 +129,43 @@ def alt_test(
     if epsilon:
         risk("epsilon", epsilon)
     wins = {person: _indicators(person, human, judge, score) for person in human}
-    kept = [person for person, (ours, _) in wins.items() if len(ours) >= max(2, least_items)]
+    kept = [person for person, (_, ours, _) in wins.items() if len(ours) >= max(2, least_items)]
     if not kept:
-        most = max((len(ours) for ours, _ in wins.values()), default=0)
+        most = max((len(ours) for _, ours, _ in wins.values()), default=0)
         raise UsageError(f"human must have a person with at least {least_items} items in common, got {most} at most")
-    tests = [_p_value(*wins[person], epsilon) for person in kept]
+    tests = [_p_value(*wins[person][1:], epsilon) for person in kept]
     rejected = benjamini_yekutieli(tests, q)
-    rows = tuple(
-        AgainstPerson(person, len(wins[person][0]), float(np.mean(wins[person][0])), p, won)
+    rows = [
+        AgainstPerson(person, len(wins[person][1]), float(np.mean(wins[person][1])), p, won)
         for person, p, won in zip(kept, tests, rejected, strict=True)
-    )
+    ]
+    by_image = None
+    if images is not None:
+        codes = [np.unique([str(images(item)) for item in wins[person][0]], return_inverse=True)[1] for person in kept]
+        clustered = [_p_by_image(*wins[person][1:], epsilon, code) for person, code in zip(kept, codes, strict=True)]
+        sure = benjamini_yekutieli(clustered, q)
+        found = zip(rows, codes, clustered, sure, strict=True)
+        rows = [replace(row, images=int(code.max()) + 1, p_by_image=p, won_by_image=won) for row, code, p, won in found]
+        by_image = float(np.mean(sure))
     advantage = float(np.mean([row.advantage for row in rows]))
-    return AltTest(float(np.mean(rejected)), advantage, rows, epsilon, tuple(p for p in human if p not in kept))
+    left_out = tuple(person for person in human if person not in kept)
+    return AltTest(float(np.mean(rejected)), advantage, tuple(rows), epsilon, left_out, by_image)
 
 
 def _indicators(
     person: str, human: Mapping[str, Mapping[str, Any]], judge: Mapping[str, Any], score: Metric
-) -> tuple[list[int], list[int]]:
-    """On every item that the person, the judge and somebody else answered: who is at least as near as the other."""
-    judged, own = [], []
+) -> tuple[list[Any], list[int], list[int]]:
+    """The items that the person, the judge and somebody else answered, and who is at least as near as the other."""
+    items, judged, own = [], [], []
     for item, answer in human[person].items():
         others = [answers[item] for name, answers in human.items() if name != person and item in answers]
         if item not in judge or not others:
             continue
         theirs, hers = score(judge[item], others), score(answer, others)
+        items.append(item)
         judged.append(int(theirs >= hers))
         own.append(int(hers >= theirs))
-    return judged, own
+    return items, judged, own
 
 
 def _p_value(judged: list[int], own: list[int], epsilon: float) -> float:
@@ -144,6 +174,29 @@ def _p_value(judged: list[int], own: list[int], epsilon: float) -> float:
     if np.ptp(difference) == 0:  # no spread: decided by the value itself, as the t-test's limit
         return 0.0 if difference[0] < epsilon else 1.0
     return float(stats.ttest_1samp(difference, epsilon, alternative="less").pvalue)
+
+
+def _p_by_image(judged: list[int], own: list[int], epsilon: float, image: IntArray) -> float:
+    """The same, clustered by image; 1 on too few images.
+
+    Where the person is nowhere ahead, p is at least the probability of that in so many images at an advantage of ε.
+    """
+    ahead = np.subtract(own, judged).astype(float)
+    count = int(image.max()) + 1
+    size, total = jackknife.sums(image, np.ones(ahead.size), count), jackknife.sums(image, ahead, count)
+    if count < jackknife.LEAST_IMAGES:
+        return 1.0
+    mean = float(ahead.mean())
+    without = (total.sum() - total) / (size.sum() - size)
+    found = jackknife.spread(mean - without, size, np.zeros(count, dtype=np.int64), 1)
+    error = float(np.sqrt(max(float(found.variance[0]), epsilon * (1 - epsilon) / ahead.size)))
+    if error < jackknife.TINY:
+        return 0.0 if mean < epsilon else 1.0
+    t = (mean - epsilon) / error
+    if t < 0:  # at most at t = 3, beyond which the correction would turn back
+        t = min(0.0, t + max(float(found.skew[0]), 0.0) * (2 * min(t * t, 9.0) + 1) / 6)
+    p = float(stats.t.cdf(t, float(found.df[0])))
+    return p if (ahead > 0).any() or not epsilon else max(p, (1 - epsilon) ** count)
 
 
 def benjamini_yekutieli(p_values: Sequence[float], q: float) -> list[bool]:
