@@ -268,12 +268,12 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
 
 def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """Krippendorff's α among the people of one dimension; a unit is one source's output for one item."""
-    whole = _alpha(panel, panel.people, level)
-    judged = None
-    if panel.is_judge.any():
-        judged = _alpha(panel, np.where(_judged(panel), panel.people, np.nan), level)
-    units, *figures = whole
-    return AlphaRow(panel.dimension, panel.people.shape[0], units, level, *figures, *(judged or (None, None, None)))
+    units, value, ends = _alpha(panel, panel.people, level)
+    row = AlphaRow(panel.dimension, panel.people.shape[0], units, level, value, ends)
+    if not panel.is_judge.any():
+        return row
+    units, value, ends = _alpha(panel, np.where(_judged(panel), panel.people, np.nan), level)
+    return replace(row, judged_units=units, judged_alpha=value, judged_ci95=ends)
 
 
 def _alpha(panel: Panel, people: FloatArray, level: Level) -> tuple[int, float | None, Interval | None]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from decided import World, choices_of, scores_of
+from decided import World, choices_of, of_task, scores_of
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.label import LabelQueue, label_study
@@ -96,6 +96,26 @@ def test_strengths_have_an_interval_of_sensible_width_for_any_labels(tmp_path: P
             if row.strength is not None:
                 assert row.strength_interval is not None
                 assert 0 < row.strength_interval[1] - row.strength_interval[0] < 1000
+
+
+def test_a_source_that_never_lost_costs_no_other_its_strength(tmp_path: Path) -> None:
+    """Nor does a group of another task in which one did."""
+    world = World.of(40, 4, 3)
+    questions = world.pair_questions()
+    apart = of_task(World.of(40, 3, 4).pair_questions(), "depth_estimation")
+    beaten = [replace(q, answer="AB"[q.sources.index("model 0")]) if "model 0" in q.sources else q for q in apart]
+    study = study_of([*questions, *beaten], {"judge": [*choices_of(questions, 0.8), *choices_of(beaten, 1.0)]})
+    asked = list(np.random.default_rng(0).permutation(questions)[:120])
+    rows = [(q.id, str(q.answer)) for q in [*asked, *beaten]]
+    board = correct_study(study, _labels(tmp_path / "l.csv", rows, "question_id,answer"))
+    alone = study_of(questions, {"judge": choices_of(questions, 0.8)})
+    of_one = correct_study(alone, _labels(tmp_path / "o.csv", rows[: len(asked)], "question_id,answer"))
+    never = [row for row in board.rows if row.group == "depth_estimation"]
+    assert [row.strength is None for row in never] == [row.source == "model 0" for row in never]
+    others = {row.source: row for row in board.rows if row.group != "depth_estimation"}
+    for row in of_one.rows:
+        assert row.strength is not None and others[row.source].strength is not None
+    assert "No strength: model 0 (" in str(board)
 
 
 def test_a_question_with_an_unnamed_source_is_left_out(tmp_path: Path) -> None:

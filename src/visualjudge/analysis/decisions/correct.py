@@ -23,6 +23,7 @@ from visualjudge.analysis.statistics import (
     powered_strengths,
     rank_sets,
 )
+from visualjudge.analysis.statistics.ppi_strengths import Strengths
 from visualjudge.analysis.words import many, percent
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
@@ -207,38 +208,55 @@ def _row(
 
 @dataclass(frozen=True, eq=False)
 class _Strengths:
-    naive: FloatArray | None = None
-    values: FloatArray | None = None
-    errors: FloatArray | None = None
-    freedom: FloatArray | None = None
+    naive: FloatArray
+    values: FloatArray
+    errors: FloatArray
+    freedom: FloatArray
 
     def of(self, s: int) -> tuple[float | None, float | None, Interval | None]:
-        naive = None if self.naive is None else float(self.naive[s])
-        if self.values is None or self.errors is None or self.freedom is None:
-            return naive, None, None
+        naive = float(self.naive[s]) if np.isfinite(self.naive[s]) else None
         value, reach = float(self.values[s]), float(self.errors[s] * stats.t.isf(0.025, self.freedom[s]))
-        return naive, value, (value - reach, value + reach)
+        if not np.isfinite(value):
+            return naive, None, None
+        return naive, value, (value - reach, value + reach) if reach > 0 else None
 
 
 def _strengths(found: Items, placed: Placed, means: PooledMeans) -> _Strengths:
-    """Bradley–Terry by the judge alone and corrected; nothing where it cannot be fitted."""
-    if found.kind != "pairwise" or not np.isfinite(means.values).all():
-        return _Strengths()
+    """Bradley–Terry by the judge alone and corrected; NaN where a strength is not bounded or lacks labels."""
+    size = len(found.names)
+    nothing = np.full(size, np.nan)
+    if found.kind != "pairwise":
+        return _Strengths(nothing, nothing, nothing, np.ones(size))
     first = np.flatnonzero(found.option == 0)
     second = np.flatnonzero(found.option == 1)
     row_of = dict(zip(found.item[second], second, strict=True))
     other = np.array([row_of[item] for item in found.item[first]])
+    known = np.isfinite(means.values)
+    corrected = _corrected_strengths(found, placed, means, first, other)
+    bounded = known & np.isfinite(corrected.values)
+    kept = bounded[found.source[first]] & bounded[found.source[other]] if bounded.any() else np.ones(first.size, bool)
+    sources, images = (found.source[first[kept]], found.source[other[kept]]), found.image[first[kept]]
+    naive = powered_strengths(found.filled()[first[kept]], *sources, images, size)
+    errors = np.sqrt(np.maximum(np.diag(corrected.covariance), 0.0))
+    return _Strengths(naive.values, corrected.values, errors, np.maximum(means.label_images - 1.0, 1.0))
+
+
+def _corrected_strengths(
+    found: Items, placed: Placed, means: PooledMeans, first: IntArray, other: IntArray
+) -> Strengths:
+    """From the comparisons of sources that have labels enough; ``first`` and ``other`` are their rows."""
+    known = np.isfinite(means.values)
+    kept = known[found.source[first]] & known[found.source[other]]
+    first, other = first[kept], other[kept]
     said, truth = found.filled()[first], placed.y[first]
     labelled = np.isfinite(truth)
     raw = np.where(labelled, 1 / np.where(np.isfinite(placed.probability[first]), placed.probability[first], 1.0), 0.0)
-    weight = raw * first.size / raw.sum()
+    group = found.group[found.source[first]]
+    total = np.bincount(group, raw)
+    weight = raw * (np.bincount(group) / np.where(total > 0, total, 1.0))[group]
     outcome = means.lam * said + np.where(labelled, weight * (np.nan_to_num(truth) - means.lam * said), 0.0)
-    shared = (found.source[first], found.source[other], found.image[first], len(found.names))
-    naive, fitted = powered_strengths(said, *shared), powered_strengths(outcome, *shared)
-    if fitted is None:
-        return _Strengths(None if naive is None else naive.values)
-    errors, freedom = np.sqrt(np.diag(fitted.covariance)), np.maximum(means.label_images - 1.0, 1.0)
-    return _Strengths(None if naive is None else naive.values, fitted.values, errors, freedom)
+    places = (found.source[first], found.source[other], found.image[first])
+    return powered_strengths(outcome, *places, len(found.names))
 
 
 def _lee(found: Items, placed: Placed, s: int) -> LeeCorrection | None:

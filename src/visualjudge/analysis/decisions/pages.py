@@ -61,6 +61,11 @@ def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     for why in sorted({row.why for row in board.rows if row.why}):
         names = ", ".join(row.source for row in board.rows if row.why == why)
         out.append(f"No interval and no ranks: {names} ({why}).")
+    unbounded = [row.source for row in board.rows if row.corrected is not None and row.strength is None]
+    if 0 < len(unbounded) < len(board.rows) and any(row.strength is not None for row in board.rows):
+        out.append(
+            f"No strength: {', '.join(unbounded)} (its comparisons do not bound it; the others are among themselves)."
+        )
     for assumption in board.assumptions:
         said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
         p = "" if assumption.p is None else f", p = {assumption.p:.2g}"

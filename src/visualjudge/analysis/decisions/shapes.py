@@ -55,7 +55,7 @@ def leaderboard_json(board: Leaderboard) -> Json:
 def _row(row: CorrectedRow) -> Json:
     lee = None if row.lee is None else {"value": row.lee.value, "ci95": _pair(row.lee.interval)}
     strength = None
-    if row.naive_strength is not None:
+    if row.naive_strength is not None or row.strength is not None:
         strength = {"naive": row.naive_strength, "corrected": row.strength, "ci95": _pair(row.strength_interval)}
     return {
         "source": row.source,

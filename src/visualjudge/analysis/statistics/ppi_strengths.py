@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse import csgraph
 from scipy.special import expit
 
 from visualjudge.analysis.statistics.arguments import cluster_codes
-from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 STEPS = 100
 ROUNDING = 1e-10
@@ -26,7 +28,11 @@ FARTHEST = 12.0
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
-    """``values`` (S,) log strengths of mean 0, and their ``covariance`` (S, S), clustered by image."""
+    """``values`` (S,) log strengths, and their ``covariance`` (S, S), clustered by image.
+
+    The mean is 0 over the systems that are compared with each other, through others or directly. NaN: a system that is
+    in no comparison, or whose strength the comparisons do not bound.
+    """
 
     values: FloatArray
     covariance: FloatArray
@@ -34,25 +40,51 @@ class Strengths:
 
 def powered_strengths(
     outcome: ArrayLike, first: ArrayLike, second: ArrayLike, clusters: ArrayLike, systems: int
-) -> Strengths | None:
+) -> Strengths:
     """Fit (R,) corrected outcomes of ``first`` against ``second``; they may lie outside 0..1.
 
-    None where the comparisons do not bound every strength.
+    A system that the comparisons do not bound is left out with its comparisons, and the others are fitted without it:
+    its strength is infinite, and a comparison with it says nothing of theirs.
     """
     won = np.asarray(outcome, float)
     one, other = np.asarray(first, np.int64), np.asarray(second, np.int64)
-    images = cluster_codes("clusters", clusters, won.size)
-    theta = _newton(won, one, other, systems)
-    if theta is None:
-        return None
+    images = cluster_codes("clusters", clusters, won.size) if won.size else np.zeros(0, dtype=np.int64)
+    values, covariance = np.full(systems, np.nan), np.full((systems, systems), np.nan)
+    left = np.ones(systems, dtype=bool)
+    while (kept := left[one] & left[other]).any():
+        for member in _compared(one[kept], other[kept], systems):
+            rows = kept & member[one]
+            theta, bounded = _newton(won[rows], one[rows], other[rows], systems)
+            if not bounded:
+                left[np.argmax(np.where(member, np.abs(theta), -1.0))] = False
+                break
+            values[member] = theta[member] - theta[member].mean()
+            own = _covariance(theta, won[rows], (one[rows], other[rows]), images[rows])
+            covariance[np.ix_(member, member)] = own[np.ix_(member, member)]
+        else:
+            break
+    return Strengths(np.where(left, values, np.nan), covariance)
+
+
+def _compared(one: IntArray, other: IntArray, systems: int) -> list[BoolArray]:
+    """The systems (S,) of each set that comparisons join."""
+    links = sparse.coo_array((np.ones(one.size), (one, other)), shape=(systems, systems))
+    count, labels = csgraph.connected_components(links, directed=False)
+    sets = (labels == k for k in range(count))
+    return [member for member in sets if member.sum() > 1]
+
+
+def _covariance(theta: FloatArray, won: FloatArray, pairs: tuple[IntArray, IntArray], images: IntArray) -> FloatArray:
+    """White's, with the sums of each image as one case."""
+    one, other = pairs
     chance = expit(theta[one] - theta[other])
-    inverse = _inverse(_information(chance, one, other, systems))
-    sums = np.zeros((int(images.max()) + 1, systems))
-    np.add.at(sums, (images, one), won - chance)
-    np.add.at(sums, (images, other), chance - won)
+    inverse = _inverse(_information(chance, one, other, theta.size))
+    places = np.unique(images, return_inverse=True)[1]
+    sums = np.zeros((int(places.max()) + 1, theta.size))
+    np.add.at(sums, (places, one), won - chance)
+    np.add.at(sums, (places, other), chance - won)
     groups = sums.shape[0]
-    covariance = inverse @ (sums.T @ sums) @ inverse * groups / max(groups - 1, 1)
-    return Strengths(theta, np.asarray(covariance))
+    return np.asarray(inverse @ (sums.T @ sums) @ inverse * groups / max(groups - 1, 1))
 
 
 def _information(chance: FloatArray, one: IntArray, other: IntArray, systems: int) -> FloatArray:
@@ -68,7 +100,8 @@ def _inverse(information: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.pinv(information, rcond=ROUNDING, hermitian=True))
 
 
-def _newton(won: FloatArray, one: IntArray, other: IntArray, systems: int) -> FloatArray | None:
+def _newton(won: FloatArray, one: IntArray, other: IntArray, systems: int) -> tuple[FloatArray, bool]:
+    """The log strengths where the steps end, and whether that is a maximum: else the largest runs away."""
     theta = np.zeros(systems)
     for _ in range(STEPS):
         chance = expit(theta[one] - theta[other])
@@ -76,7 +109,7 @@ def _newton(won: FloatArray, one: IntArray, other: IntArray, systems: int) -> Fl
         step = _inverse(_information(chance, one, other, systems)) @ gradient
         theta = theta + np.clip(step, -1, 1)
         if not np.isfinite(theta).all() or np.abs(theta).max() > FARTHEST:
-            return None
+            return np.nan_to_num(theta), False
         if np.abs(step).max() < 1e-9:
-            return np.asarray(theta - theta.mean())
-    return None
+            return theta, True
+    return theta, False

@@ -368,14 +368,20 @@ def _smallest_gap(judged: FloatArray, true: FloatArray, pairs: Pairs) -> float |
 
 
 def contrast(sums: Sums) -> Favour | None:
-    """How much more the judge favours the second of two systems than the first."""
+    """How much more the judge favours the second of two systems than the first.
+
+    The error of each is at least what both together lead to expect of a system with as many items in its images: where
+    the judge did not err on one of them, it may yet.
+    """
     images = int((sums.count > 0).sum(0).min(initial=sums.count.shape[0]))
     if images < LEAST_IMAGES:
         return None
     gap = (sums.judged - sums.fair).sum(0) / sums.count.sum(0)
     influence = _influence(sums.judged - sums.fair, sums.count, gap)
     own = influence[:, 1] - influence[:, 0]
-    error = float(np.sqrt((own @ own) * images / (images - 1)))
+    size, items, squares = (sums.count**2).sum(0), sums.count.sum(0), (influence**2).sum(0)
+    least = (squares * items**2).sum() / size.sum() * size / items**2
+    error = float(np.sqrt((own @ own + np.maximum(least - squares, 0.0).sum()) * images / (images - 1)))
     value = float(gap[1] - gap[0])
     if error < 1e-12:
         return Favour(value, None, None)
