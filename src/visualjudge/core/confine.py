@@ -117,6 +117,36 @@ def confined_target(root: str | Path, name: str) -> Path:
     return path
 
 
+def own_path(folder: str | Path, name: str, *, of: str) -> Path:
+    """``folder / name``, a regular file or nothing, in a folder that visualjudge made: links are followed nowhere below
+    ``folder``, which may be one itself.
+
+    Parameters
+    ----------
+    of
+        What the folder is, for messages.
+
+    Raises
+    ------
+    DataError
+        If a part of ``name`` is a link, ``name`` leads out of ``folder``, or there is something else than a file.
+    """
+    path, mode = Path(folder), None
+    for part in PurePosixPath(stated_path(name, of=of)).parts:
+        path = path / part
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            mode = None
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        if mode is not None and stat.S_ISLNK(mode):
+            raise DataError(f"{path}: must not be a link, which is not followed in {of}; put the file itself there")
+    if mode is not None and not stat.S_ISREG(mode):
+        raise DataError(f"{path}: must be a regular file")
+    return path
+
+
 def _is_at_home(path: str, root: str) -> bool:
     """Whether a resolved path lies in a resolved folder, or is a blob of the Hugging Face snapshot that the folder is.
 

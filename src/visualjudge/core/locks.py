@@ -24,14 +24,17 @@ class FileLock:
     Locked
         If another process, or another lock of this one, holds it.
     RunError
-        If the lock file cannot be created.
+        If the lock file cannot be created, or is a link.
     """
 
     def __init__(self, path: str | Path) -> None:
         import filelock
 
         place = Path(path)
-        self._lock = filelock.FileLock(place.with_name(f".{place.name}.lock"), thread_local=False)
+        beside = place.with_name(f".{place.name}.lock")
+        if beside.is_symlink() or (beside.exists() and not beside.is_file()):  # it would be emptied
+            raise RunError(f"{beside}: must be a regular file, not a link; remove it")
+        self._lock = filelock.FileLock(beside, thread_local=False)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)

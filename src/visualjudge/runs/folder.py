@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from visualjudge.core import atomic, jsons
+from visualjudge.core.confine import own_path
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.locks import FileLock
 from visualjudge.core.records import Verdict
@@ -27,6 +28,7 @@ COMPACTED = "verdicts.parquet"
 COMPACTED_ABOVE = 1_000_000
 """A finished run of more verdicts is compacted; one of fewer on request only."""
 RUN = "run.json"
+_OF = "a run"
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
 """What ``run.json`` says of who judged where people did."""
 _TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
@@ -94,9 +96,23 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         check_local(path, "a run's folder")
         self.path = Path(path)
-        self.journal_path = self.path / VERDICTS
-        self.compacted_path = self.path / COMPACTED
-        self.manifest_path = self.path / RUN
+
+    @property
+    def journal_path(self) -> Path:
+        """``verdicts.jsonl``; it need not exist. Like the others it is refused where it is a link: the folder may be a
+        stranger's.
+        """
+        return own_path(self.path, VERDICTS, of=_OF)
+
+    @property
+    def compacted_path(self) -> Path:
+        """``verdicts.parquet``; it need not exist."""
+        return own_path(self.path, COMPACTED, of=_OF)
+
+    @property
+    def manifest_path(self) -> Path:
+        """``run.json``; it need not exist."""
+        return own_path(self.path, RUN, of=_OF)
 
     def manifest(self) -> dict[str, Any]:
         """``run.json``; empty if the file does not exist.

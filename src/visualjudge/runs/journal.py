@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -144,9 +145,13 @@ class Journal:
             raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
 
     def _open_file(self) -> None:
+        """Open it, and nothing else in its place: what is appended to may come from others, as its folder may."""
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self._file = os.open(self.path, flags, 0o644)
-        self._end = os.fstat(self._file).st_size
+        self._file = os.open(self.path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o644)
+        found = os.fstat(self._file)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            raise OSError(errno.EPERM, "it must be a regular file without another name (a hard link)")
+        self._end = found.st_size
 
     def _mend(self) -> None:
         tail = None

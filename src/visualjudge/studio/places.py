@@ -142,7 +142,7 @@ class _Found:
     def take(self, folder: Path) -> bool:
         """Whether ``folder`` is something to show; it is noted where it is."""
         known = self.take_dataset(folder)
-        if (folder / RUN).is_file():
+        if _is_run(folder):
             known = True
             self.runs.setdefault(folder.resolve(), _info(folder))
         if (folder / "annotations").is_dir() and (folder / "images").is_dir():
@@ -200,6 +200,14 @@ def _meta(folder: Path) -> Mapping[str, Any]:
         return read_meta(folder)
     except DataError:
         return {}
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether it is a run; one whose files are links is none."""
+    try:
+        return RunFolder(folder).manifest_path.is_file() and not RunFolder(folder).verdicts_path.is_dir()
+    except DataError:
+        return False
 
 
 def _info(run: Path) -> Mapping[str, Any]:

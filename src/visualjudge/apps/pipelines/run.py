@@ -71,6 +71,7 @@ async def run_pipeline(
         If ``out`` is a file of another kind.
     """
     path = Path(out)
+    path = path.resolve() if path.is_symlink() else path  # the user's own link; a journal follows none
     settings = settings_of(pipes)
     found = await asyncio.to_thread(_earlier, path, rows if resume else ())
     if resume:
