@@ -188,6 +188,15 @@ class RemoteClient(ABC):
         """The URL of ``path`` below the base URL, secrets included."""
         return f"{self._url}{path}"
 
+    def masked(self, text: str) -> str:
+        """``text`` of the server without the key and other secrets."""
+        return self._redact(text)
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds for one call."""
+        return self._server.timeout_s
+
     def headers(self) -> dict[str, str]:
         """What goes with every request, the key included."""
         key = self._server.key.reveal() if self._server.key else ""

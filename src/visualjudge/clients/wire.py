@@ -20,7 +20,7 @@ import aiohttp
 from visualjudge.clients.failures import one_line
 from visualjudge.clients.limits import LARGEST_BODY, LARGEST_DOWNLOAD, MOST_REDIRECTS
 from visualjudge.clients.sessions import PreparedBody, Sessions
-from visualjudge.core.errors import TransportError
+from visualjudge.core.errors import RunError, TransportError
 
 _SAME_REQUEST = frozenset({307, 308})
 """Redirects after which a client sends the same request again (RFC 9110 §15.4)."""
@@ -132,7 +132,7 @@ class Wire:
                 return Answer(response.status, response.headers, self._decoded(raw, response.headers))
         except TimeoutError:
             failure = TransportError(f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout")
-        except TransportError:
+        except RunError:
             raise
         except Exception as error:  # aiohttp lets through what sockets, TLS, parsers and yarl raise
             said = one_line(self._redact(_reason(error))) or type(error).__name__
@@ -147,7 +147,12 @@ class Wire:
         if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
             raise TransportError(f"{self._name}: a file must come without Content-Encoding", cause="content encoding")
         async for chunk in chunks_within(LARGEST_DOWNLOAD, response, self._too_large):
-            into.write(chunk)
+            try:
+                into.write(chunk)
+            except OSError as error:
+                raise RunError(
+                    f"a file of replies cannot be written: {error.strerror}; continue with --resume"
+                ) from None
 
     def _decoded(self, raw: bytes, headers: Mapping[str, str]) -> bytes:
         coding = headers.get("Content-Encoding", "identity").strip().lower()

@@ -127,6 +127,7 @@ async def run(
     progress: Progress | None = None,
     on_event: Listener | None = None,
     stop: Stop | None = None,
+    give_up: bool = True,
 ) -> Progress:
     """Do all ``jobs``, at most ``concurrency`` at once.
 
@@ -143,6 +144,8 @@ async def run(
         Counted on, in place of a new one with ``total`` and ``budget``.
     on_event
         Called with the state of the run after each record that is on the disk, and now and then while none comes.
+    give_up
+        Whether to end after many failures in a row; where the calls were made before, that saves none.
 
     Returns
     -------
@@ -151,7 +154,7 @@ async def run(
     """
     counts = progress or Progress(total=total, budget=budget or Budget())
     counts.heard = time.monotonic()
-    crew = _Crew(iter(jobs), ask, journal, counts, on_event, stop or Stop())
+    crew = _Crew(iter(jobs), ask, journal, counts, on_event, stop or Stop(), _Streak() if give_up else None)
     workers = [asyncio.create_task(crew.work()) for _ in range(max(1, concurrency))]
     reporter = asyncio.create_task(crew.keep_reporting())
     try:
@@ -175,7 +178,7 @@ class _Crew:
     progress: Progress
     on_event: Listener | None
     stop: Stop
-    streak: _Streak = field(default_factory=_Streak)
+    streak: _Streak | None
     unreported: list[Outcome] = field(default_factory=list)
     error: Exception | None = None
     breath_at: float = 0.0
@@ -231,7 +234,7 @@ class _Crew:
             return
         self.journal.write(outcome.record, at_once=outcome.calls > 0)
         self.unreported.append(outcome)
-        hopeless = self.streak.after(outcome, again=self.progress.again)
+        hopeless = self.streak and self.streak.after(outcome, again=self.progress.again)
         if hopeless:
             self.stop.request(hopeless)
 

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from visualjudge.clients.batch.asking import Result
-from visualjudge.clients.batch.provider import Framing, Look, Provider, Ticket, count_of, id_of, rows_of, word_of
+from visualjudge.clients.batch.asking import CANCELLED, Result
+from visualjudge.clients.batch.provider import Framing, Look, Provider, Ticket, count_of, rows_of
 from visualjudge.clients.fields import member
 
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
@@ -52,21 +52,23 @@ class AnthropicBatches(Provider):
 
     async def find(self, ticket: Ticket) -> str | None:
         """The newest batch of as many requests that is not known and not older than the ticket."""
-        after = ""
-        while True:
-            page = await self._get(f"{_BATCHES}?limit=100{after}")
+
+        def following(page: dict[str, Any]) -> str | None:
             rows = rows_of(page, "data")
-            for row in rows:
+            more = page.get("has_more") and rows and _is_newer(rows[-1], ticket.since)
+            return f"&after_id={self.id_in(rows[-1])}" if more else None
+
+        async for page in self._pages(f"{_BATCHES}?limit=100", following):
+            for row in rows_of(page, "data"):
                 total = sum(count_of(member(row.get("request_counts"), name)) for name in _COUNTS)
-                if total == ticket.requests and row.get("id") not in ticket.known and _is_newer(row, ticket.since):
-                    return id_of(row)
-            if not page.get("has_more") or not rows or not _is_newer(rows[-1], ticket.since):
-                return None
-            after = f"&after_id={id_of(rows[-1])}"
+                same = total == ticket.requests and _is_newer(row, ticket.since)
+                if same and (found := self.id_in(row)) not in ticket.known:
+                    return found
+        return None
 
     async def look(self, batch: str) -> Look:
-        body = await self._get(f"{_BATCHES}/{batch}")
-        status = word_of(body.get("processing_status")) or "unknown"
+        body = await self._call("GET", f"{_BATCHES}/{batch}")
+        status = self.status_in(body.get("processing_status"))
         succeeded = count_of(member(body.get("request_counts"), "succeeded"))
         ended = status == "ended"
         return Look(status, ended=ended, succeeded=succeeded, files=(batch,) if ended else ())
@@ -82,18 +84,19 @@ class AnthropicBatches(Provider):
         if kind == "errored":
             stated = member(member(result["error"], "error"), "type") or member(result["error"], "type")
             return name, Result(_STATUSES.get(str(stated), 500), orjson.dumps(result["error"]))
-        return name, Result(0, b"", {"canceled": "batch cancelled", "expired": "batch expired"}[kind])
+        cause = {"canceled": CANCELLED, "expired": "batch expired"}[kind]
+        return name, Result(0, b"", cause, retryable=cause != CANCELLED)
 
     async def download(self, file: str, into: BinaryIO) -> None:
         await self._save(f"{_BATCHES}/{file}/results", into)
 
     async def cancel(self, batch: str) -> None:
-        await self._patiently(lambda: self._call("POST", f"{_BATCHES}/{batch}/cancel"))
+        await self.patiently(lambda: self._call("POST", f"{_BATCHES}/{batch}/cancel"))
 
 
 def _is_newer(row: Mapping[str, Any], since: datetime | None) -> bool:
     """Whether a batch may have been made since then; one whose time cannot be read may."""
     try:
         return since is None or datetime.fromisoformat(str(row.get("created_at"))) > since - _CLOCKS_DIFFER
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return True

@@ -22,8 +22,11 @@ from visualjudge.clients.wrapping import Wrapping
 from visualjudge.core.errors import ApiError, ClientError, Pending, TransportError, UsageError
 
 MOST_TRIES = 4
-"""How often a request that its batch failed on is put into another one."""
-NOT_RUN = frozenset({"batch cancelled", "batch refused"})
+"""How many batches a request is put into that fail on it."""
+MOST_QUEUED = 50
+"""How many batches it is put into that are refused since too much is queued."""
+CANCELLED, REFUSED, UNSENT = "batch cancelled", "batch refused", "batch not submitted"
+NOT_RUN = frozenset({CANCELLED, REFUSED, UNSENT})
 """Causes that say nothing of the request: it was not tried."""
 _PARAMETERS = frozenset({400, 403, 422})
 """Statuses that may be due to a parameter that the server does not take."""
@@ -128,7 +131,7 @@ class Batched(Wrapping):
         """
         call = _Call(f"{cache_key(self.identity, request)[:40]}-{attempt}")
         token = _call.set(call)
-        tries, billed = 0, Counter[str]()
+        causes, billed = Counter[str | None](), Counter[str]()
         try:
             while True:
                 try:
@@ -138,18 +141,21 @@ class Batched(Wrapping):
                     raise
                 except ClientError as error:
                     billed.update(error.usage)
-                    tries += call.result is not None and call.result.cause not in NOT_RUN
-                    if call.result is None or not self._again(call.result, error, tries):
+                    if call.result is not None:
+                        causes[call.result.cause] += 1
+                    if call.result is None or not self._again(call.result, error, causes):
                         error.usage = dict(billed)
                         raise
         finally:
             _call.reset(token)
 
-    def _again(self, result: Result, error: ClientError, tries: int) -> bool:
+    def _again(self, result: Result, error: ClientError, causes: Counter[str | None]) -> bool:
         """Whether a failure is worth another batch: it may not be the request's fault."""
+        tries = sum(count for cause, count in causes.items() if cause not in NOT_RUN)
         if isinstance(error, ApiError) and error.status in _PARAMETERS:
             return result.old or result.learned != self.inner.quirks.learned
-        return result.old or (error.retryable and result.retryable and tries < MOST_TRIES)
+        within = tries < MOST_TRIES and causes[REFUSED] < MOST_QUEUED
+        return result.old or (error.retryable and result.retryable and within)
 
     def answer(self, body: Sequence[bytes]) -> Answer:
         """What a batch says to a request."""

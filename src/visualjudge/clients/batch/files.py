@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from visualjudge.clients.batch.openai import OpenAiBatches
-from visualjudge.clients.batch.provider import Look, Ticket
+from visualjudge.clients.batch.provider import Look, Ticket, is_part
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.core.atomic import atomic_path
-from visualjudge.core.errors import DataError
+from visualjudge.core.confine import own_path
+from visualjudge.core.errors import DataError, TransportError
 
 
 class FileBatches(OpenAiBatches):
@@ -48,7 +49,11 @@ class FileBatches(OpenAiBatches):
 
     async def download(self, file: str, into: BinaryIO) -> None:
         """Copy the output."""
-        with self._output(file).open("rb") as output:
+        try:
+            output = self._output(file).open("rb")
+        except OSError as error:
+            raise TransportError(f"{error.filename}: cannot be read: {error.strerror}", cause="file") from None
+        with output:
             shutil.copyfileobj(output, into)
 
     async def cancel(self, batch: str) -> None:
@@ -57,17 +62,26 @@ class FileBatches(OpenAiBatches):
         self._output(batch).touch()
 
     def _requests(self, part: str) -> Path:
-        return self.folder / f"{part}.jsonl"
+        return self._place(part, "jsonl")
 
     def _output(self, part: str) -> Path:
-        return self.folder / f"{part}.output.jsonl"
+        return self._place(part, "output.jsonl")
+
+    def _place(self, part: str, suffix: str) -> Path:
+        """A file of a part in the folder; a run's journal, which may be a stranger's, states the part."""
+        if not is_part(part):
+            raise TransportError(f"a batch of --batch-folder is a part of the run, got {part!r}", retryable=False)
+        try:
+            return own_path(self.folder, f"{part}.{suffix}", of="--batch-folder")
+        except DataError as error:
+            raise TransportError(str(error), cause="file", retryable=False) from None
 
 
 def _lines(path: Path) -> int:
     try:
         with path.open("rb") as file:
-            return sum(line.endswith(b"\n") for line in file)
+            return sum(piece.count(b"\n") for piece in iter(lambda: file.read(1 << 20), b""))
     except FileNotFoundError:
         return 0
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+        raise TransportError(f"{path}: cannot be read: {error.strerror}", cause="file") from None

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import orjson
 
 from visualjudge.clients.batch.asking import Result
-from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, id_of, rows_of, word_of
-from visualjudge.clients.failures import one_line
+from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, rows_of, word_of
 from visualjudge.clients.fields import member
 from visualjudge.core.errors import TransportError
 
@@ -46,24 +45,28 @@ class GoogleBatches(Provider):
                 "X-Goog-Upload-Header-Content-Type": "application/jsonl",
                 "X-Goog-Upload-Header-Content-Length": str(path.stat().st_size),
             }
-            begun = await self._wire.send("POST", self.client.address("/upload/v1beta/files"), headers, about)
+            begun = await self._sent("POST", self.client.address("/upload/v1beta/files"), headers, about)
             if begun.body or begun.status >= 300:
                 self.client.object_of(begun)
             target = self._same_server(begun.headers.get("X-Goog-Upload-URL", ""))
             rest = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
             with path.open("rb") as file:
-                sent = await self._wire.send("POST", target, {**self.client.headers(), **rest}, file)
+                sent = await self._sent("POST", target, {**self.client.headers(), **rest}, file)
             found = member(self.client.object_of(sent), "file")
-            return id_of(found if isinstance(found, Mapping) else {}, "name")
+            return self.id_in(found if isinstance(found, Mapping) else {}, "name")
 
-        return await self._patiently(send)
+        return await self.patiently(send)
 
     def _same_server(self, url: str) -> str:
         """The upload's address, if the key may go there."""
-        host, own = urlsplit(url).netloc, urlsplit(self.client.address("")).netloc
-        if not url or host.rpartition("@")[2] != own.rpartition("@")[2]:
+        own = urlsplit(self.client.address(""))
+        try:
+            stated = urlsplit(url)
+        except ValueError:
+            stated = urlsplit("")
+        if (stated.scheme, stated.netloc) != (own.scheme, own.netloc.rpartition("@")[2]):
             raise TransportError("the reply has no upload URL on the same server", cause="no reply in body")
-        return url
+        return urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
 
     async def create(self, ticket: Ticket, path: Path) -> str:
         """The display name names the part."""
@@ -74,33 +77,35 @@ class GoogleBatches(Provider):
 
     async def find(self, ticket: Ticket) -> str | None:
         """By its display name."""
-        token = ""
-        while True:
-            page = await self._get(f"/v1beta/batches?pageSize=100{token}")
+
+        def following(page: dict[str, Any]) -> str | None:
+            token = word_of(page.get("nextPageToken"))
+            return token and f"&pageToken={quote(token, safe='', errors='replace')}"
+
+        async for page in self._pages("/v1beta/batches?pageSize=100", following):
             for row in rows_of(page, "operations"):
-                name = member(row.get("metadata"), "displayName")
-                if name == f"{TAG}-{ticket.part}" and row.get("name") not in ticket.known:
-                    return id_of(row, "name")
-            following = word_of(page.get("nextPageToken"))
-            if following is None:
-                return None
-            token = f"&pageToken={quote(following, safe='')}"
+                ours = member(row.get("metadata"), "displayName") == f"{TAG}-{ticket.part}"
+                if ours and (found := self.id_in(row, "name")) not in ticket.known:
+                    return found
+        return None
 
     async def look(self, batch: str) -> Look:
-        body = await self._get(f"/v1beta/{batch}")
+        body = await self._call("GET", f"/v1beta/{batch}")
         about, error = body.get("metadata"), body.get("error")
-        state = (word_of(member(about, "state")) or "UNKNOWN").removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
+        ended = body.get("done") is True
+        state = self.status_in(member(about, "state") or (ended and "ENDED"))
+        state = state.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
         output = member(body.get("response"), "responsesFile") or member(member(about, "output"), "responsesFile")
         file = word_of(output)
         code = member(error, "code")
         return Look(
             state.lower(),
-            ended=state in _ENDED or body.get("done") is True,
+            ended=state in _ENDED or ended,
             refused=state == "FAILED" and file is None,
             limited=code == 8,
             succeeded=count_of(member(member(about, "batchStats"), "successfulRequestCount")),
             files=(file,) if file else (),
-            reason=one_line(str(member(error, "message") or "")) or None,
+            reason=self.said([member(error, "message")]),
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
@@ -115,7 +120,7 @@ class GoogleBatches(Provider):
         return name, Result(200, orjson.dumps(row["response"]))
 
     async def download(self, file: str, into: BinaryIO) -> None:
-        await self._save(f"/v1beta/{id_of({'name': file}, 'name')}:download?alt=media", into)
+        await self._save(f"/v1beta/{self.id_in({'name': file}, 'name')}:download?alt=media", into)
 
     async def cancel(self, batch: str) -> None:
-        await self._patiently(lambda: self._call("POST", f"/v1beta/{batch}:cancel"))
+        await self.patiently(lambda: self._call("POST", f"/v1beta/{batch}:cancel"))

@@ -12,14 +12,13 @@ from typing import Any, BinaryIO
 import aiohttp
 import orjson
 
-from visualjudge.clients.batch.asking import Result
-from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, id_of, rows_of, word_of
-from visualjudge.clients.failures import one_line
+from visualjudge.clients.batch.asking import CANCELLED, Result
+from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, rows_of, word_of
 from visualjudge.clients.fields import member
 
 ENDPOINT = "/v1/chat/completions"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_CAUSES = {"batch_expired": "batch expired", "batch_cancelled": "batch cancelled"}
+_CAUSES = {"batch_expired": "batch expired", "batch_cancelled": CANCELLED}
 _LIMITS = frozenset({"token_limit_exceeded", "rate_limit_exceeded"})
 
 
@@ -41,9 +40,9 @@ class OpenAiBatches(Provider):
             with path.open("rb") as file:
                 form = aiohttp.FormData({"purpose": "batch"})
                 form.add_field("file", file, filename=f"{part}.jsonl", content_type="application/jsonl")
-                return id_of(await self._call("POST", "/files", form))
+                return self.id_in(await self._call("POST", "/files", form))
 
-        return await self._patiently(send)
+        return await self.patiently(send)
 
     async def create(self, ticket: Ticket, path: Path) -> str:
         """The metadata name the part."""
@@ -57,32 +56,32 @@ class OpenAiBatches(Provider):
 
     async def find(self, ticket: Ticket) -> str | None:
         """By its metadata, or by its file."""
-        after = ""
-        while True:
-            page = await self._get(f"/batches?limit=100{after}")
+
+        def following(page: dict[str, Any]) -> str | None:
             rows = rows_of(page, "data")
-            for row in rows:
+            return f"&after={self.id_in(rows[-1])}" if page.get("has_more") and rows else None
+
+        async for page in self._pages("/batches?limit=100", following):
+            for row in rows_of(page, "data"):
                 ours = member(row.get("metadata"), TAG) == ticket.part or row.get("input_file_id") == ticket.file
-                if ours and row.get("id") not in ticket.known:
-                    return id_of(row)
-            if not page.get("has_more") or not rows:
-                return None
-            after = f"&after={id_of(rows[-1])}"
+                if ours and (found := self.id_in(row)) not in ticket.known:
+                    return found
+        return None
 
     async def look(self, batch: str) -> Look:
-        body = await self._get(f"/batches/{batch}")
+        body = await self._call("GET", f"/batches/{batch}")
         errors = member(body.get("errors"), "data")
         listed = errors if isinstance(errors, list) else []
-        status = word_of(body.get("status")) or "unknown"
+        status = self.status_in(body.get("status"))
         files = (word_of(body.get("output_file_id")), word_of(body.get("error_file_id")))
         return Look(
             status,
             ended=status in _ENDED,
             refused=status == "failed" and not any(files),
-            limited=any(member(one, "code") in _LIMITS for one in listed),
+            limited=any(word_of(member(one, "code")) in _LIMITS for one in listed),
             succeeded=count_of(member(body.get("request_counts"), "completed")),
             files=tuple(file for file in files if file),
-            reason=one_line("; ".join(str(member(one, "message")) for one in listed)) or None,
+            reason=self.said(member(one, "message") for one in listed),
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
@@ -92,12 +91,11 @@ class OpenAiBatches(Provider):
             raise ValueError("custom_id must be a string")
         if isinstance(response, dict) and type(response.get("status_code")) is int:
             return name, Result(response["status_code"], orjson.dumps(response.get("body")))
-        code = member(error, "code")
-        said = one_line(str(code or member(error, "message") or "batch error"))[:60]
-        return name, Result(0, b"", _CAUSES.get(str(code), said))
+        code = str(member(error, "code") or member(error, "message") or "batch error")
+        return name, Result(0, b"", _CAUSES.get(code, code), retryable=_CAUSES.get(code) != CANCELLED)
 
     async def download(self, file: str, into: BinaryIO) -> None:
-        await self._save(f"/files/{id_of({'id': file})}/content", into)
+        await self._save(f"/files/{self.id_in({'id': file})}/content", into)
 
     async def cancel(self, batch: str) -> None:
-        await self._patiently(lambda: self._call("POST", f"/batches/{batch}/cancel"))
+        await self.patiently(lambda: self._call("POST", f"/batches/{batch}/cancel"))

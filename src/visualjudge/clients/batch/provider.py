@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, TypeVar
+from typing import Any, BinaryIO, ClassVar, TypeGuard, TypeVar
+
+import orjson
 
 from visualjudge.clients.batch.asking import Result
+from visualjudge.clients.failures import one_line
 from visualjudge.clients.fields import member
+from visualjudge.clients.limits import LONGEST_TRANSFER_S, LONGEST_WORD, MOST_PAGES
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.retry import RetryPolicy
+from visualjudge.clients.wire import Answer
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.seeding import rng_for
 
@@ -113,7 +119,13 @@ class Provider(ABC):
 
     @abstractmethod
     async def look(self, batch: str) -> Look:
-        """How a batch stands."""
+        """How a batch stands, asked once.
+
+        Raises
+        ------
+        ClientError
+            If the server does not say so.
+        """
 
     @abstractmethod
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
@@ -124,6 +136,61 @@ class Provider(ABC):
         ValueError, KeyError, TypeError
             If the line is no result.
         """
+
+    def result_of(self, line: bytes) -> tuple[str, Result]:
+        """:meth:`read` of a line, secrets masked: it is written to a file."""
+        name, result = self.read(orjson.loads(line))
+        cause = None if result.cause is None else self.word(result.cause)
+        return name, replace(result, body=self._masked(result.body), cause=cause)
+
+    def _masked(self, body: bytes) -> bytes:
+        """A JSON body with secrets masked; tokens that may spell one are left out."""
+        if self.client.masked(text := body.decode()) == text:
+            return body
+        return orjson.dumps(self._without_secrets(orjson.loads(body)))
+
+    def _without_secrets(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.client.masked(value)
+        if isinstance(value, list):
+            return [self._without_secrets(item) for item in value]
+        if isinstance(value, dict):
+            kept = ((name, item) for name, item in value.items() if name not in _TOKENS)
+            return {self.client.masked(name): self._without_secrets(item) for name, item in kept}
+        return value
+
+    def word(self, said: str) -> str:
+        """A short text of the server in one line, secrets masked."""
+        return one_line(self.client.masked(said))[:LONGEST_WORD]
+
+    def said(self, messages: Iterable[Any]) -> str | None:
+        """The messages of errors in one line, secrets masked."""
+        return one_line(self.client.masked("; ".join(str(one) for one in messages if one))) or None
+
+    def status_in(self, value: Any) -> str:
+        """The word for how a batch stands.
+
+        Raises
+        ------
+        TransportError
+            If it is none.
+        """
+        if not isinstance(value, str) or not value:
+            raise TransportError("the reply does not say how the batch stands", cause="no reply in body")
+        return self.word(value)
+
+    def id_in(self, body: Mapping[str, Any], key: str = "id") -> str:
+        """An id that can stand in a URL, a file and a message.
+
+        Raises
+        ------
+        TransportError
+            If ``body`` has no such id.
+        """
+        found = member(body, key)
+        if not is_id(found) or self.client.masked(found) != found:
+            raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
+        return str(found)
 
     @abstractmethod
     async def cancel(self, batch: str) -> None:
@@ -142,22 +209,53 @@ class Provider(ABC):
     async def _call(self, method: str, path: str, data: Any = None, **headers: str) -> dict[str, Any]:
         """One call; the JSON object that answers it."""
         own = {name: value for name, value in self.client.headers().items() if name.lower() != "content-type"}
-        answer = await self._wire.send(method, self.client.address(path), {**own, **headers}, data)
-        return self.client.object_of(answer)
+        return self.client.object_of(await self._sent(method, self.client.address(path), {**own, **headers}, data))
+
+    async def _sent(
+        self, method: str, url: str, headers: Mapping[str, str], data: Any = None, into: BinaryIO | None = None
+    ) -> Answer:
+        """One request; files may take long, other calls no longer than a live one."""
+        short = into is None and (data is None or isinstance(data, bytes))
+        limit_s = self.client.timeout_s if short else LONGEST_TRANSFER_S
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._wire.send(method, url, headers, data, into=into)
+        except TimeoutError:
+            said = f"{self.client.base_url}: no reply within {limit_s:g} s"
+        raise TransportError(said, cause="timeout")
 
     async def _get(self, path: str) -> dict[str, Any]:
-        return await self._patiently(lambda: self._call("GET", path))
+        return await self.patiently(lambda: self._call("GET", path))
+
+    async def _pages(
+        self, path: str, following: Callable[[dict[str, Any]], str | None]
+    ) -> AsyncIterator[dict[str, Any]]:
+        """A list page by page; ``following`` says what is added to ``path`` for the next one, None after the last.
+
+        Raises
+        ------
+        TransportError
+            If the list does not end.
+        """
+        page = await self._get(path)
+        for _ in range(MOST_PAGES):
+            yield page
+            more = following(page)
+            if more is None:
+                return
+            page = await self._get(f"{path}{more}")
+        raise TransportError(f"the server lists more than {MOST_PAGES} pages of batches", cause="too large")
 
     async def _save(self, path: str, into: BinaryIO) -> None:
         async def once() -> None:
             into.seek(0)
             into.truncate()
             url, headers = self.client.address(path), {**self.client.headers(), "Accept-Encoding": "identity"}
-            answer = await self._wire.send("GET", url, headers, into=into)
+            answer = await self._sent("GET", url, headers, into=into)
             if answer.body or not 200 <= answer.status < 300:
                 self.client.object_of(answer)
 
-        await self._patiently(once)
+        await self.patiently(once)
 
     async def _make(self, path: str, data: Any, ticket: Ticket, key: str = "id") -> str:
         """A POST that makes a batch, sent once: an answer that is lost leaves it open whether one was made."""
@@ -165,7 +263,7 @@ class Provider(ABC):
             made = await self._call(
                 "POST", path, data, **{"Content-Type": "application/json", "Idempotency-Key": ticket.part}
             )
-            return id_of(made, key)
+            return self.id_in(made, key)
         except TransportError as error:
             raise Unsure(str(error)) from None
         except ApiError as error:
@@ -173,7 +271,7 @@ class Provider(ABC):
                 raise Unsure(str(error)) from None
             raise
 
-    async def _patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
+    async def patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
         """The outcome of a call that may be repeated."""
         for failures in range(1, PATIENCE.attempts + 1):
             try:
@@ -187,21 +285,21 @@ class Provider(ABC):
         raise AssertionError("unreachable")
 
 
-def id_of(body: Mapping[str, Any], key: str = "id") -> str:
-    """An id that can stand in a URL.
-
-    Raises
-    ------
-    TransportError
-        If ``body`` has no such id.
-    """
-    found = member(body, key)
-    if not isinstance(found, str) or not found or not found.translate(_IN_IDS).isalnum() or ".." in found:
-        raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
-    return found
+def is_id(value: Any) -> TypeGuard[str]:
+    """Whether it is an id of a batch or file: words with ``/`` or ``.`` between them, that lead nowhere in a URL."""
+    return isinstance(value, str) and len(value) <= LONGEST_ID and _ID.fullmatch(value) is not None
 
 
-_IN_IDS = str.maketrans("", "", "-_./")
+def is_part(value: Any) -> TypeGuard[str]:
+    """Whether it is the name of a part: 16 hexadecimal digits, which a run draws."""
+    return isinstance(value, str) and _PART.fullmatch(value) is not None
+
+
+_PART = re.compile(r"[0-9a-f]{16}")
+_ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
+LONGEST_ID = 200
+_TOKENS = frozenset({"logprobs", "logprobsResult"})
+"""Fields of a reply that spell it token by token."""
 
 
 def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from visualjudge.clients.batch.asking import Batched, Result
 from visualjudge.clients.batch.provider import Provider
-from visualjudge.core.errors import Pending
+from visualjudge.core.errors import Pending, RunError
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.trial import SchemaTrial
 from visualjudge.runs.batch.ledger import Ledger, Part
@@ -71,19 +71,26 @@ class BatchEngine:
             batches = Batches(ledger, self.provider, settings.poll_s, self.say, stop)
             rounds = _Rounds(batches, self.client, self.trial)
             self.client.desk = rounds
-            asked = partial(run, journal=journal, concurrency=1, progress=progress, on_event=on_event, stop=stop)
+            common = {"journal": journal, "concurrency": 1, "progress": progress, "on_event": on_event, "stop": stop}
+            asked = partial(run, **common, give_up=False)
             try:
+                for part in ledger.closed_parts() if self.fresh else ():
+                    await ledger.reopen(part)
                 for part in ledger.open_parts():
                     await batches.recall(part)
                 while stop.reason is None:
                     await asked(rounds.left(todo), rounds.asking(ask))
-                    if not await rounds.submitted():
+                    if await rounds.refused():
+                        continue
+                    if not rounds.waits:
                         break
                     if not settings.wait:
                         stop.request("submitted; the batches are at the server")
                     await rounds.wait()
             finally:
                 await asyncio.shield(self.provider.aclose())
+        if batches.problem is not None:
+            raise RunError(batches.problem)
         progress.stopped = stop.reason
         return progress
 
@@ -142,11 +149,22 @@ class _Rounds:
 
         return asked
 
-    async def submitted(self) -> bool:
-        """Submit what was put down in this round; whether anything is waited for."""
+    async def refused(self) -> bool:
+        """Submit what was put down in this round; whether the server refused some of it, which has failed then."""
         self._planner.finish()
         await self._submit()
-        return bool(self._ledger.open_parts())
+        ended = await self._batches.settle()
+        self._forget(ended)
+        return bool(ended)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a batch is waited for."""
+        return any(part.batch is not None for part in self._ledger.open_parts())
+
+    def _forget(self, ended: set[str]) -> None:
+        """Ask again what waited for these parts."""
+        self._where = {key: name for key, name in self._where.items() if name not in ended}
 
     async def _submit(self) -> None:
         while self._planner.whole:
@@ -161,9 +179,10 @@ class _Rounds:
         batches = self._batches
         wait_s = min(_FIRST_LOOK_S, batches.longest_s)
         while batches.stop.reason is None:
-            ended = {part.name for part in self._ledger.open_parts() if await batches.look(part)}
-            if ended:
-                self._where = {key: name for key, name in self._where.items() if name not in ended}
+            looked = [part for part in self._ledger.open_parts() if part.batch is not None or part.foreign]
+            ended = {part.name for part in looked if await batches.look(part)}
+            if ended or not self.waits:
+                self._forget(ended)
                 if batches.limited and not self._ledger.open_parts():
                     await batches.sleep(batches.longest_s)
                 return

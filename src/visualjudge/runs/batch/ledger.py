@@ -3,6 +3,9 @@
 ``journal.jsonl`` says of each part what is about to be done and what was done, each on the disk before the next step.
 ``PART.jsonl`` holds the requests until a batch was made of them, ``PART.names`` their names, ``PART.results.jsonl`` a
 line for each of them when the batch has ended. No file holds a key.
+
+The folder may be a stranger's: each file is opened in it without following links, each line of the journal is checked,
+and only files of parts that the journal names are removed.
 """
 
 from __future__ import annotations
@@ -11,14 +14,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import orjson
 
-from visualjudge.clients.batch.asking import Result
-from visualjudge.clients.batch.provider import Look, Provider, Ticket
+from visualjudge.clients.batch.asking import CANCELLED, REFUSED, UNSENT, Result
+from visualjudge.clients.batch.provider import Look, Provider, Ticket, is_id, is_part
+from visualjudge.clients.failures import one_line
+from visualjudge.clients.limits import LONGEST_LINE
+from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
+from visualjudge.core.confine import own_path
 from visualjudge.core.errors import DataError
 from visualjudge.runs.journal import Journal, read_records
 
@@ -26,6 +34,22 @@ FOLDER, JOURNAL = "batches", "journal.jsonl"
 LOST = "result lost"
 """The server counts a reply and does not give it out: paid for, so not asked again unasked."""
 MISSING = "no result in the batch"
+CLOSED, DROPPED = "closed", "dropped"
+"""How a part ended that could not be had, and one that the user gave up."""
+_OF = "the batches of a run"
+_EVENTS: dict[str, dict[str, Any]] = {
+    "begun": {},
+    "planned": {"requests": int, "learned": [str], "trial": (str, None), "settled": bool},
+    "uploaded": {"file": str},
+    "submitting": {},
+    "refused": {"reason": str},
+    "submitted": {"batch": str, "certain": bool},
+    "foreign": {"batch": str},
+    "closed": {"reason": str, "replies": int},
+    "reopened": {},
+    "ended": {"status": str, "replies": int},
+}
+"""The fields of each line of the journal, beside ``part`` and ``at``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +69,8 @@ class Part:
     certain: bool = True
     """Whether the server named the batch when it was made; else it was found, and may be another's."""
     status: str | None = None
-    """How the batch ended."""
+    """How the batch ended; ``closed`` where it could not be had, for ``reason``."""
+    reason: str | None = None
     replies: int = 0
     foreign: frozenset[str] = frozenset()
     """Batches that turned out to be others'."""
@@ -57,7 +82,7 @@ class Part:
 
     def after(self, record: Mapping[str, Any]) -> Part:
         """With one line of the journal taken in."""
-        event, at = record["event"], record["at"]
+        event, at = record["event"], record.get("at")
         if event == "uploaded":
             return replace(self, file=record["file"])
         if event == "submitting":
@@ -68,25 +93,79 @@ class Part:
             return replace(self, batch=record["batch"], certain=record["certain"])
         if event == "foreign":
             return replace(self, batch=None, foreign=self.foreign | {record["batch"]})
+        if event == "closed":
+            return replace(self, status=CLOSED, replies=record["replies"], reason=record["reason"])
+        if event == "reopened":
+            return replace(self, status=None)
         return replace(self, status=record["status"], replies=record["replies"])
 
 
 def parts_of(run: str | Path) -> dict[str, Part]:
-    """The parts of a run, in order; empty where it has none. Needs no lock."""
-    path = Path(run) / FOLDER / JOURNAL
-    return _replayed(read_records(path)) if path.is_file() else {}
+    """The parts of a run, in order; empty where it has none. Needs no lock.
+
+    Raises
+    ------
+    DataError
+        If the journal is not one of batches.
+    """
+    path = own_path(run, f"{FOLDER}/{JOURNAL}", of=_OF)
+    return _replayed(path, read_records(path))[0] if path.is_file() else {}
 
 
-def _replayed(records: Iterable[Mapping[str, Any]]) -> dict[str, Part]:
+def _replayed(path: Path, records: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Part], set[str]]:
+    """The parts, and the names of all that were begun."""
     parts: dict[str, Part] = {}
-    for record in records:
-        name = record["part"]
-        if record["event"] == "planned":
+    begun: set[str] = set()
+    for number, record in enumerate(records, 1):
+        where = f"{path}: line {number}"
+        name, event = _checked(where, record)
+        begun.add(name)
+        if event == "planned":
             learned = frozenset(record["learned"])
             parts[name] = Part(name, record["requests"], learned, record["trial"], record["settled"])
-        else:
+        elif event != "begun" and name not in parts:
+            raise DataError(f"{where}: part {name} must be planned before it is {event}")
+        elif event != "begun":
             parts[name] = parts[name].after(record)
-    return parts
+    return parts, begun
+
+
+def _checked(where: str, record: Mapping[str, Any]) -> tuple[str, str]:
+    """The part and the event of a line of the journal."""
+    name, event = record.get("part"), record.get("event")
+    if not isinstance(event, str) or event not in _EVENTS:
+        raise DataError(f"{where}: event must be one of {', '.join(_EVENTS)}, got {_shown(event)}")
+    if not is_part(name):
+        raise DataError(f"{where}: part must be 16 hexadecimal digits, got {_shown(name)}")
+    kinds = _EVENTS[event]
+    missing = next((field for field in kinds if field not in record), None)
+    if missing is not None:
+        raise DataError(f"{where}: {missing} is missing")
+    jsons.check_kinds(where, record, kinds)
+    for id_ in ("file", "batch"):
+        if id_ in kinds and not is_id(record[id_]):
+            raise DataError(f"{where}: {id_} must be an id of the server, got {_shown(record[id_])}")
+    for count in ("requests", "replies"):
+        if count in kinds and not 0 <= record[count] <= _MOST_REQUESTS:
+            raise DataError(f"{where}: {count} must be from 0 to {_MOST_REQUESTS}, got {record[count]}")
+    if event == "submitting" and not _is_time(record.get("at")):
+        raise DataError(f"{where}: at must be a time in ISO 8601 with its zone, got {_shown(record.get('at'))}")
+    return name, event
+
+
+_MOST_REQUESTS = 10**9
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
 
 
 @dataclass
@@ -102,13 +181,13 @@ class Ledger:
     _places: dict[str, tuple[str, int]] = field(default_factory=dict, init=False)
     _used: set[str] = field(default_factory=set, init=False)
     _old: set[str] = field(default_factory=set, init=False)
+    _begun: set[str] = field(default_factory=set, init=False)
 
     def __enter__(self) -> Self:
         self.path = self.run / FOLDER
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._journal = Journal.resume(self.path / JOURNAL)
+        self._journal = Journal.resume(self._own(JOURNAL))
         try:
-            self.parts = _replayed(self._journal.records())
+            self.parts, self._begun = _replayed(self._journal.path, self._journal.records())
             self._old = {part.name for part in self.parts.values() if not part.open}
             self._sweep()
             for part in self.parts.values():
@@ -125,12 +204,31 @@ class Ledger:
 
     async def say(self, event: str, part: Part, **fields: Any) -> Part:
         """Note one step; it is on the disk when this returns. The part as it is then."""
-        record = {"event": event, "part": part.name, "at": datetime.now(UTC).isoformat(), **fields}
-        self._journal.write(record)
+        record = self._write(event, part.name, **fields)
         await self._journal.synced()
         part = part if event == "planned" else self.parts[part.name].after(record)
         self.parts[part.name] = part
         return part
+
+    def begin(self, name: str) -> None:
+        """Note that files of a part will be made: they are this run's, whatever becomes of the process."""
+        self._write("begun", name)
+
+    def _write(self, event: str, name: str, **fields: Any) -> dict[str, Any]:
+        record = {"event": event, "part": name, "at": datetime.now(UTC).isoformat(), **fields}
+        self._journal.write(record)
+        return record
+
+    async def reopen(self, part: Part) -> Part:
+        """Have a closed part looked at again."""
+        part = await self.say("reopened", part)
+        self._places = {name: place for name, place in self._places.items() if place[0] != part.name}
+        self._index(part)
+        return part
+
+    def closed_parts(self) -> list[Part]:
+        """Parts whose batch could not be had, but may be there."""
+        return [part for part in self.parts.values() if part.status == CLOSED and part.batch is not None]
 
     def open_parts(self) -> list[Part]:
         """Parts whose results are not here yet, in order."""
@@ -144,19 +242,38 @@ class Ledger:
 
     def requests_of(self, name: str) -> Path:
         """The file of a part's requests."""
-        return self.path / f"{name}.jsonl"
+        return self._own(f"{name}.jsonl")
 
     def names_of(self, name: str) -> Path:
         """The file of their names."""
-        return self.path / f"{name}.names"
+        return self._own(f"{name}.names")
 
     def results_of(self, name: str) -> Path:
         """The file of their results."""
-        return self.path / f"{name}.results.jsonl"
+        return self._own(f"{name}.results.jsonl")
 
-    def downloads_of(self, name: str, count: int) -> list[Path]:
-        """Files for what the provider gives out, until it is read."""
-        return [self.path / f"{name}.{number}.raw" for number in range(count)]
+    def download(self) -> BinaryIO:
+        """A file for what the provider gives out, until it is read. It has no name, so no kill leaves it."""
+        return TemporaryFile(dir=self.path)  # type: ignore[return-value]
+
+    def _own(self, name: str) -> Path:
+        """A file of the folder.
+
+        Raises
+        ------
+        DataError
+            If it, or the folder, is a link.
+        """
+        return own_path(self.run, f"{FOLDER}/{name}", of=_OF)
+
+    def _names(self, part: str) -> list[str]:
+        """The names of a part's requests."""
+        path = self.names_of(part)
+        try:
+            return path.read_text("ascii").split()
+        except (OSError, ValueError):
+            said = f"`visualjudge batch drop {self.run} {part}` gives up its part"
+            raise DataError(f"{path}: must hold the names of requests; {said}") from None
 
     # ------------------------------------------------------------ results
 
@@ -166,10 +283,13 @@ class Ledger:
         if place is None:
             return None
         part, start = place
-        with self.results_of(part).open("rb") as file:
-            file.seek(start)
-            row = orjson.loads(file.readline())
-        found = _result(row)
+        path = self.results_of(part)
+        try:
+            with path.open("rb") as file:
+                file.seek(start)
+                found = _result(str(path), jsons.loads(file.readline()))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path}: cannot be read: {error}") from None
         old = self.old_failures and part in self._old
         return replace(found, learned=self.parts[part].learned, old=old)
 
@@ -179,16 +299,17 @@ class Ledger:
         self._used.add(name)
         return first
 
-    def collect(self, part: Part, look: Look, provider: Provider, sources: Iterable[Path]) -> tuple[int, bool, bool]:
+    def collect(
+        self, part: Part, look: Look, provider: Provider, sources: Iterable[BinaryIO], failure: str | None = None
+    ) -> Collected:
         """Write a line for each request of a part: what the sources say of it, or that they say nothing.
 
-        Returns
-        -------
-        replies, whole, foreign
-            Replies of status 200; whether they are as many as the server counts; whether all that it counts are of
-            other requests.
+        Parameters
+        ----------
+        failure
+            The cause of what the sources lack, where the server did not give all of them out.
         """
-        left = set(self.names_of(part.name).read_text().split())
+        left = set(self._names(part.name))
         replies, total, others = 0, len(left), set()
         with atomic_path(self.results_of(part.name)) as scratch, scratch.open("wb") as out:
             for name, result in _read(provider, sources):
@@ -201,8 +322,16 @@ class Ledger:
             foreign = len(left) == total and len(others) >= max(1, look.succeeded)
             whole = replies >= look.succeeded
             for name in sorted(left):
-                out.write(_row(name, _absent(look, whole)))
-        return replies, whole, foreign
+                absent = _absent(look, whole) if failure is None else Result(0, b"", failure, retryable=False)
+                out.write(_row(name, absent))
+        return Collected(replies, len(left), whole, foreign)
+
+    def give_up(self, part: Part) -> None:
+        """Write a line for each request of a part that is dropped; none where even their names are lost."""
+        names = self._names(part.name) if self.names_of(part.name).is_file() else []
+        with atomic_path(self.results_of(part.name)) as scratch, scratch.open("wb") as out:
+            for name in sorted(names):
+                out.write(_row(name, Result(0, b"", "batch dropped", retryable=False)))
 
     def arrived(self, part: Part) -> None:
         """The results of a part are here."""
@@ -212,36 +341,54 @@ class Ledger:
     def _index(self, part: Part) -> None:
         """Note where each result lies, or that it is waited for."""
         if part.open:
-            for name in self.names_of(part.name).read_text().split():
+            for name in self._names(part.name):
                 self.waiting[name] = part.name
             return
-        start = 0
-        with self.results_of(part.name).open("rb") as file:
-            for line in file:
-                name = line[9 : line.index(b'"', 9)].decode()
-                self._places[name] = (part.name, start)
-                self.waiting.pop(name, None)
-                start += len(line)
+        start, path = 0, self.results_of(part.name)
+        try:
+            with path.open("rb") as file:
+                for line in file:
+                    name = line[len(_HEAD) : line.index(b'"', len(_HEAD))].decode("ascii")
+                    self._places[name] = (part.name, start)
+                    self.waiting.pop(name, None)
+                    start += len(line)
+        except (OSError, ValueError):
+            raise DataError(f"{path}: must hold a result a line, each beginning with its name") from None
 
     def _sweep(self) -> None:
-        """Remove what is not needed: requests that have results, and what a kill left."""
-        open_parts = {part.name for part in self.open_parts()}
-        kept = {self.requests_of(name) for name in open_parts} | {self.names_of(name) for name in open_parts}
-        kept |= {self.results_of(name) for name in self.parts} | {self.path / JOURNAL}
-        for path in self.path.iterdir():
-            if path not in kept and not path.name.startswith("."):
-                path.unlink()
+        """Remove what is not needed: requests that have results, and what a kill left of parts that were begun."""
+        for name in self._begun | self.parts.keys():
+            part = self.parts.get(name)
+            if part is None or not part.open:
+                self.requests_of(name).unlink(missing_ok=True)
+                if part is None or part.status != CLOSED:
+                    self.names_of(name).unlink(missing_ok=True)
 
 
-def _read(provider: Provider, sources: Iterable[Path]) -> Iterator[tuple[str, Result]]:
-    """The readable results; a line that was cut short is skipped."""
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What the sources hold of a part: replies of status 200, and how many requests they do not mention; whether the
+    replies are as many as the server counts; whether all that it counts are of other requests.
+    """
+
+    replies: int
+    missing: int
+    whole: bool
+    foreign: bool
+
+
+def _read(provider: Provider, sources: Iterable[BinaryIO]) -> Iterator[tuple[str, Result]]:
+    """The readable results; a line that was cut short, or is longer than any, is skipped."""
     for source in sources:
-        with source.open("rb") as file:
-            for line in file:
-                try:
-                    yield provider.read(orjson.loads(line))
-                except (ValueError, KeyError, TypeError, AttributeError):
-                    continue
+        whole = True
+        while line := source.readline(LONGEST_LINE):
+            begins, whole = whole, line.endswith(b"\n") or len(line) < LONGEST_LINE
+            if not (begins and whole):
+                continue
+            try:
+                yield provider.result_of(line)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
 
 
 def _absent(look: Look, whole: bool) -> Result:
@@ -249,9 +396,11 @@ def _absent(look: Look, whole: bool) -> Result:
     if not whole:
         return Result(0, b"", LOST, retryable=False)
     if look.status in ("cancelled", "canceled", "cancelling"):
-        return Result(0, b"", "batch cancelled")
+        return Result(0, b"", CANCELLED, retryable=False)  # whoever did it did not want it
     if look.refused:
-        return Result(0, b"", "batch refused")
+        return Result(0, b"", REFUSED, retryable=look.limited)
+    if look.status == UNSENT:
+        return Result(0, b"", UNSENT)
     return Result(0, b"", "batch expired" if look.status == "expired" else MISSING)
 
 
@@ -261,8 +410,14 @@ def _row(name: str, result: Result) -> bytes:
     return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _result(row: Mapping[str, Any]) -> Result:
-    if not isinstance(row, Mapping):
-        raise DataError("a line of results must hold an object")
-    body = b"" if row["body"] is None else orjson.dumps(row["body"])
-    return Result(row["status"], body, row["cause"], row["retryable"])
+_HEAD = b'{"name":"'
+_ROW = {"status": int, "cause": (str, None), "retryable": bool}
+
+
+def _result(where: str, row: Any) -> Result:
+    jsons.check_kinds(where, row, _ROW)
+    if not _ROW.keys() <= row.keys():
+        raise DataError(f"{where}: a line must hold {', '.join(_ROW)}")
+    body = b"" if row.get("body") is None else orjson.dumps(row["body"])
+    cause = None if row["cause"] is None else one_line(row["cause"])
+    return Result(row["status"], body, cause, row["retryable"])

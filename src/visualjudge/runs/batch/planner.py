@@ -63,8 +63,9 @@ class Planner:
 
     def _begin(self) -> str:
         self._name, self._requests, self._bytes = secrets.token_hex(8), 0, 0
-        self._content = self._files.enter_context(self._ledger.requests_of(self._name).open("wb"))
-        self._names = self._files.enter_context(self._ledger.names_of(self._name).open("wb"))
+        self._ledger.begin(self._name)
+        self._content = self._files.enter_context(self._ledger.requests_of(self._name).open("xb"))
+        self._names = self._files.enter_context(self._ledger.names_of(self._name).open("xb"))
         return self._name
 
     def finish(self) -> None:

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import BinaryIO
 
+from visualjudge.clients.batch.asking import UNSENT
 from visualjudge.clients.batch.provider import Look, Provider, Unsure
-from visualjudge.clients.retry import RetryPolicy
-from visualjudge.core.errors import ApiError, ClientError, RunError
-from visualjudge.runs.batch.ledger import Ledger, Part
+from visualjudge.clients.retry import RetryPolicy, cause_of
+from visualjudge.core.errors import ApiError, ClientError, TransportError
+from visualjudge.runs.batch.ledger import CLOSED, Ledger, Part
 from visualjudge.runs.runner import Stop
 
 _BUSY = RetryPolicy(attempts=10, first_wait_s=1.0, longest_wait_s=120.0, patience_s=3600.0)
-_DOWNLOADS, _MOST_LIMITED = 5, 50
+_DOWNLOADS = 5
 _TICK_S, _UNSURE_S = 0.25, 5.0
-_GONE = frozenset({404, 410})
-"""Statuses of results that the server keeps no more."""
+_LOOKS = 60
+"""Looks in a row that may fail before a batch is closed: two hours, at one in two minutes."""
+_REFUSALS = 3
+"""Batches in a row that no server makes of a run, before no more are tried."""
+_MOST_FOREIGN = 10
+"""Batches of others that are taken for a part's before it is closed."""
 
 
 @dataclass
@@ -35,6 +42,13 @@ class Batches:
         Seconds between two looks, at most.
     say
         Called with lines for the user.
+    closing
+        Whether a batch that cannot be had is closed; else ``failed`` says so, and nothing is changed.
+
+    Attributes
+    ----------
+    problem
+        Why parts were left without a batch: what the run ends with when all others have ended.
     """
 
     ledger: Ledger
@@ -42,8 +56,17 @@ class Batches:
     longest_s: float = 120.0
     say: Callable[[str], None] = lambda line: None
     stop: Stop = field(default_factory=Stop)
+    closing: bool = True
     limited: int = 0
     """Batches in a row that the server refused since too much was queued."""
+    problem: str | None = None
+    failed: list[str] = field(default_factory=list)
+    taken: bool = False
+    """Whether the server made a batch in this invocation."""
+    in_a_row: int = 0
+    """Parts in a row of which no batch was made."""
+    _refused: dict[str, ClientError] = field(default_factory=dict)
+    _unseen_looks: Counter[str] = field(default_factory=Counter)
 
     async def sleep(self, seconds: float) -> None:
         """Wait, but no longer than for a wish to stop."""
@@ -56,27 +79,32 @@ class Batches:
     async def submit(self, part: Part) -> None:
         """Have the batch of a part made, once: where that may have happened, it is looked for first.
 
-        Raises
-        ------
-        RunError
-            If the server refuses, or does not answer.
+        A part of which no batch can be made stays as it is: :meth:`settle` says what becomes of it.
         """
         for failures in itertools.count(1):
-            if part.batch is not None or self.stop.reason is not None:
+            if part.batch is not None or self.stop.reason is not None or self.in_a_row >= _REFUSALS:
                 return
             unsure = part.submitting is not None
-            if unsure and await self.confirmed(part):
-                return
             try:
+                if unsure and await self.confirmed(part):
+                    return
                 batch = await self._made(part)
-            except (Unsure, ApiError) as error:
-                await self._refused(part, error, failures, unsure=unsure)
+            except (Unsure, ClientError) as error:
+                if not await self._may_repeat(part, error, failures, unsure=unsure):
+                    return
             else:
                 await self._submitted(part, batch, certain=True)
+                self.in_a_row, self.taken = 0, True
             part = self.ledger.parts[part.name]
 
     async def confirmed(self, part: Part) -> str | None:
-        """The batch that the server made of a part without our hearing of it."""
+        """The batch that the server made of a part without our hearing of it.
+
+        Raises
+        ------
+        ClientError
+            If the server does not list its batches.
+        """
         if part.submitting is None:
             return None
         await self.sleep(min(_UNSURE_S, self.longest_s))
@@ -93,14 +121,36 @@ class Batches:
         part = await self.ledger.say("submitting", part)
         return await self.provider.create(self.ledger.ticket(part), path)
 
-    async def _refused(self, part: Part, error: Unsure | ApiError, failures: int, *, unsure: bool) -> None:
-        """Wait before another try, or give up; only a plain refusal says that no batch was made."""
-        wait_s = _BUSY.wait_s(failures, error if isinstance(error, ApiError) else ApiError(503, ""), 0.5)
-        if isinstance(error, ApiError) and not unsure:
+    async def _may_repeat(self, part: Part, error: Unsure | ClientError, failures: int, *, unsure: bool) -> bool:
+        """Wait before another try, or give the part up; only a plain refusal says that no batch was made."""
+        plain = isinstance(error, ClientError) and not unsure
+        if plain:
             await self.ledger.say("refused", part, reason=str(error))
-        if wait_s is None:
-            raise RunError(f"no batch was made: {error}; continue with --resume") from None
-        await self.sleep(min(wait_s, self.longest_s))
+        waits = ApiError(503, "") if isinstance(error, Unsure) else error
+        wait_s = None if isinstance(error, TransportError) else _BUSY.wait_s(failures, waits, 0.5)
+        if wait_s is not None:
+            await self.sleep(min(wait_s, self.longest_s))
+            return True
+        self.in_a_row += 1
+        if plain and isinstance(error, ApiError):
+            self._refused[part.name] = error
+        else:
+            self.problem = self.problem or _unmade(error)
+        return False
+
+    async def settle(self) -> set[str]:
+        """Close each part that the server refused while it took others; the names of these parts.
+
+        Where it took none, or refused several in a row, the key, the address or the account is wrong and no part: all
+        are kept for later, and ``problem`` is what the run ends with.
+        """
+        refused, self._refused = self._refused, {}
+        if refused and (self.in_a_row >= _REFUSALS or not self.taken):
+            self.problem = self.problem or _unmade(next(iter(refused.values())))
+            return set()
+        for name, error in refused.items():
+            await self._close(self.ledger.parts[name], error)
+        return set(refused)
 
     async def _submitted(self, part: Part, batch: str, *, certain: bool) -> None:
         await self.ledger.say("submitted", part, batch=batch, certain=certain)
@@ -110,75 +160,122 @@ class Batches:
         """Go on with a part of an earlier invocation. One that was not submitted is planned anew: it may be of other
         settings.
         """
-        if part.batch is not None or await self.confirmed(part):
+        try:
+            known = part.batch is not None or await self.confirmed(part)
+        except ClientError as error:
+            self.problem = self.problem or _unmade(error)
+            return
+        if known:
             await self.look(self.ledger.parts[part.name])
         elif self.stop.reason is None:
-            await self.drop(part)
+            await self.unsent(part)
 
-    async def drop(self, part: Part) -> None:
+    async def unsent(self, part: Part) -> None:
         """End a part that was never submitted."""
-        look = Look("cancelled", ended=True)
+        look = Look(UNSENT, ended=True)
         self.ledger.collect(part, look, self.provider, [])
         self.ledger.arrived(await self.ledger.say("ended", part, status=look.status, replies=0))
 
     # ------------------------------------------------------------ results
 
     async def look(self, part: Part) -> bool:
-        """Whether a batch has ended; then its results are taken.
-
-        Raises
-        ------
-        RunError
-            If the server refused its requests as a whole.
-        """
+        """Whether a batch has ended, or cannot be had; then its results are taken."""
         if part.batch is None:
             await self.submit(part)
             return False
         try:
-            look = await self.provider.look(part.batch)
+            look = await self._looked(part.batch)
         except ClientError as error:
-            if not error.retryable:
-                raise
-            self.say(f"batch {part.batch}: {error}; looking again")  # a day is long: servers and networks come back
-            return False
+            return await self._unseen(part, error)
+        self._unseen_looks.pop(part.name, None)
         if not look.ended:
             return False
-        replies = await self._take(part, look)
-        if replies is None:
+        found = await self._take(part, look)
+        if found is None:
             await self.ledger.say("foreign", part, batch=part.batch)
             return False
-        self.ledger.arrived(await self.ledger.say("ended", part, status=look.status, replies=replies))
-        self.say(f"batch {part.batch}: {look.status}, {replies} of {part.requests} replies")
-        self._check(part, look, replies)
+        if found.failure is not None:
+            if self.closing:
+                await self._close(part, found.failure, found.replies)
+            else:
+                self._tell(part, found.failure)
+            return self.closing
+        self.ledger.arrived(await self.ledger.say("ended", part, status=look.status, replies=found.replies))
+        self.say(f"batch {part.batch}: {look.status}, {found.replies} of {part.requests} replies{_because(look)}")
+        self.limited = 0 if found.replies else self.limited + look.limited
         return True
 
-    async def _take(self, part: Part, look: Look) -> int | None:
+    async def _looked(self, batch: str) -> Look:
+        if self.closing:
+            return await self.provider.look(batch)
+        return await self.provider.patiently(lambda: self.provider.look(batch))
+
+    async def _unseen(self, part: Part, error: ClientError) -> bool:
+        """Look again later where servers and networks come back, as a day is long; else close the part."""
+        self._unseen_looks[part.name] += 1
+        if not self.closing:
+            self._tell(part, error)
+        elif error.retryable and self._unseen_looks[part.name] < _LOOKS:
+            self.say(f"batch {part.batch}: {error}; looking again")
+        else:
+            await self._close(part, error)
+        return self.closing and not self.ledger.parts[part.name].open
+
+    def _tell(self, part: Part, error: ClientError) -> None:
+        self.failed.append(f"batch {part.batch}: {error}")
+
+    async def _close(self, part: Part, error: ClientError, replies: int | None = None) -> None:
+        """End a part that cannot be had; its replies so far were collected where ``replies`` counts them."""
+        if replies is None:
+            failure = f"batch closed: {cause_of(error)}"
+            replies = self.ledger.collect(part, Look(CLOSED, ended=True), self.provider, [], failure).replies
+        self.ledger.arrived(await self.ledger.say("closed", part, reason=str(error), replies=replies))
+        asks = "looks again, then asks anew" if part.batch else "asks anew"
+        self.say(f"batch {part.batch or part.name}: closed, as it cannot be had: {error}; --retry-errors {asks}")
+
+    async def _take(self, part: Part, look: Look) -> _Taken | None:
         """Its results; again where they are fewer than the server counts. None: the batch is another's."""
         for number in range(_DOWNLOADS):
             if number:
                 await self.sleep(min(_UNSURE_S, self.longest_s))
-            sources = self.ledger.downloads_of(part.name, len(look.files))
-            try:
-                await self._download(look, sources)
-            except ApiError as error:
-                if error.status not in _GONE:
-                    raise
-                sources = []
-            replies, whole, foreign = self.ledger.collect(part, look, self.provider, sources)
-            if foreign and not part.certain:
+            with ExitStack() as opened:
+                sources, failure = await self._downloads(look, opened)
+                cause = None if failure is None else f"batch closed: {cause_of(failure)}"
+                found = self.ledger.collect(part, look, self.provider, sources, cause)
+            if found.foreign and not part.certain and len(part.foreign) < _MOST_FOREIGN:
                 return None
-            if whole:
+            if found.whole or failure is not None:
                 break
-        return replies
+        return _Taken(found.replies, failure if found.missing else None)
 
-    async def _download(self, look: Look, sources: list[Path]) -> None:
-        for file, path in zip(look.files, sources, strict=True):
-            with path.open("wb") as into:
+    async def _downloads(self, look: Look, opened: ExitStack) -> tuple[list[BinaryIO], ClientError | None]:
+        """The files of results that the server gives out, and why it does not give out the others."""
+        sources, failure = [], None
+        for file in look.files:
+            into = opened.enter_context(self.ledger.download())
+            try:
                 await self.provider.download(file, into)
+            except ClientError as error:
+                failure = error
+            else:
+                into.seek(0)
+                sources.append(into)
+        return sources, failure
 
-    def _check(self, part: Part, look: Look, replies: int) -> None:
-        """A batch that was refused is the user's affair, unless it only came too early."""
-        self.limited = 0 if replies else self.limited + look.limited
-        if (look.refused and not look.limited) or self.limited > _MOST_LIMITED:
-            reason = look.reason or "no reason was given"
-            raise RunError(f"batch {part.batch} was refused: {reason}; --resume submits its requests again")
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    replies: int
+    failure: ClientError | None
+
+
+def _unmade(error: Exception) -> str:
+    return f"no batch was made: {error}; continue with --resume"
+
+
+def _because(look: Look) -> str:
+    """Why a batch was refused."""
+    if not look.refused:
+        return ""
+    again = "" if look.limited else "; --retry-errors submits its requests again"
+    return f", refused: {look.reason or 'no reason was given'}{again}"
