@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json
+from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import key_of
 from visualjudge.core.plurals import many
@@ -26,6 +26,8 @@ visualjudge batch status RUN --api-key-env OPENAI_API_KEY
 visualjudge batch fetch RUN --api-key-env OPENAI_API_KEY
 
 visualjudge batch cancel RUN --api-key-env OPENAI_API_KEY
+
+visualjudge batch drop RUN batch_68a1
 """
 
 app = typer.Typer(
@@ -33,7 +35,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Show, fetch or cancel the batches of a run.",
+    help="Show, fetch, cancel or give up the batches of a run.",
 )
 Run = Annotated[Path, typer.Argument(help="Run folder from `visualjudge judge --batch --out`.", show_default=False)]
 
@@ -44,7 +46,12 @@ class ServerOptions:
 
     heading: ClassVar[str] = "Model"
 
-    base_url: Annotated[str | None, typer.Option(help="Server; default: the one in run.json.")] = None
+    base_url: Annotated[
+        str | None, typer.Option(help="Server; default: the environment's or the backend's, if run.json names it too.")
+    ] = None
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Send the key to the server that run.json names, whichever it is.")
+    ] = False
     api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None
     batch_folder: Annotated[Path | None, typer.Option(help="The --batch-folder that was passed to judge.")] = None
 
@@ -52,7 +59,10 @@ class ServerOptions:
         """``work`` with the batches of a run."""
         from visualjudge.runs.batch.keeping import Keeper
 
-        keeper = Keeper.of(run, base_url=self.base_url, api_key=key_of(self.api_key_env), folder=self.batch_folder)
+        key = key_of(self.api_key_env)
+        keeper = Keeper.of(run, base_url=self.base_url, api_key=key, folder=self.batch_folder, trust=self.trust)
+        if self.trust:
+            say(f"asking {keeper.server}")
 
         async def main() -> None:
             try:
@@ -61,6 +71,7 @@ class ServerOptions:
                 await keeper.aclose()
 
         asyncio.run(main())
+        end_with(keeper.failed)
 
 
 @app.command(epilog="Example:\n\nvisualjudge batch status RUN --api-key-env OPENAI_API_KEY")
@@ -94,10 +105,22 @@ def fetch(run: Run, server: ServerOptions) -> None:
 @app.command(epilog="Example:\n\nvisualjudge batch cancel RUN --api-key-env OPENAI_API_KEY")
 @with_groups
 def cancel(run: Run, server: ServerOptions) -> None:
-    """Cancel unfinished batches. Replies completed so far are kept, and billed."""
+    """Cancel unfinished batches. Replies completed so far are kept, and billed; --retry-errors asks for the others."""
 
     async def work(keeper: Keeper) -> None:
         print(f"{run}: asked the server to cancel {many(await keeper.cancel(), 'batch', 'batches')}")
         following("batch", "fetch", run)
 
     server.do(run, work)
+
+
+@app.command(epilog="Example:\n\nvisualjudge batch drop RUN batch_68a1")
+def drop(
+    run: Run, batch: Annotated[str, typer.Argument(help="Id of the batch, or name of its part.", show_default=False)]
+) -> None:
+    """Give up a batch that cannot be had, without asking its server. Its questions become API errors."""
+    from visualjudge.runs.batch.keeping import drop as drop_part
+
+    part = asyncio.run(drop_part(run, batch))
+    print(f"{run}: dropped {part.batch or part.name}, {many(part.requests, 'request')}")
+    following("judge", "DATASET", "--batch", "--retry-errors", "--out", run)

@@ -30,7 +30,7 @@ COMMANDS = {
     "prompts": "Write the pages that show every prompt",
     "validate": "Recompute every checksum and rule of a dataset",
     "judge": "Ask a judge the questions of a dataset",
-    "batch": "Show, fetch or cancel the batches of a run",
+    "batch": "Show, fetch, cancel or give up the batches of a run",
     "train-local": "Train the local judge on scored predictions",
     "distill": "Train the local judge on the verdicts of a run",
     "pipeline": "Run judge modules over JSONL rows",

@@ -54,6 +54,10 @@ class ClientConfig(BaseModel):
     max_image_side: PositiveInt | None = None
     attempts: PositiveInt | None = None
     cache_dir: Path | None = None
+    headers: dict[str, Any] | None = None
+    extra_body: dict[str, Any] | None = None
+    largest_reply: PositiveInt | None = None
+    follow_redirects: bool | None = None
 
 
 def _checked(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from visualjudge.core.errors import UsageError
 
 MASK = "***"
-_SHORTEST = 6  # shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble every text
+SHORTEST_KEY = 6  # shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble every text
 _SHORTEST_PIECE = 8
 _SEPARATORS = r"[\s\u200b-\u200d\u2060\ufeff\"'`+,\\]{0,3}"
 _SECRET_NAME = re.compile(
@@ -89,8 +89,8 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[Secret | None] = ()) -> None:
-        found = dict.fromkeys(s.reveal() for s in secrets if s is not None and len(s.reveal()) >= _SHORTEST)
-        forms = {form for secret in found for form in _forms(secret) if len(form) >= _SHORTEST}
+        found = dict.fromkeys(s.reveal() for s in secrets if s is not None and len(s.reveal()) >= SHORTEST_KEY)
+        forms = {form for secret in found for form in _forms(secret) if len(form) >= SHORTEST_KEY}
         self._forms = tuple(sorted(forms, key=len, reverse=True))
         self._split = tuple(re.compile(_SEPARATORS.join(map(re.escape, secret))) for secret in found)
 
@@ -118,6 +118,11 @@ class Redactor:
 def is_secret_name(name: str) -> bool:
     """Whether a header or field of this name usually holds a secret (``X-Api-Key``, not ``max_tokens``)."""
     return bool(_SECRET_NAME.search(name)) or "token" in name.lower().replace("tokens", "")
+
+
+def looks_secret(value: str) -> bool:
+    """Whether a text has the form of a key (``sk-…``)."""
+    return _KEY_SHAPE.search(value) is not None
 
 
 def _forms(secret: str) -> Iterable[str]:

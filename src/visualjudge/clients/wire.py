@@ -150,9 +150,8 @@ class Wire:
             try:
                 into.write(chunk)
             except OSError as error:
-                raise RunError(
-                    f"a file of replies cannot be written: {error.strerror}; continue with --resume"
-                ) from None
+                said = f"a file of replies cannot be written: {error.strerror}; continue with --resume"
+                raise RunError(said) from None
 
     def _decoded(self, raw: bytes, headers: Mapping[str, str]) -> bytes:
         coding = headers.get("Content-Encoding", "identity").strip().lower()

@@ -261,8 +261,8 @@ def _whole(config: Mapping[str, Any], name: str) -> int | None:
 
 
 def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
-    mode = {None: "auto", False: "off"}.get(mode, mode)  # YAML reads a bare off as false
-    if mode not in _STRUCTURED:
+    mode = "auto" if mode is None else "off" if mode is False else mode  # YAML reads a bare off as false
+    if not isinstance(mode, str) or mode not in _STRUCTURED:
         raise UsageError(f"structured_output must be {' or '.join(_STRUCTURED)}, got {mode!r}")
     if not template.output_schema or mode == "off":
         return None

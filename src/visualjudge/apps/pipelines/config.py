@@ -20,6 +20,7 @@ A configuration names metrics; each is a judge module with a prompt and a client
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from yaml import YAMLError
 
 from visualjudge.clients.registry import open_client
+from visualjudge.clients.secrets import SHORTEST_KEY, Redactor, Secret, is_secret_name, looks_secret, public_url
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.validation import first_problem
 from visualjudge.core.yamls import yaml_reason, yaml_text
@@ -82,17 +84,55 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         If it holds no metrics, a variable is not set, or a metric has a wrong or unknown field.
     """
     file = Path(path)
+    text = yaml_text(file)
+    keys = {value: name for name, value in os.environ.items() if name in text and _is_key(name, value)}
+    masked = Redactor(map(Secret, keys))
     try:
-        loaded = OmegaConf.load(io.StringIO(yaml_text(file)))
+        loaded = OmegaConf.load(io.StringIO(text))
         metrics = OmegaConf.select(loaded, "metric_configs")
         plain = OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
     except OmegaConfBaseException as error:
-        raise UsageError(f"{file}: {_first_line(error)}") from None
+        raise UsageError(f"{file}: {masked(_first_line(error))}") from None
     except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
-        raise DataError(f"{file}: must be YAML: {yaml_reason(error)}") from None
+        raise DataError(f"{file}: must be YAML: {masked(yaml_reason(error))}") from None
     if not isinstance(plain, dict) or not plain:
         raise UsageError(f"{file}: metric_configs must name at least one metric")
+    _check_keys(f"{file}: metric_configs", plain, keys)
     return {str(name): _metric(file, str(name), config) for name, config in plain.items()}
+
+
+def _is_key(name: str, value: str) -> bool:
+    return len(value) >= SHORTEST_KEY and (is_secret_name(name) or looks_secret(value))
+
+
+def _check_keys(where: str, value: Any, keys: Mapping[str, str]) -> None:
+    """Refuse a key of the environment in a field that is sent, written or shown as it is; the message has its name."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            _check_keys(f"{where}[{number}]", item, keys)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            _check_text(f"{where}: a name", str(name), keys)
+            if name == "base_url" and isinstance(item, str):
+                item = _without_login(item)
+            if not is_secret_name(str(name)) and name != "headers":
+                _check_keys(f"{where}.{name}", item, keys)
+    elif isinstance(value, str):
+        _check_text(where, value, keys)
+
+
+def _without_login(url: str) -> str:
+    """``url`` as it is shown: without user, password and query, which may be keys."""
+    try:
+        return public_url(url)
+    except ValueError:
+        return url
+
+
+def _check_text(where: str, text: str, keys: Mapping[str, str]) -> None:
+    found = next((name for key, name in keys.items() if key in text), None)
+    if found is not None:
+        raise UsageError(f"{where} must not hold the key ${{oc.env:{found}}}; keys go into api_key or headers")
 
 
 def _first_line(error: Exception) -> str:

@@ -71,8 +71,9 @@ class BatchEngine:
             batches = Batches(ledger, self.provider, settings.poll_s, self.say, stop)
             rounds = _Rounds(batches, self.client, self.trial)
             self.client.desk = rounds
-            common = {"journal": journal, "concurrency": 1, "progress": progress, "on_event": on_event, "stop": stop}
-            asked = partial(run, **common, give_up=False)
+            asked = partial(
+                run, journal=journal, concurrency=1, progress=progress, on_event=on_event, stop=stop, give_up=False
+            )
             try:
                 for part in ledger.closed_parts() if self.fresh else ():
                     await ledger.reopen(part)

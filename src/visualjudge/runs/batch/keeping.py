@@ -1,79 +1,161 @@
-"""The batches of a run without its questions: look at them, fetch their results, cancel them."""
+"""The batches of a run without its questions: look at them, fetch their results, cancel them, give them up."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+import shlex
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from visualjudge.clients.batch.asking import Batched, Settings
 from visualjudge.clients.batch.provider import Provider
-from visualjudge.clients.batch.registry import provider_of
+from visualjudge.clients.batch.registry import provider_kind, provider_of
+from visualjudge.clients.failures import one_line
 from visualjudge.clients.registry import build_client
-from visualjudge.core.errors import UsageError
-from visualjudge.runs.batch.ledger import Ledger, Part, parts_of
+from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.secrets import check_url, public_url
+from visualjudge.core.errors import ClientError, DataError, UsageError
+from visualjudge.runs.batch.ledger import CLOSED, DROPPED, Ledger, Part, parts_of
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.folder import RunFolder
 
 
 @dataclass
 class Keeper:
-    """The batches of one run."""
+    """The batches of one run; ``failed`` says which could not be had."""
 
     run: Path
     provider: Provider
+    failed: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, run: Path, *, base_url: str | None, api_key: str | None, folder: Path | None) -> Self:
-        """Those of a run folder, at the server that ``run.json`` names.
+    def of(
+        cls, run: Path, *, base_url: str | None, api_key: str | None, folder: Path | None, trust: bool = False
+    ) -> Self:
+        """Those of a run folder.
+
+        Parameters
+        ----------
+        base_url
+            The server; None = the one that the environment names, or the backend's own.
+        trust
+            Ask the server that ``run.json`` names, whichever it is.
 
         Raises
         ------
         UsageError
-            If the run has no batches.
+            If the run has no batches, or ``run.json`` names a server that the user did not.
+        DataError
+            If ``run.json`` names no backend and model.
         """
         if not parts_of(run):
             raise UsageError(f"{run}: has no batches; `visualjudge judge --batch` makes them")
         manifest = RunFolder(run).manifest()
-        url = base_url or manifest.get("base_url")
-        named = {"model_name": manifest["model"], "base_url": url, "api_key": api_key}
-        given = {name: value for name, value in named.items() if value is not None}
-        client = Batched(build_client(manifest["backend"], **given), Settings(folder=folder))
-        return cls(run, provider_of(client))
+        for name in ("backend", "model"):
+            if not manifest.get(name):
+                raise DataError(f"{RunFolder(run).manifest_path}: {name} must be text, got none")
+        provider_kind(manifest["backend"], folder)
+        client = _client(run, manifest, base_url, api_key, trust=trust)
+        return cls(run, provider_of(Batched(client, Settings(folder=folder))))
+
+    @property
+    def server(self) -> str:
+        """The server that is asked, without secrets."""
+        return self.provider.client.base_url
 
     async def states(self) -> AsyncIterator[tuple[Part, str]]:
         """Each part and how it stands."""
         for part in parts_of(self.run).values():
             if not part.open:
-                yield part, f"{part.status}, {part.replies} replies fetched"
+                status = f"{CLOSED}: {one_line(part.reason or '')}" if part.status == CLOSED else str(part.status)
+                yield part, f"{one_line(status)}, {part.replies} replies fetched"
             elif part.batch is None:
                 yield part, "not confirmed" if part.submitting else "not submitted"
             else:
-                look = await self.provider.look(part.batch)
-                yield part, f"{look.status}, {look.succeeded} replies"
+                yield part, await self._state(part.batch)
+
+    async def _state(self, batch: str) -> str:
+        try:
+            look = await self.provider.patiently(lambda: self.provider.look(batch))
+        except ClientError as error:
+            self.failed.append(f"batch {batch}: {error}")
+            return "cannot be had"
+        return f"{look.status}, {look.succeeded} replies"
 
     async def fetch(self) -> tuple[int, int]:
         """Take the results of what has ended; how many batches that were, and how many have not ended."""
         with Ledger(self.run) as ledger:
-            batches = Batches(ledger, self.provider)
+            batches = Batches(ledger, self.provider, closing=False, failed=self.failed)
             ended = [await batches.look(part) for part in ledger.open_parts() if part.batch is not None]
             return sum(ended), len(ledger.open_parts())
 
     async def cancel(self) -> int:
-        """Cancel what has not ended; what was not submitted is dropped. The number of batches."""
+        """Cancel what has not ended; what was not submitted is taken back. The number of batches."""
         count = 0
         with Ledger(self.run) as ledger:
             batches = Batches(ledger, self.provider)
             for part in ledger.open_parts():
-                made = part.batch or await batches.confirmed(part)
-                if made is not None:
-                    await self.provider.cancel(made)
-                    count += 1
-                else:
-                    await batches.drop(part)
+                try:
+                    made = part.batch or await batches.confirmed(part)
+                    if made is None:
+                        await batches.unsent(part)
+                    else:
+                        await self.provider.cancel(made)
+                        count += 1
+                except ClientError as error:
+                    self.failed.append(f"batch {part.batch or part.name}: {error}")
         return count
 
     async def aclose(self) -> None:
         """Close connections."""
         await self.provider.aclose()
+
+
+def _client(
+    run: Path, manifest: Mapping[str, Any], base_url: str | None, api_key: str | None, *, trust: bool
+) -> RemoteClient:
+    """The client of a run's server. A key goes only where the user, the environment or the backend itself says: a run
+    folder may be a stranger's.
+    """
+    named = {"model_name": manifest["model"], "base_url": base_url, "api_key": api_key}
+    given = {name: value for name, value in named.items() if value is not None}
+    client: RemoteClient = build_client(manifest["backend"], **given)
+    if base_url is not None or not manifest.get("base_url"):
+        return client
+    where = f"{RunFolder(run).manifest_path}: base_url"
+    check_url(manifest["base_url"], where)
+    stated = public_url(manifest["base_url"])
+    if stated == client.base_url:
+        return client
+    if stated != client.default_url and not trust:
+        shown = one_line(stated)
+        raise UsageError(
+            f"{where} names {shown}, a server that you did not name; to send it your key and requests, add "
+            f"--base-url {shlex.quote(shown)} or --trust"
+        )
+    told: RemoteClient = build_client(manifest["backend"], **{**given, "base_url": stated})
+    return told
+
+
+async def drop(run: Path, name: str) -> Part:
+    """Give up a batch, by its id or its part's name: nobody is asked for it again. Its requests become failures.
+
+    Raises
+    ------
+    UsageError
+        If the run has no such batch, or its results are here.
+    """
+    if not parts_of(run):
+        raise UsageError(f"{run}: has no batches")
+    with Ledger(run, indexed=False) as ledger:
+        part = next((part for part in ledger.parts.values() if name in (part.batch, part.name)), None)
+        if part is None:
+            raise UsageError(f"{run}: has no batch {one_line(name)}; `visualjudge batch status` lists them")
+        if not part.open and part.status != CLOSED:
+            raise UsageError(f"{run}: batch {name} has ended: {one_line(str(part.status))}")
+        if part.open:
+            ledger.give_up(part)
+        part = await ledger.say("ended", part, status=DROPPED, replies=part.replies)
+        ledger.sweep()
+        return part

@@ -175,6 +175,8 @@ class Ledger:
     run: Path
     old_failures: bool = False
     """Ask failures of earlier invocations again."""
+    indexed: bool = True
+    """Whether requests and results are looked up."""
     parts: dict[str, Part] = field(default_factory=dict, init=False)
     waiting: dict[str, str] = field(default_factory=dict, init=False)
     """The part of each request that has no result yet, by its name."""
@@ -189,8 +191,8 @@ class Ledger:
         try:
             self.parts, self._begun = _replayed(self._journal.path, self._journal.records())
             self._old = {part.name for part in self.parts.values() if not part.open}
-            self._sweep()
-            for part in self.parts.values():
+            self.sweep()
+            for part in self.parts.values() if self.indexed else ():
                 self._index(part)
         except BaseException:
             self._journal.close()
@@ -254,7 +256,7 @@ class Ledger:
 
     def download(self) -> BinaryIO:
         """A file for what the provider gives out, until it is read. It has no name, so no kill leaves it."""
-        return TemporaryFile(dir=self.path)  # type: ignore[return-value]
+        return TemporaryFile(dir=self.path)
 
     def _own(self, name: str) -> Path:
         """A file of the folder.
@@ -336,7 +338,7 @@ class Ledger:
     def arrived(self, part: Part) -> None:
         """The results of a part are here."""
         self._index(part)
-        self._sweep()
+        self.sweep()
 
     def _index(self, part: Part) -> None:
         """Note where each result lies, or that it is waited for."""
@@ -355,7 +357,7 @@ class Ledger:
         except (OSError, ValueError):
             raise DataError(f"{path}: must hold a result a line, each beginning with its name") from None
 
-    def _sweep(self) -> None:
+    def sweep(self) -> None:
         """Remove what is not needed: requests that have results, and what a kill left of parts that were begun."""
         for name in self._begun | self.parts.keys():
             part = self.parts.get(name)
