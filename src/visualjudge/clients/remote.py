@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -191,6 +191,22 @@ class RemoteClient(ABC):
     def masked(self, text: str) -> str:
         """``text`` of the server without the key and other secrets."""
         return self._redact(text)
+
+    def masked_json(self, body: bytes, without: Set[str] = frozenset()) -> bytes:
+        """A JSON body with secrets masked in its texts; where there are some, without the fields ``without``."""
+        if not self._redact.suspects(body.decode()):
+            return body
+        return orjson.dumps(self._masked_value(orjson.loads(body), without))
+
+    def _masked_value(self, value: Any, without: Set[str]) -> Any:
+        if isinstance(value, str):
+            return self._redact(value)
+        if isinstance(value, list):
+            return [self._masked_value(item, without) for item in value]
+        if isinstance(value, dict):
+            kept = ((name, item) for name, item in value.items() if name not in without)
+            return {self._redact(name): self._masked_value(item, without) for name, item in kept}
+        return value
 
     @property
     def timeout_s(self) -> float:

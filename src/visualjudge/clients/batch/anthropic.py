@@ -30,6 +30,7 @@ _STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
+_ENDED = frozenset({"ended"})
 _CLOCKS_DIFFER = timedelta(days=1)
 _BATCHES = "/v1/messages/batches"
 
@@ -68,9 +69,9 @@ class AnthropicBatches(Provider):
 
     async def look(self, batch: str) -> Look:
         body = await self._call("GET", f"{_BATCHES}/{batch}")
-        status = self.status_in(body.get("processing_status"))
+        status = self.status_in(body.get("processing_status"), _ENDED)
         succeeded = count_of(member(body.get("request_counts"), "succeeded"))
-        ended = status == "ended"
+        ended = status in _ENDED
         return Look(status, ended=ended, succeeded=succeeded, files=(batch,) if ended else ())
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:

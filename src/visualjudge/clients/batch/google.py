@@ -18,7 +18,7 @@ from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, coun
 from visualjudge.clients.fields import member
 from visualjudge.core.errors import TransportError
 
-_ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"})
+_ENDED = frozenset({"succeeded", "failed", "cancelled", "expired", "partially_succeeded"})
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
 """HTTP statuses of google.rpc.Code; others are the server's fault."""
 
@@ -92,16 +92,17 @@ class GoogleBatches(Provider):
     async def look(self, batch: str) -> Look:
         body = await self._call("GET", f"/v1beta/{batch}")
         about, error = body.get("metadata"), body.get("error")
-        ended = body.get("done") is True
-        state = self.status_in(member(about, "state") or (ended and "ENDED"))
-        state = state.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
+        stated = member(about, "state")
+        if isinstance(stated, str):
+            stated = stated.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
+        state = "ended" if body.get("done") is True and not stated else self.status_in(stated, _ENDED)
         output = member(body.get("response"), "responsesFile") or member(member(about, "output"), "responsesFile")
         file = word_of(output)
         code = member(error, "code")
         return Look(
-            state.lower(),
-            ended=state in _ENDED or ended,
-            refused=state == "FAILED" and file is None,
+            state,
+            ended=state in _ENDED or body.get("done") is True,
+            refused=state == "failed" and file is None,
             limited=code == 8,
             succeeded=count_of(member(member(about, "batchStats"), "successfulRequestCount")),
             files=(file,) if file else (),

@@ -72,7 +72,7 @@ class OpenAiBatches(Provider):
         body = await self._call("GET", f"/batches/{batch}")
         errors = member(body.get("errors"), "data")
         listed = errors if isinstance(errors, list) else []
-        status = self.status_in(body.get("status"))
+        status = self.status_in(body.get("status"), _ENDED)
         files = (word_of(body.get("output_file_id")), word_of(body.get("error_file_id")))
         return Look(
             status,

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -141,23 +141,7 @@ class Provider(ABC):
         """:meth:`read` of a line, secrets masked: it is written to a file."""
         name, result = self.read(orjson.loads(line))
         cause = None if result.cause is None else self.word(result.cause)
-        return name, replace(result, body=self._masked(result.body), cause=cause)
-
-    def _masked(self, body: bytes) -> bytes:
-        """A JSON body with secrets masked; tokens that may spell one are left out."""
-        if self.client.masked(text := body.decode()) == text:
-            return body
-        return orjson.dumps(self._without_secrets(orjson.loads(body)))
-
-    def _without_secrets(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.client.masked(value)
-        if isinstance(value, list):
-            return [self._without_secrets(item) for item in value]
-        if isinstance(value, dict):
-            kept = ((name, item) for name, item in value.items() if name not in _TOKENS)
-            return {self.client.masked(name): self._without_secrets(item) for name, item in kept}
-        return value
+        return name, replace(result, body=self.client.masked_json(result.body, _TOKENS), cause=cause)
 
     def word(self, said: str) -> str:
         """A short text of the server in one line, secrets masked."""
@@ -167,17 +151,19 @@ class Provider(ABC):
         """The messages of errors in one line, secrets masked."""
         return one_line(self.client.masked("; ".join(str(one) for one in messages if one))) or None
 
-    def status_in(self, value: Any) -> str:
-        """The word for how a batch stands.
+    def status_in(self, value: Any, ended: Set[str]) -> str:
+        """The word for how a batch stands, in lower case: one of ``ended``, or one that means that it goes on.
 
         Raises
         ------
         TransportError
-            If it is none.
+            If it is neither: a batch of an unknown state would be waited for without end.
         """
-        if not isinstance(value, str) or not value:
-            raise TransportError("the reply does not say how the batch stands", cause="no reply in body")
-        return self.word(value)
+        word = self.word(value).lower() if isinstance(value, str) else ""
+        if word not in ended and word not in _GOES_ON:
+            said = f"the reply does not say whether the batch has ended, its state is {word or 'missing'}"
+            raise TransportError(said, cause="no reply in body")
+        return word
 
     def id_in(self, body: Mapping[str, Any], key: str = "id") -> str:
         """An id that can stand in a URL, a file and a message.
@@ -298,6 +284,10 @@ def is_part(value: Any) -> TypeGuard[str]:
 _PART = re.compile(r"[0-9a-f]{16}")
 _ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 LONGEST_ID = 200
+_GOES_ON = frozenset(
+    "accepted canceling cancelling created finalizing in_progress initializing not_started paused pending preparing "
+    "processing queued running scheduled started submitted updating validating waiting".split()
+)
 _TOKENS = frozenset({"logprobs", "logprobsResult"})
 """Fields of a reply that spell it token by token."""
 

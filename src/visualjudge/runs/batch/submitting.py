@@ -18,7 +18,7 @@ from visualjudge.clients.batch.asking import UNSENT
 from visualjudge.clients.batch.provider import Look, Provider, Unsure
 from visualjudge.clients.retry import RetryPolicy, cause_of
 from visualjudge.core.errors import ApiError, ClientError, TransportError
-from visualjudge.runs.batch.ledger import CLOSED, Ledger, Part
+from visualjudge.runs.batch.ledger import CLOSED, LOST, Ledger, Part
 from visualjudge.runs.runner import Stop
 
 _BUSY = RetryPolicy(attempts=10, first_wait_s=1.0, longest_wait_s=120.0, patience_s=3600.0)
@@ -246,6 +246,10 @@ class Batches:
                 return None
             if found.whole or failure is not None:
                 break
+        if failure is None and not found.whole:
+            failure = TransportError(
+                f"it has {look.succeeded} replies, of which {found.replies} can be read", cause=LOST
+            )
         return _Taken(found.replies, failure if found.missing else None)
 
     async def _downloads(self, look: Look, opened: ExitStack) -> tuple[list[BinaryIO], ClientError | None]:
