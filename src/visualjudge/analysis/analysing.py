@@ -197,7 +197,7 @@ def judge_result(
         sensitivity=_sensitivity(pairs, resampling, guessed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs),
-        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED)),
+        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), study.seed),
         unread=unread(study, index),
         own_scores=benchmark_scores(study.joined[index], study.questions, benchmarks_of(study.meta)),
         probes=probe_results(study.answered[index]),

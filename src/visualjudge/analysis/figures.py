@@ -32,6 +32,7 @@ from visualjudge.analysis.pairwise_figures import Preference as Preference
 from visualjudge.analysis.pairwise_figures import Swap as Swap
 from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult
 from visualjudge.analysis.probe_figures import ToolTrust as ToolTrust
+from visualjudge.analysis.source_figures import Contrast as Contrast
 from visualjudge.analysis.source_figures import Leaderboard as Leaderboard
 from visualjudge.analysis.source_figures import SourceRow as SourceRow
 

@@ -1,32 +1,37 @@
 """The sources as the judge ranks them, beside their ranks by true score.
 
-A question asked in both orders with different answers is a tie; a failed reply takes no part. Intervals leave out each
-image in turn and count a source's own images (:mod:`visualjudge.analysis.statistics.strengths`). Where a source never
-won, or never lost, half a game is added between sources of its group that met, and that source's side of the interval
-stays open. Each group of sources is fitted by itself: what is compared elsewhere changes nothing in it.
+A question asked in both orders with different answers is a tie; a failed reply takes no part. Strengths are penalised,
+and intervals, differences and ranks are from weighted images (:mod:`visualjudge.analysis.statistics.strengths`). A
+source that never won, or never lost, has a bound on one side and no interval. Each group of sources is fitted by
+itself: what is compared elsewhere changes nothing in it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, combinations
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figures import NOTHING, Ends, Estimate, Leaderboard, SourceRow
+from visualjudge.analysis.figures import NOTHING, Contrast, Ends, Estimate, Leaderboard, SourceRow
 from visualjudge.analysis.groups import placed, places_of
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.statistics.strengths import (
-    Strengths,
+    NEVER_LOST,
+    NEVER_WON,
+    Penalised,
+    Standing,
     components,
-    davidson,
-    open_sides,
-    strength_ends,
-    with_half_games,
+    dispersion,
+    drawn,
+    never,
+    penalised,
+    standing,
 )
 from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
 
 MOST_IMAGES = 1000
 """Above this many images they are dealt to as many groups, each left out whole (Kott 2001)."""
@@ -57,14 +62,6 @@ class Games:
     ties: FloatArray
     images: IntArray
     """Different images of each source."""
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """Strengths, and what was added so that they are finite."""
-
-    strengths: Strengths
-    added: FloatArray
 
 
 def points(answer: str) -> pl.Expr:
@@ -103,11 +100,11 @@ def games_of(games: pl.DataFrame, size: int) -> Games:
     return Games(wins, ties, np.bincount(pairs // image.size, minlength=size))
 
 
-def fitted(wins: FloatArray, ties: FloatArray, game: float = 1.0) -> Fitted:
-    """Strengths of S × S sums; half a game is added where no finite maximum exists. ``game``: what one counts."""
-    _, finite = components(wins, ties)
-    regular = np.zeros_like(wins) if finite else game * (with_half_games(wins, ties) - wins)
-    return Fitted(davidson(wins + regular, ties), regular)
+def fitted(games: Games, repeats: float) -> Penalised:
+    """Strengths, penalised by as many games as go together: at least the ``repeats`` of a question."""
+    wins, ties = games.wins.sum(0), games.ties.sum(0)
+    first = penalised(wins, ties, repeats)
+    return penalised(wins, ties, dispersion(first, games.wins, games.ties, repeats))
 
 
 def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
@@ -132,12 +129,12 @@ def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
     return dict(known.group_by("place", maintain_order=True).agg(pl.col("score").mean()).iter_rows())
 
 
-def leaderboard(table: pl.DataFrame) -> Leaderboard:
+def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
     """Strengths by the judge and by the truth of every source, ranks, and how the judge's order goes with the scores.
 
     ``components`` > 1: some sources were never compared in the same tasks, not even through others; strengths then
     compare only within a component, which ``group`` names, and neither a rank correlation nor a tie parameter over all
-    is given.
+    is given. ``seed``: of the draws behind intervals, differences and ranks.
     """
     games = duels(table)
     known, places = placed(games.select("task", "a", "b"))
@@ -151,11 +148,12 @@ def leaderboard(table: pl.DataFrame) -> Leaderboard:
         own = [place for place, (group, _) in enumerate(known) if group == name]
         inside = played.filter(pl.col("a").is_in(own)).with_columns(pl.col("a", "b") - own[0])
         rows = [SourceRow(known[place][1], name, number, NOTHING, None, scores.get(place)) for place in own]
-        boards.append(_board(rows, inside))
-    ties, added = sum(board.ties for board in boards), any(board.added for board in boards)
+        boards.append(_board(rows, inside, seed))
+    ties, endless = sum(board.ties for board in boards), any(board.endless for board in boards)
     log_tie, same = (boards[0].log_tie, boards[0].agreement) if len(boards) == 1 else (None, (None, None))
     ranked = tuple(chain.from_iterable(board.rows for board in boards))
-    return Leaderboard(ranked, games.height, len(names), added, ties, log_tie, *same)
+    contrasts = tuple(chain.from_iterable(board.contrasts for board in boards))
+    return Leaderboard(ranked, games.height, len(names), endless, ties, log_tie, *same, contrasts)
 
 
 @dataclass(frozen=True)
@@ -163,41 +161,71 @@ class _Board:
     """One group: its sources by the judge's order, and how that goes with their true scores (ρ and τ-b)."""
 
     rows: tuple[SourceRow, ...]
+    contrasts: tuple[Contrast, ...]
     ties: int
-    added: bool
+    endless: bool
     log_tie: float | None
     agreement: tuple[float | None, float | None]
 
 
-def _board(rows: list[SourceRow], games: pl.DataFrame) -> _Board:
+def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
     """The strengths and ranks of ``rows``, the sources that ``games`` number; all of one group."""
     judged = games_of(games, len(rows))
     true = games_of(games.with_columns(outcome=points("answer")), len(rows))
     repeats = games.height / games["question"].n_unique()
-    fit = fitted(judged.wins.sum(0), judged.ties.sum(0), repeats)
-    by_truth = fitted(true.wins.sum(0), true.ties.sum(0), repeats).strengths.log_strength
-    found = zip(rows, _strengths(fit, judged), _bounded(by_truth, true), strict=True)
-    filled = [replace(row, strength=own, true_strength=truth) for row, own, truth in found]
-    ranked = _ranked(filled, fit.strengths.log_strength, by_truth)
-    agreement = _agreement(fit.strengths.log_strength, [row.mean_score for row in rows])
-    return _Board(ranked, int(judged.ties.sum() / 2), bool(fit.added.any()), fit.strengths.log_tie, agreement)
+    fit, truth = fitted(judged, repeats), fitted(true, repeats)
+    draws = drawn(fit, judged.wins, judged.ties, rng_for(seed, "strengths", len(rows), judged.wins.shape[0]))
+    sure = standing(fit, judged.wins, judged.ties, judged.images, draws)
+    filled = _filled(rows, fit, judged, sure)
+    by_truth = zip(filled, _bounded(truth.log_strength, true), strict=True)
+    ranked = _ranked([replace(row, true_strength=x) for row, x in by_truth], fit.log_strength, truth.log_strength)
+    _, finite = components(judged.wins.sum(0), judged.ties.sum(0))
+    agreement = _agreement(fit.log_strength, [row.mean_score for row in rows])
+    contrasts = _contrasts(ranked, filled, fit, sure)
+    return _Board(ranked, contrasts, int(judged.ties.sum() / 2), not finite, fit.log_tie, agreement)
 
 
-def _strengths(fit: Fitted, games: Games) -> list[Estimate]:
-    ends = strength_ends(fit.strengths, games.wins, games.ties, fit.added)
+def _filled(rows: list[SourceRow], fit: Penalised, games: Games, sure: Standing) -> list[SourceRow]:
+    """``rows`` with their strengths by the judge, and the ranks that they may have."""
     met = (games.wins + np.swapaxes(games.wins, 1, 2) + games.ties).sum((0, 2))
     out = []
-    for i, value in enumerate(fit.strengths.log_strength):
-        sides: Ends = tuple(float(x) if np.isfinite(x) else None for x in (ends.low[i], ends.high[i]))  # type: ignore[assignment]
-        interval = None if ends.why[i] else sides
-        out.append(Estimate(float(value), interval, int(met[i]), int(games.images[i]), ends.why[i]))
+    for i, row in enumerate(rows):
+        ends = _ends(sure.low[i], sure.high[i])
+        interval = None if None in ends else ends
+        strength = Estimate(float(fit.log_strength[i]), interval, int(met[i]), int(games.images[i]), sure.why[i])
+        bound = None if interval or ends == (None, None) else ends
+        out.append(replace(row, strength=strength, bound=bound, rank_set=sure.alone[i], rank_set_all=sure.together[i]))
     return out
 
 
+def _ends(low: float, high: float) -> Ends:
+    """NaN is an open side."""
+    return (float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None)
+
+
+def _contrasts(
+    ranked: tuple[SourceRow, ...], rows: list[SourceRow], fit: Penalised, sure: Standing
+) -> tuple[Contrast, ...]:
+    """Every two sources of a group, the better by the judge first."""
+    place = {row.source: i for i, row in enumerate(rows)}
+    out = []
+    for first, second in combinations(ranked, 2):
+        i, j = place[first.source], place[second.source]
+        low, high = _ends(sure.below[i, j], sure.above[i, j])
+        gap, p = float(fit.log_strength[i] - fit.log_strength[j]), float(sure.p[i, j])
+        open_side = {first.strength.why, second.strength.why} & {NEVER_LOST, NEVER_WON}
+        ends = None if low is None else (low, None if open_side else high)
+        why = next((row.strength.why for row in (first, second) if row.strength.why), None)
+        images = min(first.strength.images, second.strength.images)
+        figure = Estimate(gap, ends, 0, images, None if ends else why)
+        out.append(Contrast(first.group, first.source, second.source, figure, None if np.isnan(p) else p))
+    return tuple(out)
+
+
 def _bounded(strength: FloatArray, games: Games) -> list[float | None]:
-    """``strength``; None for a source that never lost, or never won: it has none that is finite."""
-    no_low, no_high = open_sides(games.wins.sum(0))
-    return [None if a or b else float(x) for a, b, x in zip(no_low, no_high, strength, strict=True)]
+    """``strength``; None for a source that never lost, or never won: its own is as the penalty has it."""
+    never_won, never_lost = never(games.wins.sum(0), games.ties.sum(0))
+    return [None if a or b else float(x) for a, b, x in zip(never_won, never_lost, strength, strict=True)]
 
 
 def _ranked(rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray) -> tuple[SourceRow, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.estimates import Ends, Estimate
+from visualjudge.analysis.statistics.ranks import RankSet
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,31 @@ class SourceRow:
     mean_score: float | None
     rank: int = 0
     true_rank: int = 0
+    bound: Ends | None = None
+    """Where the source never lost, or never won: the end on the side that is not open, at 97.5 %."""
+    rank_set: RankSet | None = None
+    """The best and the worst rank that it may have at 95 %, of this source alone."""
+    rank_set_all: RankSet | None = None
+    """As ``rank_set``, but the sets of all sources of the group hold at once in 95 %."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """How far ``above`` is above ``below``, in log odds; ``p`` is two-sided, of no difference, unadjusted."""
+
+    group: str
+    above: str
+    below: str
+    difference: Estimate
+    p: float | None
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The sources by group, strongest first.
+    """The sources by group, strongest first; ``contrasts``: every two of a group.
 
-    ``regularised``: some source won or lost everything, so half a game is added in its group. ``log_tie``, ``spearman``
-    and ``kendall_tau`` (of strengths and mean true scores) are of a single group.
+    ``regularised``: some sources never lost to the others, or never won, so that the likelihood alone has no finite
+    maximum. ``log_tie``, ``spearman`` and ``kendall_tau`` (of strengths and mean true scores) are of a single group.
     """
 
     rows: tuple[SourceRow, ...]
@@ -39,6 +57,7 @@ class Leaderboard:
     log_tie: float | None
     spearman: float | None
     kendall_tau: float | None
+    contrasts: tuple[Contrast, ...] = ()
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:

@@ -1,9 +1,19 @@
-"""Strengths of sources from who beat whom: Bradley and Terry's model, with ties as Davidson's.
+"""Strengths of sources from who beat whom: Bradley and Terry's model, with ties as Davidson's, penalised as Firth's.
 
-P(i beats j) = π_i/(π_i + π_j + ν√(π_i π_j)), P(tie) = ν√(π_i π_j)/(same). Maximum likelihood by Newton's method on
-log π and log ν. Without ties ν = 0 and this is Bradley–Terry, equal to ``choix`` (tested).
-Sources: Bradley & Terry 1952; Davidson 1970; Ford 1957 (a finite maximum exists only if the graph of wins is strongly
-connected); Zermelo 1929; Haldane 1956 (half a game); Pregibon 1981 (leaving one out by a Newton step).
+P(i beats j) = π_i/(π_i + π_j + ν√(π_i π_j)), P(tie) = ν√(π_i π_j)/(same), by Newton's method on log π and log ν.
+
+:func:`davidson` maximises the likelihood. Without ties ν = 0 and this is Bradley–Terry, equal to ``choix`` (tested).
+:func:`penalised` adds h/2 wins each way between sources that met, with h the leverage of their games: without ties the
+penalty of Firth (1993), Jeffreys' prior, which removes the first-order bias and keeps every strength finite (Kosmidis &
+Firth 2021). It adds as many games as there are strengths, S - 1, however many pairs of sources met. Where games of an
+image go together, the bias grows with the dispersion φ (Rao & Scott 1984), and so does the penalty.
+:func:`drawn` draws strengths from the weighted-likelihood bootstrap: each image has an exponential weight (Rubin 1981;
+Newton & Raftery 1994), each half game of the penalty a gamma weight (Fong, Lyddon & Holmes 2019). Of two sources whose
+images have one game each these are the draws of Jeffreys' posterior, Beta(wins + ½, losses + ½), so that a source
+without a loss has a long upper tail and not an infinite one.
+
+Sources besides: Bradley & Terry 1952; Davidson 1970; Ford 1957 (a finite maximum of the likelihood exists only if the
+graph of wins is strongly connected); Zermelo 1929.
 """
 
 from __future__ import annotations
@@ -11,14 +21,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, stats
 from scipy.sparse import csgraph
 
-from visualjudge.analysis.statistics.jackknife import ALIKE, FEW, TAIL, TINY, Spread, enough, reaches, spread
+from visualjudge.analysis.statistics.jackknife import (
+    ALIKE,
+    FEW,
+    LEAST_IMAGES,
+    NORMAL,
+    TAIL,
+    TINY,
+    effective_number,
+)
+from visualjudge.analysis.statistics.ranks import RankSet
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 NEWTON_STEPS = 200
 RIDGE = 0.01
+STEADY = 1e-11
+"""Strengths that move less than this between two rounds of the penalty have arrived."""
+MOST_DRAWS, LEAST_DRAWS, CELLS = 1000, 200, 4_000_000
+FARTHEST = 40.0
+"""No drawn strength is farther from the mean: an odds ratio of 10^17 says no more than a larger one."""
+NEVER_LOST, NEVER_WON = "it never lost", "it never won"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +84,12 @@ def davidson(wins: FloatArray, ties: FloatArray | None = None, *, ridge: float |
     return Strengths(theta, groups, log_tie, penalty > 0)
 
 
-def _newton(wins: FloatArray, ties: FloatArray, groups: FloatArray, ridge: float) -> tuple[FloatArray, float | None]:
+def _newton(
+    wins: FloatArray, ties: FloatArray, groups: FloatArray, ridge: float, start: tuple[FloatArray, float] | None = None
+) -> tuple[FloatArray, float | None]:
     """Damped Newton steps; the shift of each component is pinned by a unit of curvature along it."""
     size, any_ties = wins.shape[0], bool(ties.sum() > 0)
-    theta, eta = np.zeros(size), -1.0 if any_ties else -np.inf
+    theta, eta = start or (np.zeros(size), -1.0 if any_ties else -np.inf)
     pin = sum(np.outer(groups == g, groups == g).astype(float) for g in np.unique(groups))
     value = _log_likelihood(theta, eta, wins, ties, ridge)
     for _ in range(NEWTON_STEPS):
@@ -122,98 +149,201 @@ def _derivatives(
     return gradient, hessian
 
 
+# ---------------------------------------------------------------- penalised
+
+
+@dataclass(frozen=True, eq=False)
+class Penalised:
+    """``log_strength`` (S,), mean 0; ``added`` (S, S): the penalty's wins; ``dispersion``: games that go together."""
+
+    log_strength: FloatArray
+    log_tie: float | None
+    added: FloatArray
+    dispersion: float
+
+
+def penalised(wins: FloatArray, ties: FloatArray, dispersion: float = 1.0) -> Penalised:
+    """Fit ``wins`` (S × S, [i, j] = times i beat j) and ``ties`` (S × S, symmetrical) of sources that are linked."""
+    games = wins + wins.T + ties
+    met, group = games > 0, np.zeros(wins.shape[0])
+    lever = met * (wins.shape[0] - 1) / max(np.triu(met).sum(), 1)
+    theta, log_tie = np.zeros(wins.shape[0]), -1.0 if ties.any() else -np.inf
+    for _ in range(NEWTON_STEPS):
+        moved, tie = _newton(wins + dispersion * lever / 2, ties, group, 0.0, (theta, log_tie))
+        moved = moved - moved.mean()
+        still = bool(np.abs(moved - theta).max() < STEADY)
+        theta, log_tie = moved, -np.inf if tie is None else tie
+        if still:
+            break
+        lever = _leverage(theta, log_tie, wins, ties)
+    return Penalised(theta, log_tie if np.isfinite(log_tie) else None, dispersion * lever / 2, dispersion)
+
+
+def _leverage(theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray) -> FloatArray:
+    """How much the games of each two sources hold of the strengths, S × S; over pairs the sum is S - 1."""
+    _, hessian = _derivatives(theta, eta, wins, ties, 0.0)
+    information = hessian[:-1, :-1]
+    inverse = np.linalg.inv(information + np.ones_like(information) * np.trace(information) / theta.size**2)
+    own = np.diag(inverse)
+    return np.abs((information - np.diag(np.diag(information))) * (own[:, None] + own[None, :] - 2 * inverse))
+
+
+def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float = 1.0) -> float:
+    """The clustered variance of the strengths over that of independent games, at least ``least``: Rao and Scott's mean
+    generalised design effect. ``wins``, ``ties``: images × S × S.
+    """
+    theta, eta = fit.log_strength, -np.inf if fit.log_tie is None else fit.log_tie
+    _, hessian = _derivatives(theta, eta, wins.sum(0), ties.sum(0), 0.0)
+    scores, images = _scores(fit, wins, ties), wins.shape[0]
+    inverse = np.linalg.pinv(hessian[:-1, :-1], rcond=1e-10, hermitian=True)
+    spread = np.einsum("gs,st,gt->", scores, inverse, scores) * images / max(images - 1, 1)
+    return max(least, float(spread) / max(theta.size - 1, 1))
+
+
+def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
+    """What each image's games add to the likelihood's slope in each strength, images × S."""
+    win, _ = _odds(fit.log_strength, -np.inf if fit.log_tie is None else fit.log_tie)
+    games = wins + np.swapaxes(wins, 1, 2) + ties
+    return np.asarray(((wins - np.swapaxes(wins, 1, 2) - games * (win - win.T)) / 2).sum(2))
+
+
+def drawn(fit: Penalised, wins: FloatArray, ties: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Strengths drawn from what the images leave open, draws × S, of mean 0. ``wins``, ``ties``: images × S × S."""
+    images, size = wins.shape[:2]
+    count = int(np.clip(CELLS // size**2, LEAST_DRAWS, MOST_DRAWS))
+    weights = rng.standard_exponential((count, images))
+    won, tied = ((weights @ table.reshape(images, -1)).reshape(count, size, size) for table in (wins, ties))
+    shape = fit.added / fit.dispersion
+    won = won + fit.dispersion * rng.standard_gamma(shape, (count, size, size))
+    theta, eta = np.tile(fit.log_strength, (count, 1)), np.full(count, -np.inf if fit.log_tie is None else fit.log_tie)
+    active = np.arange(count)
+    for _ in range(NEWTON_STEPS):
+        step = _steps(theta[active], eta[active], won[active], tied[active])
+        theta[active] = np.clip(theta[active] + step[:, :size], -FARTHEST, FARTHEST)
+        if step.shape[1] > size:
+            eta[active] += step[:, size]
+        active = active[np.abs(step).max(1) > 1e-5]
+        if not active.size:
+            break
+    return np.asarray(theta - theta.mean(1, keepdims=True))
+
+
+def _steps(theta: FloatArray, eta: FloatArray, wins: FloatArray, ties: FloatArray) -> FloatArray:
+    """A Newton step of each draw, at most 2 a parameter: draws × S, and log ν where there are ties."""
+    size, lost = theta.shape[1], np.swapaxes(wins, 1, 2)
+    half, level = (theta[:, :, None] - theta[:, None, :]) / 2, eta[:, None, None]
+    top = np.maximum(np.abs(half), np.maximum(level, 0.0))
+    win, tie = np.exp(half - top), np.exp(level - top)
+    total = win + np.swapaxes(win, 1, 2) + tie
+    win, tie = win / total, tie / total
+    lead, games = win - np.swapaxes(win, 1, 2), wins + lost + ties
+    gradient = ((wins - lost - games * lead) / 2).sum(2)
+    spread = games * (1 - tie - lead**2) / 4
+    hessian = -spread
+    diagonal = np.arange(size)
+    hessian[:, diagonal, diagonal] += spread.sum(2) + 1e-9
+    hessian += spread.sum((1, 2))[:, None, None] / size**2
+    if np.isfinite(eta).all():
+        slope = ((ties - games * tie) / 2).sum((1, 2))
+        curve = (games * tie * (1 - tie) / 2).sum((1, 2)) + 1e-9
+        cross = -(games * lead * tie / 2).sum(2)
+        hessian = np.block([[hessian, cross[:, :, None]], [cross[:, None, :], curve[:, None, None]]])
+        gradient = np.append(gradient, slope[:, None], 1)
+    return np.clip(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], -2, 2)
+
+
 # ---------------------------------------------------------------- how sure
 
 
 @dataclass(frozen=True, eq=False)
-class StrengthEnds:
-    """95 % interval of each source's strength: NaN = that side is open; ``why`` where neither end can be given."""
+class Standing:
+    """How sure the strengths of S sources are, and their differences.
+
+    ``low`` and ``high`` (S,): 95 % ends; NaN: that side is open. ``images``: different ones of each source.
+    ``below`` and ``above`` (S, S): ends of the strength of i less that of j; ``p`` (S, S): two-sided, of no difference.
+    ``alone`` and ``together``: the ranks that each source may have, of each at 95 % and of all sources at once.
+    """
 
     low: FloatArray
     high: FloatArray
-    images: IntArray
     why: tuple[str | None, ...]
+    below: FloatArray
+    above: FloatArray
+    p: FloatArray
+    alone: tuple[RankSet | None, ...]
+    together: tuple[RankSet | None, ...]
 
 
-def with_half_games(wins: FloatArray, ties: FloatArray) -> FloatArray:
-    """``wins`` with half a win each way between sources that met (Haldane 1956): every maximum is then finite."""
-    met = (wins + wins.T + ties) > 0
-    return np.asarray(wins + 0.5 * met)
+def never(wins: FloatArray, ties: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Sources that never won and sources that never lost, and never tied: one side of their strength is open."""
+    tied = ties.sum(1) > 0
+    return (wins.sum(1) == 0) & ~tied, (wins.sum(0) == 0) & ~tied
 
 
-def open_sides(wins: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Sources that have no finite lower end, and no finite upper end, by Ford's condition.
+def standing(fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArray, draws: FloatArray) -> Standing:
+    """Intervals, differences and ranks from ``draws`` (draws × S); ``wins``, ``ties``: images × S × S.
 
-    A source has no upper end where neither it nor any source that it is tied to by wins both ways ever lost to another.
+    Draws are widened about the strengths by Student's t at the effective images of the source less one. Simultaneous
+    sets are those of a credible band over all differences (Besag, Green, Higdon & Mengersen 1995), as Mogstad, Romano,
+    Shaikh & Wilhelm (2024) make rank sets from differences. A source on too few images has no interval, and any rank.
     """
-    _, strong = csgraph.connected_components(sparse.csr_array(wins > 0), directed=True, connection="strong")
-    outside = strong[:, None] != strong[None, :]
-    beats, loses = ((wins > 0) & outside), ((wins.T > 0) & outside)
-    groups = int(strong.max()) + 1
-    won = np.bincount(strong, beats.any(1), groups) > 0
-    lost = np.bincount(strong, loses.any(1), groups) > 0
-    return (lost & ~won)[strong], (won & ~lost)[strong]
+    value, own = fit.log_strength, (wins + np.swapaxes(wins, 1, 2) + ties).sum(2)
+    image, source = np.nonzero(own)
+    effective = effective_number(own[image, source], source, value.size)
+    told = (images >= LEAST_IMAGES) & (effective >= 2)
+    why = _why(fit, wins, ties, told)
+    widths = _wider(effective)
+    ends = value + widths * (np.quantile(draws, (TAIL, 1 - TAIL), axis=0) - value)
+    known = np.array([reason in (None, NEVER_LOST, NEVER_WON) for reason in why])
+    low, high = np.where(known, np.minimum(ends[0], value), np.nan), np.where(known, np.maximum(ends[1], value), np.nan)
+    no_low, no_high = never(wins.sum(0), ties.sum(0))
+    gap, spread = value[:, None] - value[None, :], draws[:, :, None] - draws[:, None, :]
+    wide = _wider(np.minimum(effective[:, None], effective[None, :]))
+    reach = gap - np.quantile(spread, TAIL, axis=0)
+    reach = np.maximum(reach, (reach + reach.T) / 4)
+    both = known[:, None] & known[None, :] & ~np.eye(value.size, dtype=bool)
+    beyond = (spread <= gap * (1 - 1 / wide)).sum(0)
+    one_sided = (np.minimum(beyond, len(draws) - beyond) + 1) / (len(draws) + 1)
+    below = np.where(both, gap - wide * reach, np.nan)
+    far = np.where(both, (gap - spread) / np.where(reach > TINY, reach, np.inf), 0.0).max(2)
+    near = np.where(both, (spread - gap) / np.where(reach.T > TINY, reach.T, np.inf), 0.0).max(2)
+    alone, together = _factor(np.maximum(far, near)), _factor(far.max(1)[:, None])
+    return Standing(
+        np.where(no_low, np.nan, low),
+        np.where(no_high, np.nan, high),
+        why,
+        below,
+        -below.T,
+        np.where(both, np.minimum(1.0, 2 * one_sided), np.nan),
+        _ranks(gap, alone[:, None] * wide * reach, alone[:, None] * wide * reach.T, both),
+        _ranks(gap, together * wide * reach, together * wide * reach.T, both),
+    )
 
 
-def strength_ends(fit: Strengths, wins: FloatArray, ties: FloatArray, regular: FloatArray) -> StrengthEnds:
-    """Intervals of ``fit`` from leaving out each image.
-
-    ``wins``, ``ties``: images × S × S; ``regular``: S × S of wins that belong to no image (:func:`with_half_games`).
-    Each strength without one image is one Newton step from the whole (Pregibon 1981), which is exact to second order.
-    A source's interval counts its own images. A source that never lost (won) has an open upper (lower) side; its other
-    end is Clopper and Pearson's, each image a case, against the mean strength of those it met.
-    """
-    total_wins, total_ties = wins.sum(0), ties.sum(0)
-    moved = _without_each(fit, wins, ties, total_wins + regular, total_ties)
-    games = (wins + np.swapaxes(wins, 1, 2) + ties).sum(2)
-    size = games.shape[1]
-    place = np.broadcast_to(np.arange(size), games.shape)
-    own = games > 0
-    influence = -moved
-    found = spread(influence[own], games[own], place[own], size)
-    every = spread(influence.ravel(), np.ones(influence.size), place.ravel(), size)
-    error = np.sqrt(np.maximum(every.variance, found.variance))
-    down, up = reaches(found, error, np.zeros(size))
-    told = enough(found)
-    low, high = (np.where(told, ends, np.nan) for ends in (fit.log_strength - down, fit.log_strength + up))
-    low, high = _opened(fit, total_wins, total_ties, found, low, high)
-    flat = high - low < TINY
-    low, high = (np.where(flat, np.nan, ends) for ends in (low, high))
-    why = tuple(FEW if not ok else ALIKE if same else None for ok, same in zip(told, flat, strict=True))
-    return StrengthEnds(low, high, found.images, why)
+def _wider(effective: FloatArray) -> FloatArray:
+    """What a reach of the draws is multiplied by with so many effective images."""
+    n = np.maximum(effective, 2.0)
+    return np.asarray(stats.t.isf(TAIL, n - 1) / NORMAL * np.sqrt(n / (n - 1)))
 
 
-def _opened(
-    fit: Strengths, wins: FloatArray, ties: FloatArray, found: Spread, low: FloatArray, high: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    no_low, no_high = open_sides(wins)
-    met = wins + wins.T + ties
-    rivals = (met * fit.log_strength[None, :]).sum(1) / np.maximum(met.sum(1), 1)
-    edge = TAIL ** (1 / np.maximum(found.effective, 1))
-    reach = np.log(edge / (1 - edge))
-    low = np.where(no_high & np.isfinite(low), np.minimum(rivals + reach, fit.log_strength), low)
-    high = np.where(no_low & np.isfinite(high), np.maximum(rivals - reach, fit.log_strength), high)
-    return np.where(no_low, np.nan, low), np.where(no_high, np.nan, high)
+def _factor(farthest: FloatArray) -> FloatArray:
+    """The 95 % quantile over draws of how far out the farthest difference lies, at least one reach."""
+    return np.asarray(np.maximum(np.quantile(farthest, 1 - 2 * TAIL, axis=0), 1.0))
 
 
-def _without_each(
-    fit: Strengths, wins: FloatArray, ties: FloatArray, all_wins: FloatArray, all_ties: FloatArray
-) -> FloatArray:
-    """How far each strength moves when one image is left out, images × S, mean 0 in a component."""
-    size, eta = all_wins.shape[0], fit.log_tie
-    keep = size + (eta is not None)
-    theta, tie = fit.log_strength, -np.inf if eta is None else eta
-    pin = np.zeros((keep, keep))
-    for group in np.unique(fit.component):
-        member = np.append(fit.component == group, [False] * (keep - size))
-        pin += np.outer(member, member)
-    _, whole = _derivatives(theta, tie, all_wins, all_ties, 0.0)
-    out = np.zeros((wins.shape[0], size))
-    for g in range(wins.shape[0]):
-        gradient, hessian = _derivatives(theta, tie, wins[g], ties[g], 0.0)
-        left = whole[:keep, :keep] - hessian[:keep, :keep] + pin + 1e-9 * np.eye(keep)
-        out[g] = np.linalg.solve(left, -gradient[:keep])[:size]
-    for group in np.unique(fit.component):
-        member = fit.component == group
-        out[:, member] -= out[:, member].mean(1, keepdims=True)
-    return out
+def _ranks(gap: FloatArray, down: FloatArray, up: FloatArray, known: BoolArray) -> tuple[RankSet | None, ...]:
+    above, below = ((known & (gap + up < 0)).sum(1), (known & (gap - down > 0)).sum(1))
+    size = len(gap)
+    return tuple((1 + int(a), size - int(b)) if size > 1 else None for a, b in zip(above, below, strict=True))
+
+
+def _why(fit: Penalised, wins: FloatArray, ties: FloatArray, told: BoolArray) -> tuple[str | None, ...]:
+    """Why a source has no interval, or an open one. Strengths that no image moves have none: nothing varied."""
+    no_low, no_high = never(wins.sum(0), ties.sum(0))
+    total = wins.sum(0)
+    _, strong = csgraph.connected_components(sparse.csr_array(total > 0), directed=True, connection="strong")
+    inside = np.bincount(strong)[strong] > 1
+    still = np.abs(_scores(fit, wins, ties)).max(0) < TINY
+    alike = (still & inside) | ~total.any()
+    found = np.select([~told, alike, no_high, no_low], [FEW, ALIKE, NEVER_LOST, NEVER_WON], "")
+    return tuple(str(reason) or None for reason in found)
