@@ -69,11 +69,14 @@ OWN_SCORES = (
 """What a table of a benchmark's own scores shows."""
 
 SOURCES = (
-    "Bradley–Terry strengths with ties (log odds, mean 0); a question answered differently when swapped is a tie. A "
-    "source that never lost, or never won, has one open side. By truth: the strength from the right answers to the "
-    f"same pairs; {NONE} for a source that the truth always puts above, or always below, others that it meets. True "
-    "score, asked: the ground truth's mean over the annotations in these pairs, neither over all annotations of the "
-    "source nor the judge's. Strengths and scores may order sources differently."
+    "Bradley–Terry strengths with ties (log odds, mean 0), penalised as Firth's; a question answered differently when "
+    "swapped is a tie. A source that never lost, or never won, has one open side. Ranks: those that a source may have, "
+    "of this source alone, and of all sources of the table at once. The matrix has, for the source of the row above "
+    "that of the column, the two-sided p of no difference, unadjusted, and the interval of the difference. By truth: "
+    "the strength from the right answers to the same pairs; "
+    f"{NONE} for a source that the truth always puts above, or always below, others that it meets. True score, asked: "
+    "the ground truth's mean over the annotations in these pairs, neither over all annotations of the source nor the "
+    "judge's. Strengths and scores may order sources differently."
 )
 """What the table of sources shows."""
 
@@ -96,6 +99,13 @@ def span(ends: Ends, digits: int = 2) -> str:
         return NONE
     sides = (number(float(end), digits) if end is not None else "∞" if k else "\u2212∞" for k, end in enumerate(ends))
     return " to ".join(sides)
+
+
+def ranks(found: tuple[int, int] | None) -> str:
+    """A rank set: one rank, or from best to worst."""
+    if found is None:
+        return NONE
+    return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
 
 
 def p_value(value: float | None) -> str:

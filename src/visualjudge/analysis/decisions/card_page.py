@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.benchmarks import benchmarks_table
 from visualjudge.analysis.decisions.checks import LABELS
-from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, ranks, span
-from visualjudge.analysis.words import OWN_SCORES, many, own_score, percent, percents, points
+from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, span
+from visualjudge.analysis.words import OWN_SCORES, many, own_score, percent, percents, points, ranks
 from visualjudge.core.tables import Table, folded
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis import words
-from visualjudge.analysis.words import percent
+from visualjudge.analysis.words import percent, ranks
 from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 
 number, span = partial(words.number, digits=3), partial(words.span, digits=3)
 """A number, and an interval; a dash stands for a missing one."""
-
-
-def ranks(found: tuple[int, int] | None) -> str:
-    """A rank set: one rank, or from best to worst."""
-    if found is None:
-        return "–"
-    return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
 
 
 RANKS_NOTE = "Ranks: of each source alone, at 95 %; the sets of two sources need not fit together."

@@ -60,7 +60,11 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(columns.SENSITIVITY, scopes.sensitivity(judge.sensitivity))
     yield "\n" + of(columns.CHOICE, judge.encodings)
     yield f"\n{_cell(words.SOURCES)}\n" if judge.leaderboard.rows else ""
-    yield from (f"\n{_cell(name)}:\n\n{of(columns.SOURCE, rows)}" for name, rows in judge.leaderboard.groups)
+    for name, rows in judge.leaderboard.groups:
+        own = [row for row in judge.leaderboard.contrasts if row.group == name]
+        yield f"\n{_cell(name)}:\n\n{of(columns.SOURCE, rows)}"
+        titles, cells = columns.contrasts(rows, own)
+        yield "\n" + table([_cell(title) for title in titles], cells)
     yield "\n" + of(columns.CHECKED, judge.rater_checks)
     yield "\n" + of(columns.PROBE, judge.probes)
     yield "\n" + of(columns.TRUST, judge.tool_trust)

@@ -16,7 +16,8 @@ SOURCES = (
     "Hemerik, Goeman & Finos 2020 (sign flips); Henderson 1975 (the other pairs of an image)",
     "Kendall 1945 (τ-b)",
     "Krippendorff 2011 (α)",
-    "Bradley & Terry 1952; Davidson 1970 (strengths of sources)",
+    "Bradley & Terry 1952; Davidson 1970; Firth 1993 (strengths of sources)",
+    "Rubin 1981; Fong, Lyddon & Holmes 2019 (weighted images); Mogstad et al. 2024 (rank sets)",
     "Schütt et al. 2016; Rao & Scott 1984 (the 75 % point)",
 )
 
@@ -29,8 +30,9 @@ TEXT = (
     "over a design effect, which allows for images whose cases are alike, for skewness and for few images. Other "
     "figures have intervals by Student's t at Satterthwaite's degrees of freedom, fewer than the effective number of "
     "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α on −log(1 − α), differences "
-    "of shares, errors and strengths on their own scales, and differences of shares with at least the width of a 90 % "
-    "interval for independent cases. Intervals of 75 % points and of the order of sources are from resampled images. "
+    "of shares and errors on their own scales, and differences of shares with at least the width of a 90 % "
+    "interval for independent cases. Intervals of 75 % points and of the order of sources are from resampled images, "
+    "those of penalised strengths from randomly weighted images and half games. "
     "With fewer than 5 images no interval is given. Leanings compare questions at equal difficulty "
     "(task, margin and image); their tests and intervals are by sign flips of images. Tests of leanings and of "
     "differences are two-sided and clustered by image, with Holm's adjustment over the tests of a family; comparisons "

@@ -14,10 +14,10 @@ import visualjudge
 from visualjudge.analysis import columns, scopes, words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.opening import opening
-from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity
+from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity, SourceRow
 from visualjudge.analysis.report import charts
 from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_images, examples, probe_examples
-from visualjudge.analysis.report.grids import Grid, across, breakable, by_rows, grid, headline_grid
+from visualjudge.analysis.report.grids import Grid, GridRow, across, breakable, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.vision.drawing.titles import encoding_title
@@ -224,11 +224,20 @@ def _uses(judges: Sequence[JudgeResult]) -> list[Section]:
             "sources",
             "The sources as it ranks them",
             words.SOURCES,
-            [(f"{j.name}: {name}", grid(columns.SOURCE, rows)) for j in judges for name, rows in j.leaderboard.groups],
+            [part for j in judges for name, rows in j.leaderboard.groups for part in _sources(j, name, rows)],
             notes=[note for j in judges for note in _board_notes(j)],
         ),
         _published(judges),
     ]
+
+
+def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[tuple[str, Grid]]:
+    """The sources of one group, and the matrix of their differences."""
+    own = [row for row in judge.leaderboard.contrasts if row.group == group]
+    titles, cells = columns.contrasts(rows, own)
+    matrix = Grid(titles, [False] * len(titles), [GridRow(line) for line in cells])
+    title = f"{judge.name}: {group}"
+    return [(title, grid(columns.SOURCE, rows)), (f"{title}: differences, p (95 %)", matrix)]
 
 
 def _published(judges: Sequence[JudgeResult]) -> Section:
