@@ -116,7 +116,7 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     assert "silent minus" not in text(found.results, [])
     card = card_of(found).judges[0]
     assert "it answered no question on the sources" in card.answer
-    assert {line.name: line.state for line in card.checks}["macro_accuracy"] == "not_shown"
+    assert {line.name: line.state for line in card.checks}["macro_accuracy"] == "not_measured"
 
 
 def test_worse_than_chance_is_said_of_what_was_read(tmp_path: Path) -> None:

@@ -60,9 +60,10 @@ class Analysis:
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
         """What metrics.json holds."""
+        from visualjudge.analysis.decisions.card import usual_card
         from visualjudge.analysis.document import document
 
-        return document(self.results)
+        return document(self.results, usual_card(self))
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:

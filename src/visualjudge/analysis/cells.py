@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -177,17 +177,13 @@ def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
         return NO_SHARE
     right = pl.col("right") if top is None else top
     sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
-    short = int(np.bincount(sums.cell, minlength=sums.cells).min())
-    found = _mean_of_shares(sums)
-    if short < jackknife.LEAST_IMAGES:
-        return Share(
-            float(found.value[0]),
-            None,
-            int(sums.columns["n"].sum()),
-            int(found.images[0]),
-            f"a task with {jackknife.FEW}",
-        )
-    return share_of(found)
+    few = np.bincount(sums.cell, minlength=sums.cells) < jackknife.LEAST_IMAGES
+    found = share_of(_mean_of_shares(sums))
+    if not few.any():
+        return found
+    first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
+    why = f"a {by} with {jackknife.FEW}: {first}" + (f" and {more} more" if more else "")
+    return replace(found, interval=None, n=int(sums.columns["n"].sum()), why=why)
 
 
 def _mean_of_shares(sums: ImageSums) -> Shares:

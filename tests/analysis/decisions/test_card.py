@@ -1,4 +1,4 @@
-"""The card: what passes, what fails, what is not shown."""
+"""The card: what passes, what fails, what is undecided or not measured, and what would settle it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from decided import World, choices_of, of_task, scores_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import card_page, checks
-from visualjudge.analysis.decisions.card import Card, better_than_chance, card_of
+from visualjudge.analysis.decisions.card import Card, card_of, shown_of, skill_of
 from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.analysis.decisions.opening import opening_of
 from visualjudge.analysis.decisions.shapes import card_json
 from visualjudge.analysis.decisions.system import system
+from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.statistics.systems import image_sums, system_agreement
 from visualjudge.analysis.words import verdict
@@ -30,6 +31,12 @@ def _card(world: World, right: float, seed: int = 0, **judge: object) -> Card:
     return card_of(analyse_study(study_of(questions, {"judge": verdicts})))
 
 
+def better_than_chance(result: JudgeResult) -> bool:
+    """As the card sees it."""
+    ends = skill_of(shown_of(result)).interval
+    return ends is not None and ends[0] > 0
+
+
 def _states(card: Card) -> dict[str, str]:
     return {line.name: line.state for line in card.judges[0].checks}
 
@@ -37,7 +44,7 @@ def _states(card: Card) -> dict[str, str]:
 def test_a_good_judge_on_many_images_passes() -> None:
     card = _card(World.of(80, 4, gap=0.8), 0.97)
     states = _states(card)
-    assert states.pop("omega") == "not_shown"
+    assert states.pop("omega") == "not_measured"
     assert set(states.values()) == {"pass"}
     assert card.judges[0].state == "pass" and ": yes" in card.judges[0].answer
 
@@ -55,9 +62,9 @@ def test_a_judge_that_guesses_gets_no_green(seed: int) -> None:
 def test_answer_and_badge_say_the_same(right: float, images: int) -> None:
     card = _card(World.of(images, 4, gap=0.8), right)
     found = card.judges[0]
-    said = {"pass": "judge: yes, ", "fail": "judge: no, ", "not_shown": "judge: not shown whether "}
+    said = {"pass": "judge: yes, ", "fail": "judge: no, ", "undecided": "judge: undecided whether "}
     assert found.answer.startswith(said[found.state])
-    assert f"judge: {card_page.STATES[found.state]}<" in card_page.badge(found)
+    assert f"judge: {checks.STATES[found.state]}<" in card_page.badge(found)
     states = _states(card)
     if found.state == "fail" and states["order_of_sources"] != "fail":
         assert all(checks.LABELS[name] in found.answer for name, state in states.items() if state == "fail")
@@ -71,10 +78,13 @@ def test_a_judge_that_guesses_scores_gets_no_green() -> None:
     assert "pass" not in _states(card).values()
 
 
-def test_an_oracle_on_three_images_is_not_shown() -> None:
+def test_an_oracle_on_three_images_is_undecided_and_says_how_many_are_needed() -> None:
     card = _card(World.of(3, 5), 1.0)
-    assert set(_states(card).values()) == {"not_shown"}
-    assert card.judges[0].state == "not_shown"
+    states = _states(card)
+    assert (states.pop("omega"), states.pop("favour")) == ("not_measured", "not_measured")
+    assert set(states.values()) == {"undecided"}
+    found = card.judges[0]
+    assert (found.state, found.verdict, found.needs_images) == ("undecided", "unclear", 7)
 
 
 def test_what_was_not_asked_is_never_green() -> None:
@@ -82,11 +92,11 @@ def test_what_was_not_asked_is_never_green() -> None:
     card = card_of(analyse_study(study_of(questions, {"judge": scores_of(questions, 0.3)})))
     lines = {line.name: line for line in card.judges[0].checks}
     for name in ("macro_accuracy", "right_in_both_orders", "lean", "omega"):
-        assert (lines[name].value, lines[name].state) == (None, "not_shown")
+        assert (lines[name].value, lines[name].state) == (None, "not_measured")
     assert lines["order_of_sources"].state == "pass"
 
 
-@pytest.mark.parametrize(("raters", "state"), [(2, "not_shown"), (3, "pass")])
+@pytest.mark.parametrize(("raters", "state"), [(2, "undecided"), (3, "pass")])
 def test_omega_has_no_interval_and_needs_three_people(raters: int, state: str, tmp_path: Path) -> None:
     world = World.of(40, 4)
     questions = world.scoring_questions()
@@ -244,7 +254,7 @@ def test_json_has_the_promised_shape() -> None:
     assert {"judge", "checks", "system"} <= set(judge)
     for line in judge["checks"]:
         assert {"name", "value", "ci95", "threshold", "state", "images"} <= set(line)
-        assert line["state"] in ("pass", "fail", "not_shown")
+        assert line["state"] in checks.STATES
     assert {"tau_b", "ci95", "pair_order", "spa"} <= set(judge["system"])
 
 
@@ -292,7 +302,7 @@ def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
 def test_a_report_opens_with_the_answer_of_every_judge() -> None:
     found = opening_of(_card(World.of(20, 3), 0.5))
     assert found.sentences[0].startswith("judge: ")
-    assert found.table.columns == ("Check", "judge") and len(found.table.rows) == 6
+    assert found.table.columns == ("Check", "judge") and len(found.table.rows) == 7
     assert "May I rank my models" in found.html() and "<table>" in found.html()
     assert found.sentences[0] in found.markdown()
 
@@ -347,7 +357,7 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
     found = analyse_study(study_of(asked, {"judge": [*(right | turned).values()]}))
     judge = card_of(found).judges[0]
     macro = next(line for line in judge.checks if line.name == "macro_accuracy")
-    assert (macro.state, macro.why) == ("not_shown", "a task with fewer than 5 images")
+    assert (macro.state, macro.why) == ("undecided", "a task with fewer than 5 images: keypoint")
     assert verdict(found.results.judges[0]) == "better than chance"
     assert not any(line.why == "the judge is not shown to be better than chance" for line in judge.checks)
 

@@ -145,7 +145,9 @@ def test_why_the_order_is_not_known_is_the_true_reason() -> None:
     questions = World.of(20, 3).pair_questions()
     silent = [replace(v, value="Failed", status="refusal") if "-2" in v.id else v for v in choices_of(questions, 0.9)]
     answer = _card(questions, silent).answer
-    assert "it gave no answer that can be used on 1 of 3 sources, the first: model 2" in answer
+    assert "2 sources (1 more left out: no usable reply)" in answer
+    silent = [replace(v, value="Failed", status="refusal") for v in choices_of(questions, 0.9)]
+    assert "it answered no question on the sources" in _card(questions, silent).answer
     apart = [replace(q, sources=("one", "one")) for q in questions]
     assert "compare no two named sources of one task" in _card(apart, choices_of(apart, 0.9)).answer
 

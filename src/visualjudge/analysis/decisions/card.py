@@ -1,16 +1,19 @@
-"""The card of a judge on one page: may I rank my models with it, and what it has shown of itself."""
+"""The card of a judge: may I rank my models with it, in all and by task, and what it has shown of itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis import words
-from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
+from visualjudge.analysis.bias import preference
 from visualjudge.analysis.decisions.benchmarks import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     LABELS,
@@ -20,51 +23,92 @@ from visualjudge.analysis.decisions.checks import (
     State,
     Thresholds,
     check,
+    needs,
     read_thresholds,
 )
 from visualjudge.analysis.decisions.people import omega
 from visualjudge.analysis.decisions.system import System, system
-from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult, OwnScore
+from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult, OwnScore, Pairwise
+from visualjudge.analysis.guessing import guessed, pairwise_asked
 from visualjudge.analysis.join import Study, clusters_of
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks
 from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
-from visualjudge.analysis.statistics.jackknife import FEW
-from visualjudge.analysis.statistics.shares import one_share
+from visualjudge.analysis.statistics.jackknife import FEW, TAIL
+from visualjudge.analysis.statistics.shares import event_share
 
 Interval = tuple[float, float]
+Verdict = Literal["yes", "no", "unclear"]
 
 RADIUS_ALPHA = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class JudgeCard:
-    """One judge: its checks, its system card, and how far its probabilities and scores can be taken at their word."""
+class Answer:
+    """May the sources be ranked with a judge, by ``checks`` of all its questions or of one task."""
 
     judge: str
-    simulated: bool
     checks: tuple[Check, ...]
     system: System
-    probabilities: Calibration | None
-    score_radius: ConformalRadius | None
+
+    @property
+    def state(self) -> State:
+        """fail if any check fails; pass if the order of sources and every check that was measured pass."""
+        states = {line.name: line.state for line in self.checks}
+        if "fail" in states.values():
+            return "fail"
+        if states["order_of_sources"] == "not_measured":
+            return "not_measured"
+        asked = [line.state for line in self.checks if line.asked]
+        return "pass" if set(asked) == {"pass"} else "undecided"
+
+    @property
+    def verdict(self) -> Verdict:
+        """The state in a word."""
+        return {"pass": "yes", "fail": "no"}.get(self.state, "unclear")  # type: ignore[return-value]
+
+    @property
+    def needs_images(self) -> int | None:
+        """How many more images would probably settle it: the fewest for a "no" where a figure misses its threshold,
+        else the most that any check needs. None where it is settled, or where some check needs more than images.
+        """
+        if self.state != "undecided":
+            return None
+        undecided = [line for line in self.checks if line.state == "undecided"]
+        known = {line.name: line.needs_images for line in undecided}
+        missing = [line for line in undecided if line.value is not None and not line.threshold.met_by(line.value)]
+        towards_no = [n for line in missing if (n := known[line.name]) is not None]
+        if towards_no:
+            return min(towards_no)
+        found = [n for n in known.values() if n is not None]
+        return max(found) if len(found) == len(known) and found else None
+
+    @property
+    def answer(self) -> str:
+        """One sentence."""
+        return answer(self)
+
+
+@dataclass(frozen=True, eq=False)
+class TaskCard(Answer):
+    """The answer for one task."""
+
+    task: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeCard(Answer):
+    """One judge: its checks, its system card, and how far its probabilities and scores can be taken at their word."""
+
+    simulated: bool = False
+    probabilities: Calibration | None = None
+    score_radius: ConformalRadius | None = None
     own_scores: tuple[OwnScore, ...] = ()
     expected: int | None = None
     missing: int | None = None
     """Verdicts that a finished run has, and those of them that are not there; None where that is not known."""
     remarks: Remarks = NO_REMARKS
-
-    @property
-    def answer(self) -> str:
-        """May the sources be ranked with this judge? One sentence."""
-        return answer(self)
-
-    @property
-    def state(self) -> State:
-        """fail if any check fails; pass if the order of sources and every check that was asked pass."""
-        states = {line.name: line.state for line in self.checks}
-        if "fail" in states.values():
-            return "fail"
-        asked = [line.state for line in self.checks if line.asked]
-        return "pass" if states["order_of_sources"] == "pass" and set(asked) == {"pass"} else "not_shown"
+    tasks: tuple[TaskCard, ...] = ()
+    """The answer for each task of the questions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,40 +137,90 @@ def card_of(
     *,
     people: Sequence[str | Path] = (),
     epsilon: float = 0.2,
-    judges: Sequence[int] | None = None,
 ) -> Card:
-    """The card from an analysis that is there already, of all judges or of those numbered ``judges``."""
+    """The card from an analysis that is there already."""
     held = rules or read_thresholds()
-    study = analysis.study
-    results = analysis.results.judges
-    chosen = range(len(results)) if judges is None else judges
-    cards = tuple(_judge(study, i, results[i], held, people, epsilon) for i in chosen)
-    return Card(cards, held, rows_of(study, chosen))
+    study, results = analysis.study, analysis.results.judges
+    cards = tuple(_judge(study, i, result, held, people, epsilon) for i, result in enumerate(results))
+    return Card(cards, held, rows_of(study, range(len(results))))
+
+
+@lru_cache(maxsize=1)
+def usual_card(analysis: Analysis) -> Card:
+    """The card by the thresholds of the package, as the report and metrics.json have it."""
+    return card_of(analysis)
 
 
 def _judge(
     study: Study, run: int, result: JudgeResult, rules: Thresholds, people: Sequence[str | Path], epsilon: float
 ) -> JudgeCard:
-    ordered = system(study, run, rules.families)
-    skilled = better_than_chance(result)
-    evidence = {
-        **_evidence(result),
-        "failed": _failed(study, run),
-        "order_of_sources": _order(ordered),
-        "omega": omega(study, run, people, epsilon) if people else NOT_ASKED,
-    }
+    whole = answer_of(study, run, shown_of(result), rules, omega(study, run, people, epsilon) if people else NOT_ASKED)
+    names = [cell.name for cell in result.by_task]
+    tasks = (
+        (TaskCard(whole.judge, whole.checks, whole.system, *names),)
+        if len(names) == 1
+        else tuple(_task(study, run, result, name, rules) for name in names)
+    )
     return JudgeCard(
-        result.name,
+        whole.judge,
+        whole.checks,
+        whole.system,
         result.simulated,
-        tuple(check(name, evidence[name], rules, skilled=skilled) for name in rules.checks),
-        ordered,
         _probabilities(study, run),
         _radius(study, run),
         result.own_scores,
         result.expected,
         result.missing,
         Remarks(result.warnings, result.problems),
+        tasks,
     )
+
+
+def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresholds) -> TaskCard:
+    """The answer from the questions of one task."""
+    table = study.joined[run].filter(pl.col("task") == task)
+    own = replace(study, runs=(replace(study.runs[run], answered=table),))
+    pairs = own.kind(0, "pairwise", PAIRED)
+    cell = next(cell for cell in result.by_task if cell.name == task)
+    shown = Shown(
+        pairwise_figures(pairs, guessed(pairwise_asked(own, 0))),
+        preference(pairs.filter("parsed"), "position").estimate,
+        None if cell.ranking is None else cell.ranking.tau,
+        None if cell.scoring is None else cell.scoring.within,
+    )
+    found = answer_of(own, 0, shown, rules, NOT_ASKED)
+    return TaskCard(found.judge, found.checks, found.system, task)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the questions of a run, or of one of its tasks, show: ``place`` is the lean to the option shown first."""
+
+    pairwise: Pairwise
+    place: Estimate | None
+    ranking: Estimate | None
+    scoring: Estimate | None
+
+
+def shown_of(result: JudgeResult) -> Shown:
+    """What all questions of a run show."""
+    place = next((row.estimate for row in result.bias if row.feature == "position"), None)
+    return Shown(result.pairwise, place, result.ranking.tau, result.scoring.within)
+
+
+def answer_of(study: Study, run: int, shown: Shown, rules: Thresholds, people: Evidence) -> Answer:
+    """The answer by ``shown`` and by the order of the sources; ``people``: what ratings of people show."""
+    ordered = system(study, run, rules.families)
+    skill = skill_of(shown)
+    evidence = {
+        **_evidence(shown),
+        "failed": _failed(study, run),
+        "order_of_sources": _order(ordered),
+        "favour": _favour(ordered),
+        "omega": people,
+    }
+    checks = tuple(check(name, evidence[name], rules, skill=skill) for name in rules.checks)
+    return Answer(study.runs[run].name, checks, ordered)
 
 
 # ---------------------------------------------------------------- what a run shows
@@ -138,17 +232,33 @@ def _measured(found: Estimate) -> Evidence:
     return Evidence(found.value, _closed(found.interval), found.images, found.why)
 
 
-def _evidence(result: JudgeResult) -> Mapping[str, Evidence]:
-    place = next((row.estimate for row in result.bias if row.feature == "position"), None)
-    pairwise = result.pairwise
+def _evidence(shown: Shown) -> Mapping[str, Evidence]:
+    pairwise = shown.pairwise
     if pairwise.accuracy.none:
         nothing = Evidence(None, None, pairwise.accuracy.share.images, UNANSWERED)
         return {"macro_accuracy": nothing, "right_in_both_orders": nothing, "lean": nothing}
     return {
         "macro_accuracy": _measured(pairwise.macro) if pairwise.questions else NOT_ASKED,
         "right_in_both_orders": _measured(pairwise.swap.right_in_both),
-        "lean": NOT_ASKED if place is None or not pairwise.questions else _measured(place),
+        "lean": _lean(pairwise, shown.place),
     }
+
+
+def _lean(pairwise: Pairwise, place: Estimate | None) -> Evidence:
+    """The lean to the option shown first; 0 by construction where each question has one answer in both orders.
+
+    A question whose answers differ moves the lean by at most half its share; so does one that was asked, or read, in
+    one order alone.
+    """
+    swap = pairwise.swap
+    if swap.consistency_parsed != 1:
+        return NOT_ASKED if place is None or not pairwise.questions else _measured(place)
+    both = round((swap.consistency.value or 0.0) * swap.consistency.n)
+    alone = 1 - both / max(pairwise.questions, both, 1)
+    reach = min(0.5, (1 - TAIL ** (1 / both) + alone) / 2)
+    measured = None if place is None else _closed(place.interval)
+    ends = (-reach, reach) if measured is None else (max(-reach, measured[0]), min(reach, measured[1]))
+    return Evidence(0.0 if place is None or place.value is None else place.value, ends, swap.consistency.images)
 
 
 def _closed(ends: Ends | None) -> Interval | None:
@@ -159,13 +269,15 @@ def _closed(ends: Ends | None) -> Interval | None:
 
 
 def _failed(study: Study, run: int) -> Evidence:
-    """The share of replies that could not be used, of all kinds of questions."""
+    """The share of replies that could not be used, of all kinds of questions. Calls are its unit, fewer where failures
+    are seen to go together in images.
+    """
     table = study.joined[run]
     if table.is_empty():
         return NOT_ASKED
     image, failed = clusters_of(table), (~table["parsed"]).cast(pl.Float64).to_numpy()
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
-    found = one_share(top, np.bincount(image).astype(float))
+    found = event_share(top, np.bincount(image).astype(float))
     return Evidence(float(failed.mean()), found.interval(0), int(found.images[0]), found.why(0))
 
 
@@ -177,16 +289,33 @@ def _order(found: System) -> Evidence:
     return Evidence(tau.value, tau.interval, main.found.images, None if tau.interval else FEW)
 
 
-def better_than_chance(result: JudgeResult) -> bool:
-    """Whether the first kind that was asked (pairwise, ranking, scoring) shows skill: of pairs, as the report says it.
+def _favour(found: System) -> Evidence:
+    """How many ranks the judge moves a source by favour, of those whose favour is shown."""
+    main = found.main
+    if main is None or all(favour.p is None for favour in main.found.favours):
+        return Evidence(None, None, 0, found.why or f"each source is on {FEW}")
+    value, ends, said = main.moved()
+    return Evidence(value, (float(ends[0]), float(ends[1])), main.found.images, note=said)
 
-    A mean over tasks takes no part: four verdicts of a second task would decide over hundreds of the first.
+
+def skill_of(shown: Shown) -> Evidence:
+    """What the first kind that was asked (pairwise, ranking, scoring) shows of skill, less what chance gives.
+
+    It is of pairs, as the report says it: a mean over tasks takes no part, as four verdicts of a second task would
+    decide over hundreds of the first.
     """
-    if result.pairwise.questions:
-        return result.pairwise.better_than_chance
-    tau = result.ranking.tau if result.ranking.tau.value is not None else result.scoring.within
-    ends = _closed(tau.interval)
-    return ends is not None and ends[0] > 0
+    pairwise = shown.pairwise
+    if pairwise.questions:
+        found, chance = pairwise.accuracy.shown, pairwise.chance
+    else:
+        ranked = shown.ranking is not None and shown.ranking.value is not None
+        tau = shown.ranking if ranked else shown.scoring
+        if tau is None:
+            return NOT_ASKED
+        found, chance = tau, 0.0
+    ends = _closed(found.interval)
+    value = None if found.value is None else found.value - chance
+    return Evidence(value, None if ends is None else (ends[0] - chance, ends[1] - chance), found.images)
 
 
 def _probabilities(study: Study, run: int) -> Calibration | None:
@@ -212,26 +341,36 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
 # ---------------------------------------------------------------- the answer
 
 
-def answer(found: JudgeCard) -> str:
-    """May the sources be ranked with this judge? One sentence, the report's first: yes, no or not shown, as its state.
+def answer(found: Answer) -> str:
+    """May the sources be ranked with this judge? One sentence, the report's first: yes, no or undecided, as its state.
 
-    Beside the order of the sources it names the other checks that the state is due to.
+    Beside the order of the sources it names the other checks that the state is due to, and how many more images would
+    probably settle it.
     """
     line = next(item for item in found.checks if item.name == "order_of_sources")
     said = _order_said(found, line)
     if found.state == "pass":
         return f"{found.judge}: yes, {said}."
-    due = [LABELS[item.name] for item in found.checks if item is not line and item.state == found.state and item.asked]
+    due = [_named(item) for item in found.checks if item is not line and item.state == found.state and item.asked]
     if found.state == "fail":
-        failed = [f"it fails “{'”, “'.join(due)}”"] if due else []
+        failed = [f"it fails {', '.join(due)}"] if due else []
         parts = [said, *failed] if line.state == "fail" else [*failed, said]
         return f"{found.judge}: no, do not rank models with it: {'; '.join(parts)}."
-    others = f"; not shown: “{'”, “'.join(due)}”" if due and line.state == "pass" else ""
-    return f"{found.judge}: not shown whether models may be ranked with it: {said}{others}."
+    if found.state == "not_measured":
+        return f"{found.judge}: not measured whether models may be ranked with it: {said}."
+    others = f"; undecided: {', '.join(due)}" if due and line.state == "pass" else ""
+    needed = f"; it {needs(found.needs_images)}" if found.needs_images else ""
+    return f"{found.judge}: undecided whether models may be ranked with it: {said}{others}{needed}."
 
 
-def _order_said(found: JudgeCard, line: Check) -> str:
-    """Whether it orders the sources as the truth does, with the figures, or why that is not shown."""
+def _named(line: Check) -> str:
+    """A check that the state is due to, with what there is to say of it beside its figure."""
+    said = f" ({line.why})" if line.state == "fail" and line.why else ""
+    return f"“{LABELS[line.name]}”{said}"
+
+
+def _order_said(found: Answer, line: Check) -> str:
+    """Whether it orders the sources as the truth does, with the figures, or why that is not decided."""
     main = found.system.main
     if main is None or line.value is None:
         return str(line.why)
@@ -241,4 +380,4 @@ def _order_said(found: JudgeCard, line: Check) -> str:
         return f"it puts the sources in the order of the truth ({facts})"
     if line.state == "fail":
         return f"it does not order the sources as the truth does ({facts})"
-    return f"the order of the sources is not shown ({facts}), {line.why}"
+    return f"the order of the sources is undecided ({facts}), {line.why}"

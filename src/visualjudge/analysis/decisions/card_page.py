@@ -6,26 +6,29 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.benchmarks import benchmarks_table
-from visualjudge.analysis.decisions.checks import LABELS
+from visualjudge.analysis.decisions.checks import LABELS, STATES, needs
 from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, span
 from visualjudge.analysis.words import OWN_SCORES, many, own_score, percent, percents, points, ranks
 from visualjudge.core.tables import Table, folded
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Card, JudgeCard
+    from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.system import KindOfSystem
 
 UNITS = {"macro_accuracy": "%", "right_in_both_orders": "%", "failed": "%", "lean": "points"}
 """Of checks that are shares, or differences of shares."""
 
-STATES = {"pass": "pass", "fail": "fail", "not_shown": "not shown"}
-COLOURS = {"pass": "#2e7d32", "fail": "#c62828", "not_shown": "#6b7280"}
+COLOURS = {"pass": "#2e7d32", "fail": "#c62828", "undecided": "#6b7280", "not_measured": "#6b7280"}
+ANSWERS = {"yes": "yes", "no": "no", "unclear": "cannot tell"}
+"""What pages call the answers."""
 MOST_OVERTURNED = 3
+TASKS_NOTE = "Each task by its own questions alone; the answer above is of all of them."
 SIGNS = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1f2937}
 table{border-collapse:collapse;margin:.5rem 0 1rem}th,td{text-align:left;padding:.25rem .75rem .25rem 0;
-border-bottom:1px solid #e5e7eb;vertical-align:top}.pass{color:#2e7d32}.fail{color:#c62828}.not_shown{color:#6b7280}
+border-bottom:1px solid #e5e7eb;vertical-align:top}.pass{color:#2e7d32}.fail{color:#c62828}
+.undecided,.not_measured{color:#6b7280}
 h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem}"""
 
 
@@ -42,7 +45,7 @@ def checks_table(found: JudgeCard) -> Table:
 
 def _check_row(line: Check) -> tuple[str, ...]:
     measured = (shown_value(line), percents(line.interval) if line.name in UNITS else span(line.interval))
-    return LABELS[line.name], STATES[line.state], *measured, _asked_for(line), str(line.images), line.why or ""
+    return LABELS[line.name], line.said, *measured, _asked_for(line), str(line.images), line.why or ""
 
 
 def shown_value(line: Check, digits: int = 3) -> str:
@@ -51,6 +54,25 @@ def shown_value(line: Check, digits: int = 3) -> str:
     if line.value is None or unit is None:
         return number(line.value, digits=digits)
     return percent(line.value) if unit == "%" else f"{points(line.value)} {unit}"
+
+
+def tasks_table(card: Card) -> Table | None:
+    """The answer of each judge for each task; None where there is one task."""
+    if not any(len(found.tasks) > 1 for found in card.judges):
+        return None
+    rows = tuple((found.judge, task.task, *_task_cells(task)) for found in card.judges for task in found.tasks)
+    columns = ("Judge", "Task", "May I rank models?", "Right", "Order of sources (τ-b)", "Due to")
+    return Table(columns, rows, (TASKS_NOTE,), keys=2, title="By task")
+
+
+def _task_cells(task: TaskCard) -> tuple[str, ...]:
+    lines = {line.name: line for line in task.checks}
+    figures = (lines["macro_accuracy"], lines["order_of_sources"])
+    needed = f", {needs(task.needs_images)}" if task.needs_images else ""
+    due = [line for line in task.checks if line.state == task.state and task.state not in ("pass", "not_measured")]
+    why = "; ".join(f"{LABELS[line.name]}: {line.why}" if line.why else LABELS[line.name] for line in due)
+    said = lines["order_of_sources"].why if task.state == "not_measured" else why
+    return ANSWERS[task.verdict] + needed, *(shown_value(line) for line in figures), said or ""
 
 
 def _asked_for(line: Check) -> str:
@@ -92,8 +114,7 @@ def sources_table(kind: KindOfSystem) -> Table:
     rows = []
     for s in sorted(range(len(kind.names)), key=lambda s: (kind.groups[s], -float(found.judged[s]))):
         favour = found.favours[s]
-        sure = favour.p is not None and favour.p < 0.05
-        said = "favoured" if sure and favour.value > 0 else "disfavoured" if sure else ""
+        said = "" if not favour.sure else "favoured" if favour.value > 0 else "disfavoured"
         means = (number(float(found.judged[s])), number(float(found.true[s])), span(kind.true_ends[s]))
         beyond = (signed(favour.value), span(favour.interval), said)
         group = (kind.groups[s],) if apart else ()
@@ -108,6 +129,8 @@ def _source_notes(kind: KindOfSystem) -> list[str]:
     notes = [RANKS_NOTE]
     if len(set(kind.groups)) > 1:
         notes.append(f"{GROUPS_NOTE} The order of sources is over the {many(kind.found.pairs, 'pair')} inside groups.")
+    if kind.left_out:
+        notes.append(f"Left out, as no usable reply compares them: {'; '.join(kind.left_out)}.")
     if kind.overturned:
         shown = [f"{above} above {below}" for above, below in kind.overturned[:MOST_OVERTURNED]]
         more = len(kind.overturned) - len(shown)
@@ -149,7 +172,8 @@ def own_scores_table(found: JudgeCard) -> Table:
 
 
 def _over_all(card: Card) -> list[Table]:
-    return [benchmarks_table(card.benchmarks)] if card.benchmarks else []
+    tasks = tasks_table(card)
+    return [*([benchmarks_table(card.benchmarks)] if card.benchmarks else []), *([tasks] if tasks else [])]
 
 
 def diagram_table(found: JudgeCard) -> Table | None:
@@ -206,7 +230,8 @@ def body(card: Card) -> str:
 
 def _coloured(table: str) -> str:
     for state, words in STATES.items():
-        table = table.replace(f"<td>{words}</td>", f'<td class="{state}">{words}</td>')
+        for end in ("<", ","):
+            table = table.replace(f"<td>{words}{end}", f'<td class="{state}">{words}{end}')
     return table
 
 

@@ -1,7 +1,13 @@
-"""The licence card's checks: a figure, its threshold, and one of three states."""
+"""The card's checks: a figure, its threshold, one of four states, and how many more images would settle it.
+
+``pass`` and ``fail``: the whole interval meets, or misses, the threshold. ``undecided``: neither. ``not_measured``: the
+run has no figure. The number of images is that at which a power of 80 % is reached, as the interval shrinks with their
+square root (Lachin 2011); where no case erred, it shrinks with their number.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -15,7 +21,17 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.yamls import read_yaml
 
 Interval = tuple[float, float]
-State = Literal["pass", "fail", "not_shown"]
+State = Literal["pass", "fail", "undecided", "not_measured"]
+STATES: Mapping[State, str] = {
+    "pass": "pass",
+    "fail": "fail",
+    "undecided": "undecided",
+    "not_measured": "not measured",
+}
+"""What pages call the states."""
+UNSKILLED = "the judge is not shown to be better than chance"
+POWER = 1.43
+"""(1.96 + 0.84) / 1.96: how many times narrower an interval has to be for a power of 80 %."""
 Direction = Literal["at_least", "at_most", "within"]
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most", "within")
 LABELS = {
@@ -24,6 +40,7 @@ LABELS = {
     "lean": "Lean towards the option shown first",
     "failed": "Replies that cannot be used",
     "order_of_sources": "Order of sources (τ-b)",
+    "favour": "Ranks moved by favour",
     "omega": "Could replace people (ω)",
 }
 """What pages call the checks."""
@@ -37,7 +54,7 @@ class Threshold:
     value: float
 
     def state(self, interval: Interval) -> State:
-        """By the whole interval; "not_shown" where the threshold lies inside it."""
+        """By the whole interval; "undecided" where the threshold lies inside it."""
         low, high = interval
         limit = self.value
         met, missed = {
@@ -45,7 +62,22 @@ class Threshold:
             "at_most": (high <= limit, low > limit),
             "within": (-limit <= low and high <= limit, low > limit or high < -limit),
         }[self.direction]
-        return "pass" if met else "fail" if missed else "not_shown"
+        return "pass" if met else "fail" if missed else "undecided"
+
+    def met_by(self, value: float) -> bool:
+        """Whether the figure itself meets the threshold."""
+        return self.state((value, value)) == "pass"
+
+    def images_needed(self, value: float, interval: Interval, images: int) -> int | None:
+        """How many more images would probably decide it; None where the figure is at the threshold."""
+        low, high = value - interval[0], interval[1] - value
+        limit = math.copysign(self.value, value) if self.direction == "within" else self.value
+        gap, reach = (value - limit, low) if value > limit else (limit - value, high)
+        if gap <= 0 or reach <= 0:
+            return None
+        exact = low <= 0 or high <= 0
+        whole = images * (reach / gap if exact else (POWER * reach / gap) ** 2)
+        return max(1, math.ceil(whole - images))
 
 
 @dataclass(frozen=True)
@@ -59,9 +91,10 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run shows of one check; ``value`` None: it was not asked. ``why``: why there is no interval.
+    """What a run shows of one check; ``value`` None: it was not measured. ``why``: why there is no interval.
 
-    ``tested``: the figure is the result of tests. It has no interval, and is held to the threshold itself.
+    ``tested``: the figure is the result of tests. It has no interval, and is held to the threshold itself. ``note``:
+    what is said beside the figure, whatever its state.
     """
 
     value: float | None
@@ -69,6 +102,7 @@ class Evidence:
     images: int
     why: str | None = None
     tested: bool = False
+    note: str | None = None
 
 
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
@@ -76,7 +110,7 @@ NOT_ASKED = Evidence(None, None, 0, "was not asked")
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the card."""
+    """One line of the card. ``needs_images``: how many more would probably settle what is undecided."""
 
     name: str
     value: float | None
@@ -85,34 +119,58 @@ class Check:
     state: State
     images: int
     why: str | None = None
+    needs_images: int | None = None
 
     @property
     def asked(self) -> bool:
         """Whether the run has a figure to check."""
         return self.value is not None
 
-
-def check(name: str, evidence: Evidence, rules: Thresholds, *, skilled: bool) -> Check:
-    """The state of one check; ``skilled``: the judge is shown to be better than chance."""
-    threshold = rules.checks[name]
-    state, why = _state(evidence, threshold, rules.least_images, skilled)
-    return Check(name, evidence.value, evidence.interval, threshold, state, evidence.images, why)
+    @property
+    def said(self) -> str:
+        """The state in words: "undecided, needs about 40 more images"."""
+        return STATES[self.state] + (f", {needs(self.needs_images)}" if self.needs_images else "")
 
 
-def _state(evidence: Evidence, threshold: Threshold, least: int, skilled: bool) -> tuple[State, str | None]:
-    if evidence.value is None:
-        return "not_shown", evidence.why or "was not asked"
-    if evidence.images < least:
-        return "not_shown", f"only {many(evidence.images, 'image')}; at least {least} are needed"
-    ends = (evidence.value, evidence.value) if evidence.tested else evidence.interval
-    if ends is None:
-        return "not_shown", evidence.why or "has no interval"
-    state = threshold.state(ends)
-    if state == "not_shown":
-        return state, "the threshold lies within the interval"
-    if state == "pass" and not skilled:
-        return "not_shown", "the judge is not shown to be better than chance"
-    return state, None
+def needs(images: int | None) -> str:
+    """How many more images would probably settle it."""
+    return f"needs about {many(images, 'more image')}" if images else "no number of images is known to settle it"
+
+
+def check(name: str, evidence: Evidence, rules: Thresholds, *, skill: Evidence) -> Check:
+    """The state of one check; ``skill``: what shows whether the judge is better than chance (above 0)."""
+    threshold, found = rules.checks[name], evidence
+    state, why, needed = _state(found, threshold, rules.least_images, skill)
+    return Check(name, found.value, found.interval, threshold, state, found.images, why or found.note, needed)
+
+
+def _state(found: Evidence, threshold: Threshold, least: int, skill: Evidence) -> tuple[State, str | None, int | None]:
+    if found.value is None:
+        return "not_measured", found.why or "was not asked", None
+    short = max(0, least - found.images) or None
+    ends = (found.value, found.value) if found.tested else found.interval
+    projected = None if ends is None else threshold.images_needed(found.value, ends, found.images)
+    state = None if ends is None else threshold.state(ends)
+    if short:
+        needed = max(short, projected or 0) if state == "undecided" else short
+        return "undecided", f"only {many(found.images, 'image')}; at least {least} are needed", needed
+    if state is None:
+        return "undecided", found.why or "has no interval", None
+    if state == "undecided":
+        return state, "the threshold lies within the interval", projected
+    if state == "pass" and not _above_zero(skill):
+        return "undecided", UNSKILLED, _for_skill(skill)
+    return state, None, None
+
+
+def _above_zero(skill: Evidence) -> bool:
+    return skill.interval is not None and skill.interval[0] > 0
+
+
+def _for_skill(skill: Evidence) -> int | None:
+    if skill.value is None or skill.interval is None or skill.value <= 0:
+        return None
+    return Threshold("at_least", 0.0).images_needed(skill.value, skill.interval, skill.images)
 
 
 def read_thresholds(path: str | Path | None = None) -> Thresholds:

@@ -8,7 +8,7 @@ A source counts once in each group of sources that may be ranked against each ot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -72,6 +72,31 @@ class Items:
     def measure(self) -> str:
         """What the mean of ``said`` is called."""
         return MEASURES[self.kind]
+
+    def answered(self) -> tuple[Items, tuple[str, ...]]:
+        """The items without the sources that no usable reply is on, or that are then alone in their group; and these.
+
+        A source is named by its group and itself.
+        """
+        kept = np.bincount(self.source[np.isfinite(self.said) & np.isfinite(self.truth)], minlength=len(self.names)) > 0
+        beside = np.bincount(self.group, kept) > 1
+        kept &= beside[self.group]
+        if kept.all():
+            return self, ()
+        place, rows = np.cumsum(kept) - 1, kept[self.source]
+        left = tuple(f"{g}: {n}" for g, n, k in zip(self.groups, self.names, kept, strict=True) if not k)
+        places = self.places.filter(pl.Series(kept[self.places["place"].to_numpy()]))
+        columns = ("task", "option", "image", "said", "truth", "spread", "level")
+        return replace(
+            self,
+            names=tuple(n for n, k in zip(self.names, kept, strict=True) if k),
+            groups=tuple(g for g, k in zip(self.groups, kept, strict=True) if k),
+            places=places.with_columns(place=pl.Series(place[places["place"].to_numpy()], dtype=pl.Int64)),
+            item=self.item.filter(pl.Series(rows)),
+            annotation=self.annotation.filter(pl.Series(rows)),
+            source=place[self.source[rows]],
+            **{name: getattr(self, name)[rows] for name in columns},
+        ), left
 
     def filled(self) -> FloatArray:
         """``said`` with the source's mean where no reply could be used: a prediction like any other."""

@@ -8,9 +8,9 @@ from html import escape
 
 from visualjudge.analysis import words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
-from visualjudge.analysis.decisions.card_page import STATES, shown_value
-from visualjudge.analysis.decisions.checks import LABELS
+from visualjudge.analysis.decisions.card import Card, JudgeCard, usual_card
+from visualjudge.analysis.decisions.card_page import shown_value, tasks_table
+from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.core.tables import Table
 
 TITLE = "May I rank my models with this judge?"
@@ -18,27 +18,33 @@ TITLE = "May I rank my models with this judge?"
 
 @dataclass(frozen=True)
 class Opening:
-    """The answer of every judge, and the table of their checks."""
+    """The answer of every judge, the table of their checks, and their answers by task."""
 
     sentences: tuple[str, ...]
     table: Table
+    tasks: Table | None = None
 
     def html(self) -> str:
         """A section of a page; names are escaped."""
         lines = "".join(f"<p><strong>{escape(line)}</strong></p>" for line in self.sentences)
-        return f'<section id="answer"><h2>{TITLE}</h2>{lines}<div class="wide">{self.table.html()}</div></section>'
+        tables = "".join(f'<div class="wide">{table.html()}</div>' for table in self._tables)
+        return f'<section id="answer"><h2>{TITLE}</h2>{lines}{tables}</section>'
 
     def markdown(self) -> str:
         """The same in Markdown."""
         lines = "\n\n".join(line.replace("<", "&lt;").replace("|", "\\|") for line in self.sentences)
-        return f"## {TITLE}\n\n{lines}\n\n{self.table.markdown()}"
+        return "\n\n".join([f"## {TITLE}", lines, *(table.markdown() for table in self._tables)])
+
+    @property
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.table,) if self.tasks is None else (self.table, self.tasks)
 
 
 @lru_cache(maxsize=1)
 def opening(analysis: Analysis) -> Opening:
     """The opening of a report on ``analysis``: of the judges that it is about, simulated ones are in its appendix."""
-    shown = analysis.results.shown
-    found = opening_of(card_of(analysis, judges=shown))
+    shown, card = analysis.results.shown, usual_card(analysis)
+    found = opening_of(replace(card, judges=tuple(card.judges[i] for i in shown)))
     columns = ("Check", *words.names_of([analysis.results.judges[i] for i in shown]))
     notes = () if columns == found.table.columns else (words.SETS,)
     return replace(found, table=replace(found.table, columns=columns, notes=notes))
@@ -49,9 +55,9 @@ def opening_of(card: Card) -> Opening:
     names = [line.name for line in card.judges[0].checks] if card.judges else []
     rows = tuple((LABELS[name], *(_cell(judge, name) for judge in card.judges)) for name in names)
     columns = ("Check", *(judge.judge for judge in card.judges))
-    return Opening(tuple(judge.answer for judge in card.judges), Table(columns, rows))
+    return Opening(tuple(judge.answer for judge in card.judges), Table(columns, rows), tasks_table(card))
 
 
 def _cell(judge: JudgeCard, name: str) -> str:
     line = next(line for line in judge.checks if line.name == name)
-    return STATES[line.state] if line.value is None else f"{STATES[line.state]} ({shown_value(line, digits=2)})"
+    return line.said if line.value is None else f"{STATES[line.state]} ({shown_value(line, digits=2)})"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Card, JudgeCard
+    from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
     from visualjudge.analysis.decisions.cascade import Accuracy, Cascade
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
@@ -93,6 +93,9 @@ def _judge(found: JudgeCard) -> Json:
         "simulated": found.simulated,
         "state": found.state,
         "answer": found.answer,
+        "verdict": found.verdict,
+        "needs_images": found.needs_images,
+        "tasks": tasks_json(found),
         "expected": found.expected,
         "missing": found.missing,
         **_remarks(found.remarks),
@@ -107,6 +110,21 @@ def _judge(found: JudgeCard) -> Json:
     }
 
 
+def tasks_json(found: JudgeCard) -> list[Json]:
+    """``[{"task", "card": {"answer": "yes" | "no" | "unclear", "needs_images", ...}}]``, as in metrics.json."""
+    return [{"task": task.task, "card": _task(task)} for task in found.tasks]
+
+
+def _task(task: TaskCard) -> Json:
+    return {
+        "answer": task.verdict,
+        "state": task.state,
+        "needs_images": task.needs_images,
+        "said": task.answer,
+        "checks": [_check(line) for line in task.checks],
+    }
+
+
 def _check(line: Check) -> Json:
     return {
         "name": line.name,
@@ -116,6 +134,7 @@ def _check(line: Check) -> Json:
         "direction": line.threshold.direction,
         "state": line.state,
         "images": line.images,
+        "needs_images": line.needs_images,
         "why": line.why,
     }
 
@@ -145,6 +164,7 @@ def _kind(kind: KindOfSystem) -> Json:
         "self_preference": None if kind.self_preference is None else _favour(kind.self_preference),
         "images": found.images,
         "pairs": found.pairs,
+        "left_out": list(kind.left_out),
         "overturned_by_all_scores": [list(pair) for pair in kind.overturned],
         "sources": [
             {

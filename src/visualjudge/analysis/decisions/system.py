@@ -45,6 +45,8 @@ class KindOfSystem:
     overturned: tuple[tuple[str, str], ...]
     worth: float | None
     self_preference: Favour | None = None
+    left_out: tuple[str, ...] = ()
+    """Sources, with their groups, that no usable reply compares with another: no figure here is of them."""
 
     @property
     def measure(self) -> str:
@@ -53,9 +55,33 @@ class KindOfSystem:
 
     @property
     def extent(self) -> str:
-        """What was compared: 5 sources, or 16 sources in 5 groups."""
+        """What was compared: 5 sources, or 16 sources in 5 groups; 1 left out without a usable reply."""
         groups = len(set(self.groups))
-        return many(len(self.names), "source") + (f" in {groups} groups" if groups > 1 else "")
+        left = f" ({len(self.left_out)} more left out: no usable reply)" if self.left_out else ""
+        return many(len(self.names), "source") + (f" in {groups} groups" if groups > 1 else "") + left
+
+    def moved(self) -> tuple[int, tuple[int, int], str | None]:
+        """The most ranks that a source gains or loses because the judge favours or disfavours it, the least and most
+        that its interval allows, and the source. Only sources whose favour is shown (p < 5 % after Holm) count.
+        """
+        places = [(self._places(s, f.value), self._ends(s, f), s) for s, f in enumerate(self.found.favours) if f.sure]
+        if not places:
+            return 0, (0, 0), None
+        value, _, s = max(places)
+        way = "above" if self.found.favours[s].value > 0 else "below"
+        ends = max(ends[0] for _, ends, _ in places), max(ends[1] for _, ends, _ in places)
+        return value, ends, f"{self.names[s]} stands {many(value, 'rank')} {way} where a fair judge would put it"
+
+    def _ends(self, source: int, favour: Favour) -> tuple[int, int]:
+        low, high = sorted(self._places(source, end) for end in favour.interval or (favour.value, favour.value))
+        return low, high
+
+    def _places(self, source: int, favour: float) -> int:
+        """How many sources of its group it passes by ``favour``."""
+        group, judged = np.array(self.groups), self.found.judged
+        own = judged[source]
+        between = (judged - own) * (judged - own + favour) < 0
+        return int((between & (group == self.groups[source])).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +129,10 @@ def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[s
     return next((sources for name, sources in families.items() if name.lower() in judge.lower()), ())
 
 
-def _measured(study: Study, found: Items, own: tuple[str, ...]) -> KindOfSystem | None:
+def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> KindOfSystem | None:
+    found, silent = asked.answered()
+    if not found.names:
+        return None
     fair = fair_reference(found.said, found.truth, found.level, found.source, found.image, found.group, found.task)
     sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names), fair=fair)
     agreement = system_agreement(sums, found.group, seed=study.seed)
@@ -118,6 +147,7 @@ def _measured(study: Study, found: Items, own: tuple[str, ...]) -> KindOfSystem 
         overturned(study, found, agreement.true),
         worth(found),
         _self_preference(found, own),
+        silent,
     )
 
 

@@ -191,13 +191,26 @@ def _leverage(theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray)
 def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float = 1.0) -> float:
     """The clustered variance of the strengths over that of independent games, at least ``least``: Rao and Scott's mean
     generalised design effect. ``wins``, ``ties``: images × S × S.
+
+    Only games inside a strongly connected part count: elsewhere one of the two always won, and nothing varied.
     """
+    strong = _strong(wins.sum(0))
+    inside = strong[:, None] == strong[None, :]
+    free = strong.size - int(strong.max()) - 1
+    if not free:
+        return least
+    wins, ties = wins * inside, ties * inside
     theta, eta = fit.log_strength, -np.inf if fit.log_tie is None else fit.log_tie
     _, hessian = _derivatives(theta, eta, wins.sum(0), ties.sum(0), 0.0)
     scores, images = _scores(fit, wins, ties), wins.shape[0]
     inverse = np.linalg.pinv(hessian[:-1, :-1], rcond=1e-10, hermitian=True)
     spread = np.einsum("gs,st,gt->", scores, inverse, scores) * images / max(images - 1, 1)
-    return max(least, float(spread) / max(theta.size - 1, 1))
+    return max(least, float(spread) / free)
+
+
+def _strong(wins: FloatArray) -> IntArray:
+    """The number of each source's strongly connected part in the graph of wins."""
+    return np.asarray(csgraph.connected_components(sparse.csr_array(wins > 0), connection="strong")[1], dtype=np.int64)
 
 
 def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
@@ -292,13 +305,14 @@ def standing(fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArra
     effective = effective_number(own[image, source], source, value.size)
     told = (images >= LEAST_IMAGES) & (effective >= 2)
     why = _why(fit, wins, ties, told)
-    widths = _wider(effective)
+    lever = min((value.size - 1) / wins.shape[0], 0.5) * (1 - 1 / fit.dispersion)
+    widths = _wider(effective, lever)
     ends = value + widths * (np.quantile(draws, (TAIL, 1 - TAIL), axis=0) - value)
     known = np.array([reason in (None, NEVER_LOST, NEVER_WON) for reason in why])
     low, high = np.where(known, np.minimum(ends[0], value), np.nan), np.where(known, np.maximum(ends[1], value), np.nan)
     no_low, no_high = never(wins.sum(0), ties.sum(0))
     gap, spread = value[:, None] - value[None, :], draws[:, :, None] - draws[:, None, :]
-    wide = _wider(np.minimum(effective[:, None], effective[None, :]))
+    wide = _wider(np.minimum(effective[:, None], effective[None, :]), lever)
     reach = gap - np.quantile(spread, TAIL, axis=0)
     reach = np.maximum(reach, (reach + reach.T) / 4)
     both = known[:, None] & known[None, :] & ~np.eye(value.size, dtype=bool)
@@ -320,10 +334,13 @@ def standing(fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArra
     )
 
 
-def _wider(effective: FloatArray) -> FloatArray:
-    """What a reach of the draws is multiplied by with so many effective images."""
+def _wider(effective: FloatArray, lever: float) -> FloatArray:
+    """What a reach of the draws is multiplied by with so many effective images.
+
+    ``lever``: the mean leverage of an image whose games go together (Bell & McCaffrey 2002).
+    """
     n = np.maximum(effective, 2.0)
-    return np.asarray(stats.t.isf(TAIL, n - 1) / NORMAL * np.sqrt(n / (n - 1)))
+    return np.asarray(stats.t.isf(TAIL, n - 1) / NORMAL * np.sqrt(n / (n - 1) / (1 - lever)))
 
 
 def _factor(farthest: FloatArray) -> FloatArray:
@@ -341,7 +358,7 @@ def _why(fit: Penalised, wins: FloatArray, ties: FloatArray, told: BoolArray) ->
     """Why a source has no interval, or an open one. Strengths that no image moves have none: nothing varied."""
     no_low, no_high = never(wins.sum(0), ties.sum(0))
     total = wins.sum(0)
-    _, strong = csgraph.connected_components(sparse.csr_array(total > 0), directed=True, connection="strong")
+    strong = _strong(total)
     inside = np.bincount(strong)[strong] > 1
     still = np.abs(_scores(fit, wins, ties)).max(0) < TINY
     alike = (still & inside) | ~total.any()

@@ -3,7 +3,8 @@
 From sums over images: τ-b between the systems' means by judge and by truth, the share of pairs of systems in the right
 order, soft pairwise accuracy, who is favoured, and the smallest true gap that is ordered rightly. Systems of different
 groups are never compared: each figure is over all pairs of systems inside groups. Intervals resample images, for judge
-and truth and all groups together; where nothing varied, each image counts as one case (Clopper & Pearson).
+and truth and all groups together; where nothing varied, each item counts as a case (Clopper & Pearson), fewer where
+errors are seen to go together in images.
 
 Sources: Kendall 1945; Kocmi et al. 2021, "To ship or not to ship" (pairwise accuracy of systems); Thompson et al. 2024;
 Hesterberg 2015 (widened quantiles); Holm 1979.
@@ -48,6 +49,11 @@ class Favour:
     value: float
     interval: Interval | None
     p: float | None
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is shown that the system is favoured, or disfavoured."""
+        return self.p is not None and self.p < 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,14 +199,15 @@ def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 
     spa = np.concatenate([_spa(sums, pairs, *part) for part in _parts(judged, true, weights)])
     held = _images_of(sums.count, group)
     counted = _effective(held, group, pairs, images)
+    cases = counted * _cases_per_image(sums)
     influence = _influence(sums.judged, sums.count, judged[0])
     influence = influence * np.sqrt(held / np.maximum(held - 1, 1))
     return SystemAgreement(
         judged[0],
         true[0],
-        _measured(tau, counted, -1.0),
-        _measured(order, counted, 0.0),
-        _measured(spa, counted, 0.0),
+        _measured(tau, counted, cases, -1.0),
+        _measured(order, counted, cases, 0.0),
+        _measured(spa, counted, cases, 0.0),
         rank_sets(judged[0], influence.T @ influence, (held - 1)[:, None], group),
         _favours(sums, group),
         _smallest_gap(judged, true, pairs),
@@ -307,7 +314,19 @@ def _parts(judged: FloatArray, true: FloatArray, weights: FloatArray) -> Iterato
         yield judged[start : start + step], true[start : start + step], weights[start : start + step]
 
 
-def _measured(draws: FloatArray, images: float, floor: float) -> Measured:
+def _cases_per_image(sums: Sums) -> float:
+    """How many independent errors an image could hold: its items, each of two systems, over the errors' design effect.
+
+    Where errors are not seen to cluster in images, or none is seen, each item could go wrong by itself.
+    """
+    count, missed = sums.count.sum(1), np.abs(sums.judged - sums.true).sum(1)
+    share = float(missed.sum() / count.sum())
+    variance = float(((missed - share * count) ** 2).sum()) / count.sum() ** 2 * count.size / max(count.size - 1, 1)
+    effect = max(1.0, variance * count.sum() / (share * (1 - share))) if 0 < share < 1 else 1.0
+    return max(1.0, float(count.mean()) / 2 / effect)
+
+
+def _measured(draws: FloatArray, images: float, cases: float, floor: float) -> Measured:
     """The first draw is the sample's own; ``floor`` is the least value there is, 1 the largest."""
     value, seen = float(draws[0]), draws[1:][np.isfinite(draws[1:])]
     if images < LEAST_IMAGES or seen.size < 100 or not np.isfinite(value):
@@ -315,8 +334,8 @@ def _measured(draws: FloatArray, images: float, floor: float) -> Measured:
     reach = float(stats.t.isf(0.025, images - 1)) * np.sqrt(images / (images - 1))
     tail = float(stats.norm.sf(reach))
     low, high = (float(x) for x in np.quantile(seen, [tail, 1 - tail]))
-    edge = (1 - floor) * (1 - 0.025 ** (1 / images))
-    flat = high - low < 1e-12  # no image differs: what has not been drawn may
+    edge = (1 - floor) * (1 - 0.025 ** (1 / cases))
+    flat = high - low < 1e-12  # no image differs: an item that has not been drawn may
     if flat or value >= 1 - 1e-12:
         low = min(low, max(floor, value - edge))
     if flat or value <= floor + 1e-12:
