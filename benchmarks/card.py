@@ -2,9 +2,9 @@
 
 ``python benchmarks/card.py --runs 400`` prints a table in Markdown. Two generators of questions:
 
-- *grid*: every two of five sources on every image, asked in both orders: 20 calls an image; the sources' mean scores lie
-  0.8 apart, with noise of an image and of an annotation;
-- *ladder*: on each image a random half of six sources with errors of known severity, each two asked in both orders, by
+- *grid*: every two of five sources on every image, asked in both orders: 20 calls an image; the sources' mean scores
+  lie 0.8 apart, with noise of an image and of an annotation;
+- *ladder*: on each image four of six sources with errors of known severity, each two asked in both orders, by
   scores that fall with the severity; images differ in difficulty.
 """
 

@@ -79,6 +79,7 @@ def analyse(
     dataset: str | Path | None = None,
     seed: int = 0,
     gap: float = GAP,
+    where: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Analysis:
     """Analyse run folders.
@@ -94,15 +95,20 @@ def analyse(
         encodings are chosen.
     gap
         The difference between two judges, as a share, that ``images_needed`` is for.
+    where
+        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``: the fields of
+        :data:`visualjudge.analysis.load.FIELDS`.
 
     Raises
     ------
     DataError
         If a run or its dataset cannot be read.
+    UsageError
+        If no question fits ``where``.
     """
     say = progress or (lambda _: None)
     say("reading verdicts")
-    return analyse_study(load_study(runs, dataset=dataset, seed=seed), gap=gap, progress=progress)
+    return analyse_study(load_study(runs, dataset=dataset, seed=seed, where=where), gap=gap, progress=progress)
 
 
 def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:
@@ -148,6 +154,7 @@ def _dataset_facts(study: Study) -> DatasetFacts:
         asked=int(asked.sum()),
         probed=int(asked[questions.select(~unchanged()).to_series()[questions["question"]].to_numpy()].sum()),
         images_asked=questions["cluster"].filter(pl.Series(asked)[questions["question"]]).n_unique(),
+        where=study.where,
     )
 
 

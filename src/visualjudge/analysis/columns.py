@@ -407,4 +407,5 @@ DATASET: Table[f.DatasetFacts] = Table((
     Column("asked", lambda d: d.asked),
     Column("images_asked", lambda d: d.images_asked),
     Column("probed", lambda d: d.probed),
+    Column("where", lambda d: list(d.where)),
 ))  # fmt: skip

@@ -37,12 +37,15 @@ class DatasetFacts:
     images_asked: int = 0
     probed: int = 0
     """Of the questions asked, those that a probe has changed: only figures of probes count them."""
+    where: tuple[str, ...] = ()
+    """The questions that all figures are of, as ``FIELD=VALUE``; empty: all."""
 
     @property
     def extent(self) -> str:
         """300 of 1,514 questions, on 13 of 40 images: what was asked of what is there."""
         asked = f"{_of(self.asked, self.questions)} questions on {_of(self.images_asked, self.images)} images"
-        return f"{asked}, {self.probed:,} of them for probes" if self.probed else asked
+        asked += f", {self.probed:,} of them for probes" if self.probed else ""
+        return asked + (f"; only those with {' and '.join(self.where)}" if self.where else "")
 
 
 def _of(part: int, whole: int) -> str:

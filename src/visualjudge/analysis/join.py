@@ -329,6 +329,8 @@ class Study:
     meta: Mapping[str, Any] = field(default_factory=dict)
     root: Path | None = None
     seed: int = 0
+    where: tuple[str, ...] = ()
+    """Which questions it is about, as ``FIELD=VALUE``; empty: all."""
     find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(default=lambda ids: {})
     """The questions of these ids, for the few whose prompt and images are shown."""
 

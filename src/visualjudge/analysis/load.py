@@ -114,13 +114,17 @@ def _roots(told: Mapping[Path, Mapping[str, Any]], dataset: str | Path | None) -
     return roots
 
 
-def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = None, seed: int = 0) -> Study:
+def load_study(
+    folders: Sequence[str | Path], *, dataset: str | Path | None = None, seed: int = 0, where: Sequence[str] = ()
+) -> Study:
     """Runs with the questions they were asked. ``dataset`` overrides the path that the runs remember.
+
+    ``where``: only the questions that fit each ``FIELD=VALUE`` (:func:`narrowed`).
 
     Raises
     ------
     UsageError
-        If a run is given twice.
+        If a run is given twice, or no question fits ``where``.
     DataError
         If a run or its dataset cannot be read, none of a run's verdicts is on a question of the dataset, or two
         datasets hold different questions under one id.
@@ -137,7 +141,63 @@ def load_study(folders: Sequence[str | Path], *, dataset: str | Path | None = No
     runs = (_run(home, name, told[home], table, kinds) for home, name in _distinct_names(told).items())
     digests = meta["digests"]
     checked = tuple(_checked(run, digests.get(Path(dataset or dataset_path(run.info) or ""))) for run in runs)
-    return Study(table, checked, meta, roots[0], seed, lambda ids: find(roots, ids))
+    return narrowed(Study(table, checked, meta, roots[0], seed, (), lambda ids: find(roots, ids)), where)
+
+
+FIELDS = {
+    "task": "task",
+    "encoding": "encoding",
+    "question_type": "kind",
+    "image_id": "image",
+    "class_of_interest": "classes",
+    "error_type": "error_type",
+    "source": "sources",
+}
+"""What ``where`` may name, and the column that holds it."""
+
+
+def narrowed(study: Study, where: Sequence[str]) -> Study:
+    """The study of the questions that fit every ``FIELD=VALUE`` of ``where``.
+
+    A question fits a source where it shows one of its predictions. What a run lacks is not known of a part.
+
+    Raises
+    ------
+    UsageError
+        If a field is unknown, or no question fits.
+    """
+    if not where:
+        return study
+    kept = study.questions
+    for condition in where:
+        field, _, value = condition.partition("=")
+        if field not in FIELDS or not value:
+            raise UsageError(f"--where must be FIELD=VALUE with a field of {', '.join(FIELDS)}, got {condition}")
+        column = pl.col(FIELDS[field])
+        fits = column.list.contains(value) if field == "source" else column.cast(pl.String) == value
+        found = kept.filter(fits)
+        if found.is_empty():
+            every = kept.select(column.explode() if field == "source" else column).to_series().cast(pl.String)
+            known = ", ".join(sorted(every.drop_nulls().unique().to_list())[:20])
+            raise UsageError(f"--where {condition}: no question has this {field}; there are: {known or 'none'}")
+        kept = found
+    renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
+    runs = tuple(
+        replace(
+            run,
+            answered=run.answered.filter(pl.col("question").is_in(kept["question"].implode())).with_columns(renumber),
+            expected=None,
+        )
+        for run in study.runs
+    )
+    return replace(study, questions=kept.with_columns(renumber), runs=runs, where=tuple(where))
+
+
+def _renumbered(numbers: pl.Series) -> pl.Expr:
+    """The place of each of ``numbers`` among those that are left, from 0."""
+    left = numbers.unique().sort()
+    places = pl.Series(range(left.len()), dtype=numbers.dtype)
+    return pl.col(numbers.name).replace_strict(left, places, return_dtype=numbers.dtype)
 
 
 def _run(home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame, kinds: pl.Series | None) -> Run:

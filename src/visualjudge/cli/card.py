@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.conditions import TASK, WHERE, conditions
 from visualjudge.cli.listing import end_with, following, unused
 from visualjudge.cli.overwriting import PAGES
 from visualjudge.core.errors import must_end_in
@@ -35,8 +36,10 @@ def card(
     ] = 0.2,
     dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    task: Annotated[str | None, typer.Option(help=TASK)] = None,
+    where: Annotated[list[str] | None, typer.Option(help=WHERE)] = None,
 ) -> None:
-    """Check a judge against thresholds: each check passes, fails, or is not shown.
+    """Check a judge against thresholds: each check passes, fails, is undecided, or was not measured.
 
     Example: visualjudge card runs/gpt --json card.json --out card.html --badge badge.svg
     """
@@ -46,7 +49,15 @@ def card(
     must_end_in("--out", out, PAGES)
     if badge is not None and len(runs) > 1:
         raise UsageError(f"--badge must be used with one run, got {len(runs)}")
-    found = figures(runs, dataset=dataset, thresholds=thresholds, people=people or (), epsilon=epsilon, seed=seed)
+    found = figures(
+        runs,
+        dataset=dataset,
+        thresholds=thresholds,
+        people=people or (),
+        epsilon=epsilon,
+        seed=seed,
+        where=conditions(task, where),
+    )
     _write(found, json, out, badge)
     typer.echo(str(found))
     following(*_next(found, runs, dataset))

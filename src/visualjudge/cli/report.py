@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.cli.conditions import TASK, WHERE, conditions
 from visualjudge.cli.listing import end_with, following, say
 from visualjudge.core.errors import must_end_in
 
@@ -54,6 +55,8 @@ def report(
     questions: Annotated[
         int, typer.Option(help="Number of the most informative questions on the page; 0: a few per judge.")
     ] = 0,
+    task: Annotated[str | None, typer.Option(help=TASK)] = None,
+    where: Annotated[list[str] | None, typer.Option(help=WHERE)] = None,
 ) -> None:
     """Measure how far a judge can be trusted: prints a table, writes metrics.json and a self-contained page.
 
@@ -71,11 +74,14 @@ def report(
     notes = Console(stderr=True)
     with notes.status("analysing") as status, TemporaryDirectory() as scratch:
         more = _baseline(runs, dataset, Path(scratch)) if baseline else []
-        analysis = analyse([*runs, *more], dataset=dataset, seed=seed, gap=gap / 100, progress=status.update)
+        part = conditions(task, where)
+        analysis = analyse(
+            [*runs, *more], dataset=dataset, seed=seed, gap=gap / 100, where=part, progress=status.update
+        )
         status.update("writing the report")
         _write(analysis, out, json, shape, csv, questions)
     typer.echo(text(analysis.results, opening(analysis).sentences))
-    following("card", *runs)
+    following("card", *runs, *(word for said in part for word in ("--where", said)))
     _tell(analysis)
 
 

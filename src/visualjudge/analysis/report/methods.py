@@ -48,7 +48,7 @@ def methods(results: Results) -> str:
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in facts.by_question_type.items())
     names = ", ".join(judge.name for judge in results.judges)
     dataset = f"{facts.questions:,} questions ({kinds}) on {facts.images:,} images{_checksum(facts.questions_sha256)}"
-    asked = f" Asked: {facts.extent}." if facts.asked < facts.questions else ""
+    asked = f" Asked: {facts.extent}." if facts.asked < facts.questions or facts.where else ""
     return f"Judges: {names}. Dataset: {dataset}.{asked} {TEXT} Computed with visualjudge {visualjudge.__version__}."
 
 

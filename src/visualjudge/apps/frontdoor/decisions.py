@@ -23,8 +23,9 @@ def card(
     people: Sequence[str | Path] = (),
     epsilon: float = 0.2,
     seed: int = 0,
+    where: Sequence[str] = (),
 ) -> Card:
-    """Can I rank my models with this judge? Checks that pass, fail or are not shown, and the order of the sources.
+    """Can I rank my models with this judge? The answer, in all and by task, its checks, and the order of the sources.
 
     Parameters
     ----------
@@ -41,11 +42,15 @@ def card(
         How much better a person must be to be preferred to the judge, for ω.
     seed
         Seed of the bootstrap.
+    where
+        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``.
 
     Raises
     ------
     DataError
         If a run, the thresholds or the ratings cannot be read.
+    UsageError
+        If no question fits ``where``.
 
     Examples
     --------
@@ -58,7 +63,8 @@ def card(
     from visualjudge.analysis.decisions.checks import read_thresholds
 
     rules = read_thresholds(thresholds)
-    return card_of(analyse(folders_of(runs), dataset=dataset, seed=seed), rules, people=people, epsilon=epsilon)
+    found = analyse(folders_of(runs), dataset=dataset, seed=seed, where=where)
+    return card_of(found, rules, people=people, epsilon=epsilon)
 
 
 def correct(

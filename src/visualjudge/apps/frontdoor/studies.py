@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,7 @@ def _headline(judge: Mapping[str, Any]) -> tuple[object, ...]:
     return name, pairs["n"], pairs["accuracy"], shown, consistency, tau, rho
 
 
-def analyse(runs: Runs, *, dataset: str | Path | None = None, seed: int = 0) -> Study:
+def analyse(runs: Runs, *, dataset: str | Path | None = None, seed: int = 0, where: Sequence[str] = ()) -> Study:
     """Analyse runs over the same dataset.
 
     Parameters
@@ -95,11 +95,15 @@ def analyse(runs: Runs, *, dataset: str | Path | None = None, seed: int = 0) -> 
         Folder of the dataset, if it has moved since the runs.
     seed
         Seed of the bootstrap.
+    where
+        Only questions that fit each ``FIELD=VALUE``, such as ``task=keypoint``.
 
     Raises
     ------
     DataError
         If a run or its dataset cannot be read.
+    UsageError
+        If no question fits ``where``.
 
     Examples
     --------
@@ -112,4 +116,4 @@ def analyse(runs: Runs, *, dataset: str | Path | None = None, seed: int = 0) -> 
     """
     from visualjudge.analysis import analyse as analyse_runs
 
-    return Study(analyse_runs(folders_of(runs), dataset=dataset, seed=seed))
+    return Study(analyse_runs(folders_of(runs), dataset=dataset, seed=seed, where=where))

@@ -1,0 +1,210 @@
+"""The card's answer: what few images can show, what a favour costs, and the answer of each task."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from decided import World, choices_of, of_task
+from judged_records import pair, write_dataset, write_run
+from visualjudge.analysis import analyse, analyse_study, study_of
+from visualjudge.analysis.decisions import card_page
+from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
+from visualjudge.analysis.decisions.checks import Check, Direction, Threshold
+from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.cli.main import app
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import Question, Verdict
+
+
+def _card(questions: list[Question], verdicts: list[Verdict]) -> Card:
+    return card_of(analyse_study(study_of(questions, {"judge": verdicts})))
+
+
+def _judge(questions: list[Question], verdicts: list[Verdict]) -> JudgeCard:
+    return _card(questions, verdicts).judges[0]
+
+
+def _line(found: JudgeCard, name: str) -> Check:
+    return next(line for line in found.checks if line.name == name)
+
+
+def test_a_perfect_judge_on_twenty_images_gets_a_yes() -> None:
+    questions = World.of(20, 5, gap=0.8).pair_questions()
+    found = _judge(questions, choices_of(questions, 1.0, swap=True))
+    assert (found.verdict, found.needs_images) == ("yes", None)
+
+
+def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> None:
+    """Fifteen groups; two sources of one of them are refused."""
+    questions = []
+    for k in range(15):
+        names = tuple(f"group {k} model {i}" for i in range(3))
+        world = World(World.of(12, 3, k, gap=0.8).truth, names)
+        asked = of_task(world.pair_questions(), f"task {k:02d}")
+        questions += [replace(q, id=f"{k}-{q.id}", image_id=f"{k}-{q.image_id}") for q in asked]
+    verdicts = choices_of(questions, 0.95)
+    refused = [replace(v, value="Failed", status="refusal") if v.id.startswith("3-") else v for v in verdicts]
+    main = _judge(questions, refused).system.main
+    assert main is not None and main.kind == "pairwise"
+    assert (len(main.names), len(set(main.groups)), main.found.pairs) == (42, 14, 42)
+    assert main.left_out == tuple(f"task 03: group 3 model {i}" for i in range(3))
+    page = card_page.text(_card(questions, refused))
+    assert "3 more left out: no usable reply" in " ".join(page.split()) and "group 3 model 0" in page
+
+
+def test_failures_are_shares_of_calls_until_they_are_seen_to_go_together() -> None:
+    questions = World.of(20, 5, gap=0.8).pair_questions()
+    none = _line(_judge(questions, choices_of(questions, 1.0, swap=True)), "failed")
+    assert none.state == "pass" and none.interval is not None and none.interval[1] < 0.012
+    verdicts = choices_of(questions, 1.0, swap=True)
+    apart, together = (
+        [replace(v, value="Failed", status="unparseable") if hit(i, v) else v for i, v in enumerate(verdicts)]
+        for hit in (lambda i, v: i % 50 == 0, lambda i, v: "p7-" in v.id)
+    )
+    ends = [_line(_judge(questions, found), "failed").interval for found in (apart, together)]
+    assert ends[0] is not None and ends[1] is not None and ends[0][1] < 0.05 < ends[1][1]
+
+
+@pytest.mark.parametrize("images", [10, 14])
+def test_the_same_answer_in_both_orders_is_no_lean(images: int) -> None:
+    questions = World.of(images, 5, gap=0.8).pair_questions()
+    wrong = {q.id for i, q in enumerate(questions) if i % 9 == 0}
+    verdicts = [
+        Verdict(q.id, order, answer, "ok", "")
+        for q in questions
+        for answer in ("AB"[(q.answer == "A") == (q.id in wrong)],)
+        for order in ("AB", "BA")
+    ]
+    line = _line(_judge(questions, verdicts), "lean")
+    assert line.value == 0 and line.state == "pass"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_named(seed: int) -> None:
+    questions = World.of(20, 5, seed, gap=0.8).pair_questions()
+
+    def seen(q: Question, side: int) -> float:
+        return q.final_scores[side] + 2.0 * (q.sources[side] == "model 3")
+
+    verdicts = [Verdict(q.id, o, "BA"[seen(q, 0) > seen(q, 1)], "ok", "") for q in questions for o in ("AB", "BA")]
+    found = _judge(questions, verdicts)
+    favour = _line(found, "favour")
+    assert found.verdict == "no" and favour.state == "fail" and (favour.value or 0) >= 1
+    assert "model 3 stands" in str(favour.why) and "model 3 stands" in found.answer
+
+
+@pytest.mark.parametrize("direction", ["at_least", "at_most"])
+def test_images_needed_make_the_interval_short_enough(direction: Direction) -> None:
+    threshold = Threshold(direction, 0.75)
+    for value, ends in ((0.80, (0.68, 0.89)), (0.70, (0.61, 0.82))):
+        more = threshold.images_needed(value, ends, 30)
+        assert more == pytest.approx(30 * (1.43 * 0.12 / 0.05) ** 2 - 30, abs=1)
+    assert threshold.images_needed(0.75, (0.6, 0.9), 30) is None
+    assert threshold.images_needed(1.0, (0.71, 1.0), 10) == 2  # no case erred: the interval shrinks with the images
+
+
+def test_every_undecided_check_says_how_many_images_would_settle_it() -> None:
+    questions = World.of(12, 4, gap=0.5).pair_questions()
+    found = _judge(questions, choices_of(questions, 0.85, 3, swap=True))
+    undecided = [line for line in found.checks if line.state == "undecided"]
+    assert undecided and all(line.needs_images for line in undecided)
+    assert found.verdict == "unclear" and f"about {found.needs_images:,} more images" in found.answer
+
+
+def _two_tasks() -> tuple[list[Question], list[Verdict]]:
+    """Good at one task, guessing at the other."""
+    good = World.of(30, 4, gap=0.8).pair_questions()
+    bad = of_task(World.of(30, 4, 1, gap=0.8).pair_questions(), "keypoint")
+    bad = [replace(q, id=f"k{q.id}") for q in bad]
+    return [*good, *bad], [*choices_of(good, 1.0, swap=True), *choices_of(bad, 0.5, 2, swap=True)]
+
+
+def test_each_task_has_its_own_answer_in_card_report_and_files() -> None:
+    questions, verdicts = _two_tasks()
+    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
+    card = card_of(analysis)
+    assert {task.task: task.verdict for task in card.judges[0].tasks} == {"keypoint": "no", "object_detection": "yes"}
+    rows = analysis.metrics["judges"][0]["tasks"]
+    assert rows == card_json(card)["judges"][0]["tasks"]
+    assert {row["task"]: row["card"]["answer"] for row in rows} == {"keypoint": "no", "object_detection": "yes"}
+    assert all(row["card"]["needs_images"] is None for row in rows)
+    assert "object_detection" in card_page.text(card)
+
+
+def test_a_task_has_the_answer_that_its_questions_alone_would_get() -> None:
+    questions, verdicts = _two_tasks()
+    own = {q.id for q in questions if q.task == "keypoint"}
+    alone = _judge([q for q in questions if q.id in own], [v for v in verdicts if v.id in own])
+    task = next(task for task in _judge(questions, verdicts).tasks if task.task == "keypoint")
+    assert task.checks == alone.checks == alone.tasks[0].checks
+
+
+def _written(root: Path) -> Path:
+    questions, verdicts = _two_tasks()
+    return write_run(root / "run", write_dataset(root / "ds", questions), verdicts)
+
+
+def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
+    run = _written(tmp_path)
+    questions, verdicts = _two_tasks()
+    own = {q.id for q in questions if q.task == "keypoint"}
+    part = analyse([run], where=["task=keypoint"])
+    kept = [q for q in questions if q.id in own], [v for v in verdicts if v.id in own]
+    alone = analyse_study(study_of(kept[0], {"judge": kept[1]}))
+    for name in ("pairwise", "bias", "leaderboard"):
+        assert part.metrics["judges"][0][name] == alone.metrics["judges"][0][name]
+    cards = [found.metrics["judges"][0]["tasks"][0]["card"] for found in (part, alone)]
+    assert cards[0]["checks"] == cards[1]["checks"]
+    assert part.metrics["dataset"]["questions"] == len(own) and part.metrics["dataset"]["where"] == ["task=keypoint"]
+    one = analyse([run], where=["source=model 3", "task=keypoint"])
+    assert one.metrics["dataset"]["questions"] == sum("model 3" in q.sources for q in kept[0])
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("task=nothing", "--where task=nothing: no question has this task; there are: keypoint, object_detection"),
+        ("colour=red", "--where must be FIELD=VALUE with a field of task, .*, got colour=red"),
+        ("task", "--where must be FIELD=VALUE"),
+    ],
+)
+def test_what_no_question_fits_is_refused(where: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        analyse([_written(tmp_path)], where=[where])
+
+
+def test_card_and_report_take_a_task(tmp_path: Path) -> None:
+    run, out = str(_written(tmp_path)), str(tmp_path / "card.json")
+    done = CliRunner().invoke(app, ["card", run, "--task", "keypoint", "--json", out])
+    assert done.exit_code == 0, done.output
+    (judge,) = json.loads(Path(out).read_text())["judges"]
+    assert [row["task"] for row in judge["tasks"]] == ["keypoint"] and judge["verdict"] == "no"
+    metrics = str(tmp_path / "metrics.json")
+    done = CliRunner().invoke(app, ["report", run, "--where", "task=object_detection", "--json", metrics])
+    assert done.exit_code == 0, done.output
+    (judge,) = json.loads(Path(metrics).read_text())["judges"]
+    assert judge["tasks"][0]["card"]["answer"] == "yes" and list(judge["by_task"]) == ["object_detection"]
+
+
+def test_a_task_of_a_few_images_is_named() -> None:
+    questions, verdicts = _two_tasks()
+    few = [replace(pair(0, (8.0, 2.0), task="depth_estimation"), id=f"d{i}", image_id=f"d{i}") for i in range(3)]
+    said = [Verdict(q.id, "AB", str(q.answer), "ok", "") for q in few]
+    found = _judge([*questions, *few], [*verdicts, *said])
+    assert _line(found, "macro_accuracy").why == "a task with fewer than 5 images: depth_estimation"
+    depth = next(task for task in found.tasks if task.task == "depth_estimation")
+    assert depth.verdict == "unclear" and depth.needs_images == 7
+
+
+def test_a_favour_that_moves_no_source_costs_nothing() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.linspace(8, 2, 4) + rng.normal(0, 0.3, (40, 4))
+    questions = World(truth, tuple("abcd")).pair_questions()
+    verdicts = choices_of(questions, 0.97, favoured=None, swap=True)
+    assert _line(_judge(questions, verdicts), "favour").state == "pass"
