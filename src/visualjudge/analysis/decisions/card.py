@@ -34,7 +34,7 @@ from visualjudge.analysis.join import Study, clusters_of
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks
 from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
 from visualjudge.analysis.statistics.jackknife import FEW, TAIL
-from visualjudge.analysis.statistics.shares import event_share
+from visualjudge.analysis.statistics.shares import SINGLE, one_share
 
 Interval = tuple[float, float]
 Verdict = Literal["yes", "no", "unclear"]
@@ -277,7 +277,7 @@ def _failed(study: Study, run: int) -> Evidence:
         return NOT_ASKED
     image, failed = clusters_of(table), (~table["parsed"]).cast(pl.Float64).to_numpy()
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
-    found = event_share(top, np.bincount(image).astype(float))
+    found = one_share(top, np.bincount(image).astype(float), supposed=SINGLE)
     return Evidence(float(failed.mean()), found.interval(0), int(found.images[0]), found.why(0))
 
 
