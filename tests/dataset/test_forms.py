@@ -20,7 +20,7 @@ from visualjudge.cli.main import run
 from visualjudge.core import media
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import TIES
-from visualjudge.dataset import folder, parquet_form, shards
+from visualjudge.dataset import folder, parquet_form
 from visualjudge.dataset.build import build
 from visualjudge.dataset.choosing import Choice
 from visualjudge.dataset.convert import convert
@@ -42,7 +42,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several shards and row groups out of a few questions."""
     monkeypatch.setattr(parquet_form, "ROWS_A_GROUP", 7)
-    monkeypatch.setattr(shards, "GROUPS_A_SHARD", 2)
+    monkeypatch.setattr(parquet_form, "GROUPS_A_SHARD", 2)
 
 
 @pytest.fixture

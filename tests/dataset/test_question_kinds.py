@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from visualjudge.core.errors import DataError
-from visualjudge.dataset.question_wire import question_from_wire
+from visualjudge.dataset.json_form import question_from_wire
 
 GOOD: dict[str, Any] = json.loads((Path(__file__).parent.parent / "faults/seeds/question/0").read_bytes())
 ODD: tuple[Any, ...] = (None, 5, 1e308, "", "text", True, [1], [["a"]], [None], {"a": 1}, ["a", "b", "c"])

@@ -37,7 +37,8 @@ from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
 from visualjudge.data.scan import parsed, spans
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
-from visualjudge.dataset.folder import load_dataset, question_from_wire
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.formats.coco import coco
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.referring import referring

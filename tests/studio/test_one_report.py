@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 
 from judged_records import pair, write_dataset
 from visualjudge.core.seeding import rng_for
-from visualjudge.studio.people.opening import people_app, people_pages
+from visualjudge.studio.people.pages import people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
@@ -80,7 +80,7 @@ def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
             answer = {"cannot_tell": True} if rng.random() < 0.1 else {"value": "AB"[int(rng.random() < 0.4)]}
             body = {"slot": state["question"]["slot"], "seconds": 1.0, **answer}
             state = client.post(f"/people/{rater}/answer", headers=headers, json=body).json()
-    pages.desk.close()
+    pages.run.close()
     said: dict[str, dict[str, float]] = {rater: {} for rater in RATERS}
     for line in map(json.loads, (folder / "verdicts.jsonl").read_text().splitlines()):
         if line["status"] == "ok":

@@ -29,11 +29,9 @@ from visualjudge.analysis.decisions.labels import read_labels
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.people.answers import Given
-from visualjudge.studio.people.opening import people_app, people_pages, plan_of
-from visualjudge.studio.people.pages import PeoplePages
+from visualjudge.studio.people.pages import ADMIN, PeoplePages, Tokens, people_app, people_pages, plan_of
 from visualjudge.studio.people.plan import Settings
-from visualjudge.studio.people.tokens import ADMIN, Tokens
+from visualjudge.studio.people.rating_run import Given
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
@@ -97,7 +95,7 @@ class Study:
 def study(dataset: Path) -> Any:
     made = Study(dataset, Settings())
     yield made
-    made.pages.desk.close()
+    made.pages.run.close()
 
 
 def test_what_a_rater_sees_tells_no_score_source_or_file(study: Study) -> None:
@@ -206,7 +204,7 @@ def test_two_raters_at_once_lose_nothing_and_share_no_key(dataset: Path) -> None
         threads = [threading.Thread(target=study.all, args=(name,)) for name in study.raters]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
-        study.pages.desk.close()
+        study.pages.run.close()
     lines = study.lines()
     keys = Counter((line["id"], line["order"], line["repeat"]) for line in lines)
     assert max(keys.values()) == 1
@@ -232,7 +230,7 @@ def test_repeats_and_known_items_are_asked_and_declared(dataset: Path) -> None:
     text = study.client.get(study.pages.link(ADMIN)).text
     assert "of 3" in text
     assert "of 4" in text
-    study.pages.desk.close()
+    study.pages.run.close()
 
 
 def test_a_restart_goes_on_with_the_same_question(study: Study) -> None:
@@ -240,7 +238,7 @@ def test_a_restart_goes_on_with_the_same_question(study: Study) -> None:
         state = study.next("anna")["question"]
         study.answer("anna", state, **study.some(state))
     waiting = study.next("anna")
-    study.pages.desk.close()
+    study.pages.run.close()
     study.restart()
     assert study.next("anna") == waiting
 
@@ -248,7 +246,7 @@ def test_a_restart_goes_on_with_the_same_question(study: Study) -> None:
 def test_other_settings_or_another_writer_are_refused(study: Study) -> None:
     with pytest.raises(RunError, match="another process"):
         people_pages(study.site, study.folder, Settings(), ["anna"])
-    study.pages.desk.close()
+    study.pages.run.close()
     with pytest.raises(UsageError, match="seed was 42, now 7"):
         people_pages(study.site, study.folder, Settings(seed=7), ["anna"])
     study.restart()
@@ -324,7 +322,7 @@ def test_a_hostile_name_is_escaped(dataset: Path) -> None:
     study = Study(dataset, Settings(), (NASTY.replace("/", "|"),))
     for path in (study.pages.link(ADMIN), study.pages.link(study.raters[0])):
         assert "<script>alert" not in study.client.get(path).text
-    study.pages.desk.close()
+    study.pages.run.close()
 
 
 # ---------------------------------------------------------------- a killed server
@@ -413,14 +411,14 @@ def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(dataset
     queue.write_text("question_id,answer,probability\n" + "".join(f"{name},,0.25\n" for name in pairs))
     site = Site(find_places([dataset]), tmp_path / "cache")
     pages = people_pages(site, tmp_path / "run", Settings(known=1, repeats=1), ["anna", "ben"], queue)
-    desk = pages.desk
+    run = pages.run
     for rater, value in (("anna", "A"), ("ben", "B")):
-        while slot := desk.next(rater):
-            desk.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
-    asyncio.run(desk.synced())
-    desk.close()
+        while slot := run.next(rater):
+            run.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
+    asyncio.run(run.synced())
+    run.close()
     labels = read_labels(tmp_path / "run")
-    (known,) = desk.plan.known
+    (known,) = run.plan.known
     assert labels.by == "question_id"
     assert {name: (label.said, label.probability) for name, label in labels.labels.items()} == {
         name: ("tie", 0.25) for name in pairs if name != known
@@ -436,12 +434,12 @@ def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
     name = named.format(task=question.task, annotation=question.annotation_ids[0])
     queue.write_text(f"annotation_id,score,probability\n{name},,0.5\n")
     site = Site(find_places([dataset]), tmp_path / "cache")
-    desk = people_pages(site, tmp_path / "run", Settings(), ["anna", "ben"], queue).desk
+    run = people_pages(site, tmp_path / "run", Settings(), ["anna", "ben"], queue).run
     for rater, value in (("anna", 4.0), ("ben", 7.0)):
-        slot = desk.next(rater)
+        slot = run.next(rater)
         assert slot is not None and slot.id == question.id
-        desk.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
-    desk.close()
+        run.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
+    run.close()
     (label,) = read_labels(tmp_path / "run").labels.values()
     assert (label.name, label.said, label.probability) == (question.id, "5.5", 0.5)
 

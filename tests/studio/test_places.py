@@ -20,7 +20,7 @@ from visualjudge.judges.asks import verdict_line
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_before
 from visualjudge.studio.app import create_app
-from visualjudge.studio.people.opening import people_pages
+from visualjudge.studio.people.pages import people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import RunState, Site

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.core.errors import DataError
 from visualjudge.dataset.engines import PoolEngine
+from visualjudge.dataset.folder import open_questions
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio import facets, frequent, parts
+from visualjudge.studio import index as index_module
+from visualjudge.studio import texts
 from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
-from visualjudge.studio.records_on_disk import QuestionsFile
-from visualjudge.studio.selection import Shelf, State
+from visualjudge.studio.selection import Shelf, State, shown_facet
 from visualjudge.studio.site import Site
 from visualjudge.studio.verdicts import RunIndex, Share
 
@@ -85,7 +86,7 @@ def test_counts_agree_with_a_plain_count(site: Site, slug: str) -> None:
     margin = next(f for f in shelf.facets() if f.name == "margin")
     assert margin.counts(selection.among("margin")).sum() == 70
     many = next(f for f in shelf.facets() if f.name == "class")
-    assert facets.shown(many, np.ones(70, dtype=bool), (), find="CA").values[0].count == 5
+    assert shown_facet(many, np.ones(70, dtype=bool), (), find="CA").values[0].count == 5
 
 
 def test_changed_questions_are_indexed_anew_and_unchanged_ones_are_not(tmp_path: Path) -> None:
@@ -110,7 +111,7 @@ def test_questions_are_read_again_by_their_place_in_any_layout(tmp_path: Path, i
     wire = json.loads((root / "questions.json").read_text())
     lines = "[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n"
     (root / "questions.json").write_text(lines if indent is None else json.dumps(wire, indent=indent))
-    file = QuestionsFile(root)
+    file = open_questions(root)
     assert [file.read(start, stop) for start, stop, _ in file.scan()] == questions
 
 
@@ -120,11 +121,11 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
     wire = json.loads((root / "questions.json").read_text())
     (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n")
     run = write_run(tmp_path / "run", root, [said(q, "AB"[i % 2]) for i, q in enumerate(questions)])
-    monkeypatch.setattr(parts, "STEP", 2000)
-    monkeypatch.setattr(frequent, "FEWEST_TEXTS", 5)
+    monkeypatch.setattr(index_module, "STEP", 2000)
+    monkeypatch.setattr(texts, "FEWEST_TEXTS", 5)
     tables = []
     with PoolEngine(2) as pool:
-        for name, engine in (("one", parts.HERE), ("two", pool)):
+        for name, engine in (("one", index_module.HERE), ("two", pool)):
             index = open_index(root, tmp_path / name, "x", engine)
             found = RunIndex(run / "verdicts.jsonl", index, tmp_path / name / "r.sqlite")
             found.refresh(engine)
@@ -144,7 +145,7 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
             open_index(root, tmp_path / "two", "x", pool)
         wire[30]["final_scores"] = wire[29]["final_scores"]
         (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n")
-        with pytest.raises(DataError, match="line 42: not JSON"):
+        with pytest.raises(DataError, match="must be JSON"):
             open_index(root, tmp_path / "two", "x", pool)
 
 

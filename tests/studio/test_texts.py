@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from visualjudge.studio import frequent
+from visualjudge.studio import texts as texts_module
 from visualjudge.studio.texts import TextIndex, words_of
 
 WORD = st.sampled_from(["cat", "Cat", "cats", "catalog", "café", "cafe", "dog", "do", "b-c", "a", "ab", "猫"])
@@ -29,7 +29,7 @@ def index_of(texts: list[str], later: list[str]) -> TextIndex:
 
 
 def found(texts: list[str], later: list[str], query: str, fewest: int, patch: pytest.MonkeyPatch) -> NDArray[np.bool_]:
-    patch.setattr(frequent, "FEWEST_TEXTS", fewest)
+    patch.setattr(texts_module, "FEWEST_TEXTS", fewest)
     return index_of(texts, later).search(query)
 
 
@@ -44,7 +44,7 @@ def test_bits_of_frequent_words_change_no_result(
 
 
 def test_words_in_many_texts_have_bits_and_rare_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frequent, "FEWEST_TEXTS", 10)
+    monkeypatch.setattr(texts_module, "FEWEST_TEXTS", 10)
     index = index_of([f"cat {chr(97 + k // 26)}{chr(97 + k % 26)}q" for k in range(60)], [])
     assert index._frequent.matching("CAT", unfinished=False) == ["cat"]
     assert index._frequent.matching("ca", unfinished=True) == ["cat"]

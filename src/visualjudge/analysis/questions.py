@@ -22,7 +22,8 @@ from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question
 from visualjudge.core.remote import located
-from visualjudge.dataset.folder import META, QUESTIONS, load_dataset, question_from_wire, read_meta
+from visualjudge.dataset.folder import META, load_dataset, read_meta
+from visualjudge.dataset.json_form import QUESTIONS, question_from_wire
 from visualjudge.dataset.parquet_form import ParquetQuestions
 from visualjudge.dataset.stored import at, columns
 

@@ -98,23 +98,22 @@ def serve_people(
 ) -> None:
     """Serve the questions of one dataset to named raters until Ctrl-C."""
     check_installed()
-    from visualjudge.studio.people.opening import people_app, people_pages
-    from visualjudge.studio.people.tokens import ADMIN
+    from visualjudge.studio.people.pages import ADMIN, people_app, people_pages
     from visualjudge.studio.places import find_places
     from visualjudge.studio.site import Site
 
     site = Site(find_places(folders))
     check_free(port)
     pages = people_pages(site, people, settings, raters, items)
-    if not pages.desk.raters:
+    if not pages.run.raters:
         raise UsageError("--people needs at least one --rater")
-    for name in (ADMIN, *pages.desk.raters):
+    for name in (ADMIN, *pages.run.raters):
         typer.echo(f"{'progress' if name == ADMIN else name}: http://127.0.0.1:{port}{pages.link(name)}")
     typer.echo("(Ctrl-C stops it)")
     try:
         _run(people_app(pages), port)
     finally:
-        pages.desk.close()
+        pages.run.close()
 
 
 def _run(app: Any, port: int) -> None:

@@ -5,17 +5,15 @@ Everything is written into a folder beside the target, which takes the target's 
 
 from __future__ import annotations
 
-import hashlib
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from visualjudge import __version__
 from visualjudge.core.atomic import write_json
+from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.media import Form as MediaForm
 from visualjudge.core.media import ShardWriter
@@ -24,14 +22,14 @@ from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.decidable import counted, unseen_errors
 from visualjudge.dataset.engines import Engine, EngineName, open_engine
-from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION
-from visualjudge.dataset.json_form import BETWEEN, FIRST
+from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
+from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.plan import CHUNK, TaskRecords, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
-from visualjudge.dataset.shards import QuestionForm, Record, write_questions
 from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.dataset.staging import Stage, check_target, stage_of
+from visualjudge.dataset.writing import Spool, counts, write_questions
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -141,23 +139,23 @@ def _fill(
         Job(str(folder.root), str(stage), unit, options.prompts, options.max_side, target.pack(k))
         for k, unit in enumerate(units_of(items, tasks))
     )
-    spool = _Spool(stage, len(items))
+    spool = Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
-    shown = _Lines(stage / PREDICTIONS)
-    for k, piece in enumerate(engine.map(render, jobs)):
-        spool.add(piece)
-        target.unpack(k, piece)
-        shown.add(piece.predictions)
-        files.update(piece.files)
-        left_out.update(piece.undecidable)
-        progress("rendering questions", spool.count + len(left_out), len(items))
+    with (stage / PREDICTIONS).open("wb") as predictions:
+        for k, piece in enumerate(engine.map(render, jobs)):
+            spool.add(piece.questions)
+            target.unpack(k, piece)
+            predictions.writelines(piece.predictions)
+            files.update(piece.files)
+            left_out.update(piece.undecidable)
+            progress("rendering questions", spool.count + len(left_out), len(items))
     kept = [k for k in range(len(items)) if k not in left_out]
     asked = [items[k] for k in kept]
     if not asked:
         raise DataError(f"{folder.name}: no question can be asked: the options of each look the same")
     target.close()
-    files[PREDICTIONS] = shown.finish()
+    files[PREDICTIONS] = file_sha256(stage / PREDICTIONS)
     order = zip(kept, deal(asked, options.seed), strict=True)
     files[QUESTIONS] = write_questions(stage, spool.records(order), target.form)
     spool.close()
@@ -205,83 +203,6 @@ class _Target:
         """All images are written."""
         if self._shards is not None:
             self._shards.close()
-
-
-class _Lines:
-    """A file that grows by lines, and its SHA-256."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-        self._digest = hashlib.sha256()
-
-    def add(self, lines: Iterable[bytes]) -> None:
-        for line in lines:
-            self._file.write(line)
-            self._digest.update(line)
-
-    def finish(self) -> str:
-        self._file.close()
-        return self._digest.hexdigest()
-
-
-class _Spool:
-    """Questions as they come, on disk; put into their order at the end. Memory: four numbers a question.
-
-    Slot 2·place holds a question, slot 2·place + 1 the same with its options reversed.
-    """
-
-    def __init__(self, stage: Path, count: int) -> None:
-        self._path = stage / ".spool"
-        self._file: BinaryIO = self._path.open("w+b")
-        self._starts = array("q", bytes(16 * count))
-        self._lengths = array("q", bytes(16 * count))
-        self.count = 0
-
-    def add(self, piece: Piece) -> None:
-        for place, *forms in piece.questions:
-            for slot, content in enumerate(forms, 2 * place):
-                if content is not None:
-                    self._starts[slot] = self._file.tell()
-                    self._lengths[slot] = len(content)
-                    self._file.write(content)
-            self.count += 1
-
-    def records(self, order: Iterable[tuple[int, bool]]) -> Iterator[Record]:
-        """The questions as ``questions.json`` has them.
-
-        ``order`` names the places in the order of the file, each with whether its options are reversed.
-        """
-        self._file.flush()
-        for k, (place, turned) in enumerate(order):
-            slot = 2 * place + turned
-            self._file.seek(self._starts[slot])
-            yield (BETWEEN if k else FIRST), self._file.read(self._lengths[slot])
-
-    def close(self) -> None:
-        self._file.close()
-        self._path.unlink()
-
-
-def counts(items: Iterable[Any]) -> dict[str, Any]:
-    """Counts by task, encoding, question type and subset; of records with ``task``, ``question_type``, ``subset`` and
-    ``stem`` or ``encoding``."""
-    tasks, stems, cells, kinds, subsets = (Counter[str]() for _ in range(5))
-    number = 0
-    for number, row in enumerate(items, 1):  # noqa: B007  it is used below
-        stem = getattr(row, "stem", None) or row.encoding
-        tasks[row.task] += 1
-        stems[stem] += 1
-        cells[f"{row.task}/{stem}"] += 1
-        kinds[row.question_type] += 1
-        subsets.update(row.subset)
-    return {
-        "questions": number,
-        "by_task": dict(tasks),
-        "by_encoding": dict(sorted(stems.items())),
-        "by_task_and_encoding": dict(cells),
-        "by_question_type": dict(kinds),
-        "by_subset": dict(sorted(subsets.items())),
-    }
 
 
 def _meta(options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -13,11 +12,11 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.media import Form as MediaForm
 from visualjudge.core.media import ShardWriter, media_form, packed_images, shard_files
 from visualjudge.core.remote import check_local, located
-from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, load_dataset
-from visualjudge.dataset.json_form import JsonQuestions
-from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
-from visualjudge.dataset.shards import QuestionForm, write_index, write_shards
+from visualjudge.dataset.folder import MEDIA, META, QuestionForm, load_dataset, open_questions
+from visualjudge.dataset.json_form import QUESTIONS
+from visualjudge.dataset.parquet_form import FOLDER, INDEX
 from visualjudge.dataset.staging import check_target, staged
+from visualjudge.dataset.writing import write_questions
 
 Tick = Callable[[int, int], None]
 
@@ -62,7 +61,12 @@ def convert(
             _convert_media(root, stage, media)
         if to is None:
             return len(load_dataset(root))
-        return _to_parquet(root, stage, tick) if to == "parquet" else _to_json(root, stage, tick)
+        source = open_questions(root)
+        count = len(source)
+        digest = write_questions(stage, source.records(), to, source.ending, lambda done: tick(done, count))
+        if digest != source.digest:
+            raise DataError(f"{root / INDEX}: questions_sha256 is not that of the questions in the shards")
+        return count
 
 
 def _check_source(root: Path, to: QuestionForm | None, media: MediaForm | None) -> None:
@@ -114,23 +118,3 @@ def _link(source: Path, target: Path) -> None:
         target.hardlink_to(source.resolve())
     except OSError:
         shutil.copyfile(source, target)
-
-
-def _to_json(root: Path, stage: Path, tick: Tick) -> int:
-    stored = ParquetQuestions(root)
-    digest = hashlib.sha256()
-    with (stage / QUESTIONS).open("wb") as file:
-        for number, part in enumerate(stored.json()):
-            file.write(part)
-            digest.update(part)
-            tick(min(number // 2, len(stored)), len(stored))
-    if digest.hexdigest() != stored.digest:
-        raise DataError(f"{root / INDEX}: questions_sha256 is not that of the questions in the shards")
-    return len(stored)
-
-
-def _to_parquet(root: Path, stage: Path, tick: Tick) -> int:
-    source = JsonQuestions(root / QUESTIONS)
-    written = write_shards(stage, source.records(), lambda count: tick(count, len(source)))
-    write_index(stage, written, source.digest, source.ending())
-    return written.count

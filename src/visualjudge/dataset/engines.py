@@ -8,12 +8,13 @@ import pickle
 import shutil
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from types import TracebackType
-from typing import Any, Literal, Protocol, TypeVar
+from functools import partial
+from typing import Any, Literal, Self, TypeVar
 
 import cv2
 
@@ -21,25 +22,29 @@ from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.registry import registrations, restore
 
 Job = TypeVar("Job")
+Begun = TypeVar("Begun")
 Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
 LONGEST_SOCKET_FOLDER = 38
 AHEAD = 3
-"""Jobs under way or done and not fetched yet, a worker: enough to keep all busy, few enough to keep memory flat."""
+"""Jobs of a worker that are under way, or done and not fetched: enough to keep it busy, few enough for flat memory."""
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Maps a picklable function over jobs; a context manager."""
 
+    @abstractmethod
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
         """``work`` of each job, in the jobs' order."""
-        ...
 
-    def __enter__(self) -> Engine: ...
+    def close(self) -> None:  # noqa: B027  this process has no worker to end
+        """End the workers."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None: ...
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def open_engine(name: EngineName, workers: int) -> Engine:
@@ -59,48 +64,52 @@ def open_engine(name: EngineName, workers: int) -> Engine:
     return PoolEngine(workers) if workers > 1 else InlineEngine()
 
 
-class InlineEngine:
+def in_order(
+    start: Callable[[Job], Begun], finish: Callable[[Begun], Result], jobs: Iterable[Job], workers: int
+) -> Iterator[Result]:
+    """The results of jobs in their order, with enough of them begun ahead to keep all workers busy.
+
+    Parameters
+    ----------
+    start, finish
+        Begin a job in some worker; wait for the result of one that was begun.
+    """
+    begun: deque[Begun] = deque()
+    for job in jobs:
+        if len(begun) >= workers * AHEAD:
+            yield finish(begun.popleft())
+        begun.append(start(job))
+    while begun:
+        yield finish(begun.popleft())
+
+
+class InlineEngine(Engine):
     """Everything in this process."""
 
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
         return map(work, jobs)
 
-    def __enter__(self) -> InlineEngine:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-class PoolEngine:
+class PoolEngine(Engine):
     """A pool of spawned processes: no lock or thread of the parent is inherited half-way."""
 
     def __init__(self, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
         rows = _sendable(registrations())
         self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(rows,))
-        self._ahead = workers * AHEAD
+        self._workers = workers
 
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        pending: deque[Future[Result]] = deque()
         try:
-            for job in jobs:
-                if len(pending) >= self._ahead:
-                    yield pending.popleft().result()
-                pending.append(self._pool.submit(work, job))
-            while pending:
-                yield pending.popleft().result()
+            yield from in_order(partial(self._pool.submit, work), Future.result, jobs, self._workers)
         except BrokenProcessPool:
             raise RunError("a worker process died (out of memory?); try fewer --workers") from None
 
-    def __enter__(self) -> PoolEngine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
 
 
-class RayEngine:
+class RayEngine(Engine):
     """Tasks on a Ray cluster, a local one where none is running; all nodes must see the folders under the same path."""
 
     def __init__(self, workers: int) -> None:
@@ -109,16 +118,15 @@ class RayEngine:
         except ImportError:
             raise UsageError("--engine ray needs Ray: pip install 'visualjudge[ray]'") from None
         self._ray = ray
+        self._workers = workers
         self._owned = not ray.is_initialized()
-        self._ahead = workers * AHEAD
-        self._folder: str | None = None
+        self._folder = _short_folder() if self._owned else None
         if self._owned:
-            self._folder = _short_folder()
-            self._start(workers)
+            self._start()
 
-    def _start(self, workers: int) -> None:
+    def _start(self) -> None:
         quiet = {"log_to_driver": False, "logging_level": "error"}
-        own = {"num_cpus": workers, "_temp_dir": self._folder, "include_dashboard": False, "address": "local"}
+        own = {"num_cpus": self._workers, "_temp_dir": self._folder, "include_dashboard": False, "address": "local"}
         try:
             self._ray.init(**quiet, **({} if os.environ.get("RAY_ADDRESS") else own))
         except (OSError, RuntimeError, ValueError) as error:
@@ -131,25 +139,15 @@ class RayEngine:
             restore(rows)
             return work(job)
 
-        remote = self._ray.remote(registered)
-        pending: deque[Any] = deque()
-        for job in jobs:
-            if len(pending) >= self._ahead:
-                yield self._get(pending.popleft())
-            pending.append(remote.remote(job))
-        while pending:
-            yield self._get(pending.popleft())
+        return in_order(self._ray.remote(registered).remote, self._result, jobs, self._workers)
 
-    def _get(self, reference: Any) -> Any:
+    def _result(self, reference: Any) -> Any:
         try:
             return self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             raise (error.cause or RunError(f"a Ray worker failed: {error}")) from None
 
-    def __enter__(self) -> RayEngine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self._owned:
             self._ray.shutdown()
             if self._folder is not None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import orjson
 
@@ -19,18 +18,16 @@ from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.remote import located
 from visualjudge.core.showing import as_pandas, html_table
 from visualjudge.dataset.choosing import Choice, Condition, chosen, condition, has_value, sample_positions
-from visualjudge.dataset.json_form import JsonQuestions
+from visualjudge.dataset.json_form import QUESTIONS, JsonQuestions
 from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
-from visualjudge.dataset.question_wire import QUESTIONS as QUESTIONS
-from visualjudge.dataset.question_wire import question_from_wire as question_from_wire
-from visualjudge.dataset.question_wire import question_to_wire as question_to_wire
-from visualjudge.dataset.stored import Positions, View
+from visualjudge.dataset.stored import Positions, QuestionFiles, View
 from visualjudge.vision.tasks import task_named
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+QuestionForm = Literal["json", "parquet"]
 VERSION = "2.1"
 META = "dataset.json"
 MEDIA = "media"
@@ -231,12 +228,35 @@ def load_dataset(path: str | Path) -> Dataset:
     'object_detection'
     """
     root = located(path)
-    parquet = not (root / QUESTIONS).is_file() and (root / INDEX).is_file()
-    if not (parquet or (root / QUESTIONS).is_file()) or not (root / META).is_file():
+    if not questions_file(root).is_file() or not (root / META).is_file():
         missing = " and ".join(name for name in (QUESTIONS, META) if not (root / name).is_file())
         raise UsageError(f"{root} is not a dataset: {missing} not found")
-    questions, digest = _parquet(root) if parquet else _json_questions(root)
+    questions, digest = _read(open_questions(root))
     return Dataset(root, questions, read_meta(root), digest)
+
+
+def questions_file(root: Path) -> Path:
+    """The file that is there where ``root`` is a dataset, and is another one whenever its questions are."""
+    return root / (QUESTIONS if (root / QUESTIONS).is_file() else INDEX)
+
+
+def open_questions(root: Path) -> QuestionFiles:
+    """The stored questions of the dataset at ``root``, in the JSON form where it has both.
+
+    Raises
+    ------
+    DataError
+        If the index or a shard of the Parquet form cannot be read; the JSON form is checked when it is scanned.
+    """
+    return JsonQuestions(root) if questions_file(root).name == QUESTIONS else ParquetQuestions(root)
+
+
+def _read(stored: QuestionFiles) -> tuple[Sequence[Question], str]:
+    """The questions, in memory where they are few, and the SHA-256 of ``questions.json``."""
+    if isinstance(stored, JsonQuestions) and stored.path.stat().st_size <= HELD_BYTES:
+        return stored.whole()
+    few = len(stored) <= HELD_ROWS and isinstance(stored, ParquetQuestions)
+    return tuple(stored) if few else stored, stored.digest
 
 
 def read_meta(root: Path) -> dict[str, Any]:
@@ -247,26 +267,14 @@ def read_meta(root: Path) -> dict[str, Any]:
     DataError
         If it cannot be read, is not a JSON object, or has a field of another kind.
     """
-    meta: dict[str, Any] = _json(root / META, _bytes(root / META))
+    try:
+        meta: dict[str, Any] = jsons.loads((root / META).read_bytes())
+    except OSError as error:
+        raise DataError(f"{root / META}: cannot be read: {error.strerror}") from None
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{root / META}: must be JSON: {error}") from None
     jsons.check_kinds(str(root / META), meta, _KINDS)
     return meta
-
-
-def _parquet(root: Path) -> tuple[Sequence[Question], str]:
-    stored = ParquetQuestions(root)
-    return (tuple(stored) if len(stored) <= HELD_ROWS else stored), stored.digest
-
-
-def _json_questions(root: Path) -> tuple[Sequence[Question], str]:
-    path = root / QUESTIONS
-    if path.stat().st_size > HELD_BYTES:
-        stored = JsonQuestions(path)
-        return stored, stored.digest
-    content = _bytes(path)
-    raw = _json(path, content)
-    if not isinstance(raw, list):
-        raise DataError(f"{root}: {QUESTIONS} must hold an array")
-    return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), _sha256(content)
 
 
 def selected(dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None) -> Dataset:
@@ -280,21 +288,3 @@ def selected(dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | 
     names = {task_named(name).name for name in tasks or ()}
     chosen = dataset.filter(task=names) if names else dataset
     return chosen if limit is None else chosen[:limit]
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _json(path: Path, content: bytes) -> Any:
-    try:
-        return jsons.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: must be JSON: {error}") from None
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

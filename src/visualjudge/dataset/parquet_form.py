@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cache
-from itertools import chain
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 
 from visualjudge.core import jsons
-from visualjudge.core.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema
+from visualjudge.core.atomic import write_json
+from visualjudge.core.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema, write_parquet
 from visualjudge.core.confine import confined_path
 from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Question
-from visualjudge.dataset.from_columns import questions_of, values_of
-from visualjudge.dataset.json_form import BETWEEN, FIRST
-from visualjudge.dataset.question_wire import question_from_wire, question_to_wire
-from visualjudge.dataset.stored import BATCH, Batch, Stored
+from visualjudge.core.records import TIES, OptionFeatures, Question, QuestionType, Spans
+from visualjudge.dataset.json_form import (
+    BETWEEN,
+    FIRST,
+    LARGEST_NUMBER,
+    QUESTIONS,
+    question_from_wire,
+    question_to_wire,
+    spans_in_order,
+)
+from visualjudge.dataset.stored import BATCH, Batch, Located, QuestionFiles, Record
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 FOLDER = "questions"
 INDEX = f"{FOLDER}/index.json"
@@ -66,7 +74,7 @@ def schema() -> pl.Schema:
 # ---------------------------------------------------------------- reading
 
 
-class ParquetQuestions(Stored):
+class ParquetQuestions(QuestionFiles):
     """The questions of the dataset at ``root``, read a row group at a time.
 
     Raises
@@ -78,7 +86,7 @@ class ParquetQuestions(Stored):
     def __init__(self, root: Path) -> None:
         index = _index(root)
         self.digest: str = index["questions_sha256"]
-        self.after = bytes.fromhex(index["after"])
+        self.ending = bytes.fromhex(index["after"])
         self.shards = [_shard(root, name, stated) for name, stated in index["shards"].items()]
         self._plain: bool = index["plain"]
         self._first: list[int] = []
@@ -156,24 +164,23 @@ class ParquetQuestions(Stored):
                 values = part[name]
                 yield values.filter(values.list.len() > 0).explode().unique().to_list()
 
-    def json(self) -> Iterator[bytes]:
-        """``questions.json``, in parts."""
+    def records(self) -> Iterator[Record]:
+        """The bytes of each question, after the bytes between it and the one before."""
         number = 0
         for path in self.shards:
             for part in parquet_parts(path, PIECE):
                 for row in part.to_dicts():
-                    yield (BETWEEN if number else FIRST) if row["before"] is None else row["before"]
-                    yield _bytes(row, number)
+                    before = (BETWEEN if number else FIRST) if row["before"] is None else row["before"]
+                    yield before, _bytes(row, number)
                     number += 1
-        yield self.after
 
+    def scan(self) -> Iterator[Located]:
+        """Every question with its number, twice."""
+        return ((number, number, question) for number, question in enumerate(self))
 
-def json_digest(stored: ParquetQuestions) -> str:
-    """SHA-256 of the ``questions.json`` that the rows give."""
-    digest = hashlib.sha256()
-    for part in stored.json():
-        digest.update(part)
-    return digest.hexdigest()
+    def read(self, start: int, stop: int) -> Question:
+        """The question of this number."""
+        return next(self.at((start,)))
 
 
 def _index(root: Path) -> dict[str, Any]:
@@ -220,3 +227,261 @@ def _values(path: Path, rows: pl.DataFrame, name: str) -> Sequence[Any]:
         return values_of(rows, name)
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: {error}; convert the dataset again") from None
+
+
+_FIELDS = tuple(field.name for field in fields(Question))
+_TYPES = frozenset(get_args(QuestionType))
+_OPTIONS = ("annotation_ids", "final_scores", "sources")
+
+
+def questions_of(rows: pl.DataFrame) -> list[Question] | None:
+    """The questions of ``rows``; None where one has bytes of its own, or is not as a question must be.
+
+    Read such rows one by one: that tells which is wrong, and how.
+    """
+    if rows["json"].null_count() < rows.height:
+        return None
+    try:
+        values = {name: values_of(rows, name) for name in _FIELDS}
+        _check_together(rows, values)
+    except (TypeError, ValueError):
+        return None
+    return list(map(Question, *values.values()))
+
+
+def values_of(rows: pl.DataFrame, name: str) -> Sequence[Any]:
+    """A field of all ``rows``, as :class:`Question` has it; None for each where there is no such column.
+
+    Parameters
+    ----------
+    rows
+        Also with the column ``question_type`` where the field is ``answer``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value cannot be that of a question.
+    """
+    if name not in rows.columns:
+        return [None] * rows.height
+    return _READERS.get(name, _texts)(rows, name)
+
+
+def _check_together(rows: pl.DataFrame, values: dict[str, Sequence[Any]]) -> None:
+    _must(_TYPES.issuperset(values["question_type"]), "question_type")
+    lengths = [rows[name].list.len() for name in _OPTIONS]
+    _must(lengths[0].equals(lengths[1]) and lengths[0].equals(lengths[2]), "annotation_ids, final_scores and sources")
+    _must(all(map(spans_in_order, values["spans"], values["prompt"])), "spans")
+
+
+def _must(holds: bool | None, what: str) -> None:
+    if not holds:
+        raise ValueError(f"{what} must be as questions have it")
+
+
+# ---------------------------------------------------------------- a column
+
+
+def _texts(rows: pl.DataFrame, name: str) -> list[Any]:
+    _must(name == "error_type" or not rows[name].null_count(), name)
+    return rows[name].to_list()
+
+
+def _answers(rows: pl.DataFrame, name: str) -> list[Any]:
+    kinds = rows["question_type"].to_list()
+    answers = [float(a) if kind == "scoring" else a for a, kind in zip(_texts(rows, name), kinds, strict=True)]
+    _must(all(type(a) is str or -LARGEST_NUMBER <= a <= LARGEST_NUMBER for a in answers), name)
+    return answers
+
+
+def _arrays(rows: pl.DataFrame, name: str) -> list[Any]:
+    found = _tuples(rows[name], _items(rows[name]).to_list())
+    _must(name == "class_of_interest" or None not in found, name)
+    return found
+
+
+def _scores(rows: pl.DataFrame, name: str) -> list[Any]:
+    _must(_items(rows[name]).is_between(-LARGEST_NUMBER, LARGEST_NUMBER).all(), name)
+    return _arrays(rows, name)
+
+
+def _sources(rows: pl.DataFrame, name: str) -> list[Any]:
+    found = _tuples(rows[name], _items(rows[name], nulls=True).to_list())
+    _must(None not in found, name)
+    return found
+
+
+def _ties(rows: pl.DataFrame, name: str) -> list[Any]:
+    items = _items(rows[name]).to_list()
+    _must(set(TIES).issuperset(items), name)
+    return [ties or None for ties in _tuples(rows[name], items)]
+
+
+def _features(rows: pl.DataFrame, name: str) -> list[Any]:
+    columns = _items(rows[name]).struct.unnest()
+    return _tuples(rows[name], map(OptionFeatures, *(columns[name].to_list() for name in columns.columns)))
+
+
+def _spans(rows: pl.DataFrame, name: str) -> list[Any]:
+    parts = rows[name].struct.unnest()
+    _must(rows[name].null_count() == parts["options"].null_count(), name)
+    options = _tuples(parts["options"], _pairs(_items(parts["options"])))
+    places = zip(options, _pairs(parts["original"]), _pairs(parts["final"]), strict=True)
+    return [None if of_options is None else Spans(of_options, *others) for of_options, *others in places]
+
+
+def _pairs(column: pl.Series) -> list[Any]:
+    _must((column.list.len() == 2).all(), column.name)
+    return _tuples(column, _items(column).to_list())
+
+
+def _items(column: pl.Series, *, nulls: bool = False) -> pl.Series:
+    """The items of all arrays, one after another."""
+    items = column.filter(column.list.len() > 0).explode()
+    _must(nulls or not items.null_count(), column.name)
+    return items
+
+
+def _tuples(column: pl.Series, items: Iterable[Any]) -> list[Any]:
+    """``items``, as many a row as its array has; None where the row has none."""
+    following = iter(items)
+    return [None if n is None else tuple(islice(following, n)) for n in column.list.len().to_list()]
+
+
+_READERS: dict[str, Callable[[pl.DataFrame, str], list[Any]]] = {
+    "answer": _answers,
+    "class_of_interest": _arrays,
+    "final_scores": _scores,
+    "features": _features,
+    "sources": _sources,
+    "spans": _spans,
+    "ties": _ties,
+    **dict.fromkeys(("subset", "annotation_ids", "images"), _arrays),
+}
+
+
+GROUPS_A_SHARD = 64
+
+
+@dataclass
+class Shards:
+    """What was written so far."""
+
+    count: int = 0
+    plain: bool = True
+    """Whether the columns alone give every question."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """SHA-256 by name of the file."""
+
+
+def write_shards(root: Path, records: Iterable[Record], tick: Callable[[int], None] = lambda count: None) -> Shards:
+    """Write ``records`` to ``root/questions/part-*.parquet``; a row group or two are in memory.
+
+    Parameters
+    ----------
+    tick
+        Called with the number of questions that are written.
+
+    Raises
+    ------
+    DataError
+        If a question cannot be read or a column cannot hold a field.
+    """
+    done = Shards()
+    (root / FOLDER).mkdir()
+    groups = _groups(iter(records), done, tick)
+    while (first := next(groups, None)) is not None:
+        path = root / FOLDER / f"part-{len(done.digests):05d}.parquet"
+        frames = chain([first], islice(groups, GROUPS_A_SHARD - 1))
+        write_parquet(path, frames, schema(), rows_a_group=ROWS_A_GROUP)
+        done.digests[path.name] = file_sha256(path)
+    return done
+
+
+def write_index(root: Path, shards: Shards, digest: str, after: bytes) -> None:
+    """Write ``questions/index.json``.
+
+    Parameters
+    ----------
+    digest
+        SHA-256 of the ``questions.json`` that the shards stand for.
+    after
+        The bytes after its last question.
+    """
+    index = {
+        "version": VERSION,
+        "questions": shards.count,
+        "questions_sha256": digest,
+        "plain": shards.plain,
+        "after": after.hex(),
+        "shards": shards.digests,
+    }
+    write_json(root / INDEX, index)
+
+
+def _groups(records: Iterator[Record], done: Shards, tick: Callable[[int], None]) -> Iterator[pl.DataFrame]:
+    import polars as pl
+
+    while group := list(islice(records, ROWS_A_GROUP)):
+        contents = [content for _, content in group]
+        frame = _frame(contents, done.count)
+        kept = _own_bytes(frame, contents, done)
+        before = [None if text == (BETWEEN if k else FIRST) else text for k, (text, _) in enumerate(group, done.count)]
+        done.count += len(group)
+        yield frame.with_columns(pl.Series("json", kept, pl.Binary()), pl.Series("before", before, pl.Binary()))
+        tick(done.count)
+
+
+def _own_bytes(frame: pl.DataFrame, contents: Sequence[bytes], done: Shards) -> list[bytes | None]:
+    """The bytes of each question where its columns do not give them back."""
+    import polars as pl
+
+    together = questions_of(frame.with_columns(json=pl.lit(None, pl.Binary()))) or repeat(None, len(contents))
+    given = (None if question is None else orjson.dumps(question_to_wire(question)) for question in together)
+    return [
+        None if some == content else _what_differs(frame.row(k, named=True), content, done, k)
+        for k, (some, content) in enumerate(zip(given, contents, strict=True))
+    ]
+
+
+def _what_differs(row: dict[str, Any], content: bytes, done: Shards, place: int) -> bytes | None:
+    """As :func:`_own_bytes`, of one question; ``place`` is that in its group."""
+    stated = question_from_wire(orjson.loads(content), done.count + place)
+    try:
+        given = question_of(row)
+        if orjson.dumps(question_to_wire(given)) == content:
+            return None
+        done.plain &= given == stated
+    except (DataError, ValueError, TypeError):
+        done.plain = False
+    return content
+
+
+def _frame(contents: Sequence[bytes], first: int) -> pl.DataFrame:
+    """Questions as columns of the shards' types; a field that has no column is left out.
+
+    Raises
+    ------
+    DataError
+        If one is no question (``first`` is the place of the first), or a column cannot hold a field.
+    """
+    import polars as pl
+
+    kinds = {name: kind for name, kind in schema().items() if kind != pl.Binary()}
+    try:
+        rows = pl.Series([_typed(content) for content in contents], dtype=pl.String())
+        return rows.str.json_decode(pl.Struct(kinds)).struct.unnest()
+    except (pl.exceptions.PolarsError, KeyError, TypeError) as error:
+        ids = [question_from_wire(orjson.loads(content), k).id for k, content in enumerate(contents, first)]
+        raise DataError(
+            f"{QUESTIONS}: questions {ids[0]} to {ids[-1]}: a column cannot hold a field: {error}"
+        ) from None
+
+
+def _typed(content: bytes) -> str:
+    """A question as JSON of the columns' types: its answer is text."""
+    raw = orjson.loads(content)
+    answer = raw["answer"]
+    return (
+        content if isinstance(answer, str) else orjson.dumps({**raw, "answer": orjson.dumps(answer).decode()})
+    ).decode()

@@ -17,7 +17,8 @@ import numpy as np
 import orjson
 
 from visualjudge.core.records import LETTERS, Annotation, ImageRecord, Mask, OptionFeatures, Pixels, Question, Size
-from visualjudge.dataset.folder import MEDIA, question_to_wire
+from visualjudge.dataset.folder import MEDIA
+from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.sampling import Item
 from visualjudge.dataset.shown import hole_line, prediction_line

@@ -1,4 +1,9 @@
-"""Questions that stay on disk: a sequence that reads them again whenever they are looked at, and a choice of them."""
+"""Questions that stay on disk: what every form of a dataset's questions offers, and a choice of some of them.
+
+:class:`~visualjudge.dataset.json_form.JsonQuestions` and
+:class:`~visualjudge.dataset.parquet_form.ParquetQuestions` are the forms;
+:func:`~visualjudge.dataset.folder.open_questions` opens the one that a folder has.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,10 @@ BATCH = 4096
 Batch = tuple[Sequence[Any], ...]
 Positions = Sequence[int]
 """Places in a sequence of questions: a range, or an ``array("q")`` of eight bytes each."""
+Located = tuple[int, int, Question]
+"""A question after the two numbers by which :meth:`QuestionFiles.read` finds it again."""
+Record = tuple[bytes, bytes]
+"""The bytes of a question in ``questions.json``, after the bytes that stand before it."""
 
 
 class Stored(Sequence[Question], ABC):
@@ -50,6 +59,27 @@ class Stored(Sequence[Question], ABC):
         if isinstance(places, range):
             return View(self, lambda _: places)
         return next(self.at((places,)))
+
+
+class QuestionFiles(Stored):
+    """The questions in the files of a dataset folder; each form of them is a subclass."""
+
+    digest: str
+    """SHA-256 of the ``questions.json`` that the files are, or stand for."""
+    ending: bytes
+    """The bytes of ``questions.json`` after the last question."""
+
+    @abstractmethod
+    def records(self) -> Iterator[Record]:
+        """``questions.json`` question by question; :attr:`ending` comes after the last."""
+
+    @abstractmethod
+    def scan(self) -> Iterator[Located]:
+        """Every question in order, without counting them first."""
+
+    @abstractmethod
+    def read(self, start: int, stop: int) -> Question:
+        """The question of these two numbers."""
 
 
 class View(Stored):

@@ -19,13 +19,14 @@ from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.media import Place, contents, packed_images, shard_files
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.build import counts
 from visualjudge.dataset.decidable import COMPARED, alike, not_asked
-from visualjudge.dataset.folder import MEDIA, META, QUESTIONS, VERSION, Dataset, load_dataset
-from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions, json_digest
+from visualjudge.dataset.folder import MEDIA, META, VERSION, Dataset, load_dataset, open_questions
+from visualjudge.dataset.json_form import QUESTIONS
+from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE_ANALYSIS, MOST_RANKED, SUBSETS
-from visualjudge.dataset.stored import at, columns
+from visualjudge.dataset.stored import QuestionFiles, at, columns
+from visualjudge.dataset.writing import counts
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.encodings import Kind
 from visualjudge.vision.raster.images import image_size
@@ -101,10 +102,10 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _Looke
         return
     found = {p.relative_to(dataset.root).as_posix() for p in dataset.root.rglob("*") if p.is_file()} - {META}
     found = (found | {part.relative for part in packed_images(dataset.root)}) - set(shard_files(dataset.root))
-    stored = None if QUESTIONS in found else ParquetQuestions(dataset.root)
-    if stored is not None:  # its index has the shards' checksums, which reading it has checked
+    stored = open_questions(dataset.root)
+    if isinstance(stored, ParquetQuestions):  # its index has the shards' checksums, which reading it has checked
         found -= {INDEX, *(f"{FOLDER}/{shard.name}" for shard in stored.shards)}
-        digest = stored.digest if images is not None else json_digest(stored)
+        digest = stored.digest if images is not None else _digest(stored)
         if digest != stored.digest:
             yield Problem(INDEX, "questions_sha256", "questions_sha256", "is not that of the questions in the shards")
         if stated.get(QUESTIONS) != digest:
@@ -122,6 +123,15 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _Looke
         tick(k, len(there))
     for name in sorted(found - set(stated)):
         yield Problem(META, name, "files", "the file has no checksum; it was added after the build")
+
+
+def _digest(stored: QuestionFiles) -> str:
+    """SHA-256 of the ``questions.json`` that the files give."""
+    digest = hashlib.sha256()
+    for before, content in stored.records():
+        digest.update(before + content)
+    digest.update(stored.ending)
+    return digest.hexdigest()
 
 
 def _digests(dataset: Dataset, names: Sequence[str], looked: _Looked) -> Iterator[tuple[str, str | DataError]]:

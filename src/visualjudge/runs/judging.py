@@ -16,7 +16,8 @@ from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.core.errors import DataError
 from visualjudge.core.media import image_finder
 from visualjudge.core.records import Question
-from visualjudge.dataset.folder import QUESTIONS, Dataset
+from visualjudge.dataset.folder import Dataset
+from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.stored import columns, distinct
 from visualjudge.judges.asks import Ask, Judge, Judged, Key, most_calls, verdict_line
 from visualjudge.judges.trial import trial_of

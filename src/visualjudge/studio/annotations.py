@@ -1,16 +1,26 @@
-"""The predictions behind the options, and the ground truth beside them, where a data folder is open."""
+"""The predictions of the options, from an open data folder: their labelled regions, and the ground truth drawn."""
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from visualjudge.core.errors import VisualJudgeError
-from visualjudge.core.records import Annotation, Question, Size
+from visualjudge.core.records import Annotation, Pixels, Question, Size
 from visualjudge.data.folder import DataFolder, Entry
 from visualjudge.data.perturbing import TRUTH
+from visualjudge.vision.boxes.record import Detections
+from visualjudge.vision.encode import encode, encodings
+from visualjudge.vision.encodings import encoding_named
+from visualjudge.vision.masks.record import Masks
+from visualjudge.vision.poses.record import People
+from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 
@@ -98,3 +108,82 @@ class Annotations:
 
 def _subject(note: Annotation) -> Subject:
     return note.image_id, note.class_of_interest, note.prompt
+
+
+NEAR = 6.0
+"""Pixels around a keypoint that count as on it."""
+MOST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A labelled region: (left, top, right, bottom) in pixels of the image."""
+
+    label: str
+    box: tuple[float, float, float, float]
+
+
+def marks_of(prediction: Prediction | None) -> list[Mark]:
+    """The labelled regions of a prediction, at most ``MOST``; none where there is no prediction."""
+    return list(itertools.islice(_READERS.get(type(prediction), _none)(prediction), MOST))
+
+
+def _boxes(prediction: Detections) -> Iterator[Mark]:
+    for item in prediction.items:
+        yield Mark(_scored(item.label, item.score), item.xyxy)
+
+
+def _masks(prediction: Masks) -> Iterator[Mark]:
+    for item in prediction.items:
+        yield Mark(_scored(item.label, item.score), item.mask.box)
+
+
+def _points(prediction: People) -> Iterator[Mark]:
+    for number, person in enumerate(prediction.items, 1):
+        for name, (x, y, _), present in zip(KEYPOINT_NAMES, person.keypoints.tolist(), person.present, strict=True):
+            if present:
+                yield Mark(f"person {number}: {name.replace('_', ' ')}", (x - NEAR, y - NEAR, x + NEAR, y + NEAR))
+
+
+def _none(_prediction: Any) -> Iterator[Mark]:
+    return iter(())
+
+
+def _scored(label: str, score: float | None) -> str:
+    return label if score is None else f"{label} {score:.2f}"
+
+
+_READERS: dict[type, Callable[[Any], Iterator[Mark]]] = {Detections: _boxes, Masks: _masks, People: _points}
+
+
+def drawn_stem(question: Question) -> str:
+    """The encoding to draw the truth in: the question's own, or where that is a text the first one that is drawn."""
+    if encoding_named(question.task, question.encoding).kind != "text":
+        return question.encoding
+    return next(row.stem for row in encodings(question.task) if row.kind == "pixel")
+
+
+def truth_image(question: Question, peers: Sequence[Place], original: Pixels | None) -> Pixels | None:
+    """The ground truth among ``peers`` over the ``original``; None if it is missing or cannot be drawn.
+
+    Parameters
+    ----------
+    peers
+        All annotations of what the question is about. Their labels give the order of colors, as in the build.
+    """
+    truth = next((place for place in peers if place.is_truth), None)
+    size = None if original is None else (original.shape[0], original.shape[1])
+    found = None if truth is None else truth.load(size)
+    if truth is None or found is None:
+        return None
+    known = [found, *(place.load(size) for place in peers if place is not truth)] if found.labels else [found]
+    classes = sorted({label for prediction in known if prediction is not None for label in prediction.labels})
+    blank = np.zeros((1, 1, 3), dtype=np.uint8) if original is None else original
+    expression = truth.entry.annotation.prompt
+    try:
+        drawn = encode(
+            question.task, drawn_stem(question), found, blank, classes=classes or None, expression=expression
+        )
+    except VisualJudgeError:
+        return None
+    return drawn.image

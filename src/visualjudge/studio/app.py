@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
@@ -19,18 +20,18 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from visualjudge.core.errors import DataError
 from visualjudge.core.media import Place
 from visualjudge.core.records import LETTERS, Question
-from visualjudge.studio import compare, copies, facets, live
-from visualjudge.studio.cards import card
+from visualjudge.studio import question_views as views
 from visualjudge.studio.guard import Guard
-from visualjudge.studio.matrix import matrices
 from visualjudge.studio.places import DatasetPlace, RunPlace
-from visualjudge.studio.selection import SORTS, Shelf, State
-from visualjudge.studio.shown import option_images, original_images
-from visualjudge.studio.site import Site, outcome_counts
+from visualjudge.studio.question_views import card, option_images, original_images
+from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
+from visualjudge.studio.site import Site, outcome_counts, watched
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
+MOST_WATCHED = 30
+LIVE_EVERY_S = 1.0
 MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}
 SHARE_TITLES = {"pairwise": "pairs right", "ranking": "rankings right throughout", "scoring": "scores at most 1 off"}
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -148,22 +149,22 @@ class Pages:
     def question(self, request: Request) -> Response:
         """One question with its images, prompt and replies."""
         place, shelf, row, question = self._question(request)
-        layers = compare.layers(question)
+        layers = views.layers(question)
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         return self._page(
             "question.html.j2",
             dataset=place,
             q=question,
             query=urlencode(pairs),
-            step=compare.step(shelf, shelf.select(State.of(pairs)), row),
+            step=views.step(shelf, shelf.select(State.of(pairs)), row),
             layers=layers,
             layers_json=orjson.dumps([asdict(layer) for layer in layers]).decode(),
             textual=all(image is None for image in option_images(question)),
-            options=compare.options(question),
-            prompts=compare.prompts(question),
-            replies=list(compare.replies(shelf.runs, question, row)),
+            options=views.options(question),
+            prompts=views.prompts(question),
+            replies=list(views.replies(shelf.runs, question, row)),
             runs=[run for run, _ in shelf.runs],
-            facts=compare.facts(question),
+            facts=views.facts(question),
             marks=MARKS,
             labelled=bool(self.site.places.data_folders),
         )
@@ -171,13 +172,13 @@ class Pages:
     def request(self, request: Request) -> Response:
         """What a judge is sent for the question, as a command or a script."""
         (place, _, _, question), params = self._question(request), request.query_params
-        parts = compare.prompts(question).get(params.get("order", "AB"))
+        parts = views.prompts(question).get(params.get("order", "AB"))
         if parts is None:
             raise _missing("order")
         if any(confined(place.root, part.image) is None for part in parts if part.image is not None):
             raise _missing("image in the dataset")
         run = self.site.run(params.get("run", ""))
-        write = copies.as_python if params.get("as") == "python" else copies.as_curl
+        write = views.as_python if params.get("as") == "python" else views.as_curl
         return PlainTextResponse(write(place.root, parts, run.info() if run else {}))
 
     def labels(self, request: Request) -> Response:
@@ -185,7 +186,7 @@ class Pages:
 
         The page asks for it when it is shown, since the annotations of a task may take seconds to read.
         """
-        from visualjudge.studio.labels import marks_of
+        from visualjudge.studio.annotations import marks_of
 
         place, _, _, question = self._question(request)
         shown = [image for image in option_images(question) if image]
@@ -202,7 +203,7 @@ class Pages:
 
     def truth(self, request: Request) -> Response:
         """The ground truth as an image, drawn as the options are; not found where no data folder holds it."""
-        from visualjudge.studio.truth import truth_image
+        from visualjudge.studio.annotations import truth_image
 
         place, _, _, question = self._question(request)
         originals = original_images(question)
@@ -219,7 +220,7 @@ class Pages:
         """How many questions fit, and each facet's values with counts that follow the other filters."""
         (_, shelf), state = self._shelf(request), State.of(request.query_params.multi_items())
         selection, chosen = shelf.select(state), dict(state.chosen)
-        shown = [facets.shown(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()]
+        shown = [shown_facet(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()]
         total = shelf.index.columns.count
         return _json({"total": int(selection.rows.size), "of": total, "facets": [asdict(x) for x in shown]})
 
@@ -231,7 +232,7 @@ class Pages:
         if not named:
             raise _missing("facet")
         among, chosen = shelf.select(state).among(named[0].name), dict(state.chosen).get(named[0].name, ())
-        return _json(asdict(facets.shown(named[0], among, chosen, params.get("find", ""), most=200)))
+        return _json(asdict(shown_facet(named[0], among, chosen, params.get("find", ""), most=200)))
 
     def cards(self, request: Request) -> Response:
         """Some cards of the selection, from ``start`` on."""
@@ -261,14 +262,14 @@ class Pages:
 
     async def live(self, request: Request) -> Response:
         """The state of every run, and again whenever one has changed."""
-        return StreamingResponse(live.states(self.site, request), media_type="text/event-stream")
+        return StreamingResponse(_run_states(self.site, request), media_type="text/event-stream")
 
     async def watch(self, request: Request) -> Response:
         """The newest replies of a run, and each new one."""
         place = self._run(request)
         if place.dataset is None:
             raise _missing("dataset of the run")
-        return StreamingResponse(live.verdicts(self.site, request, place), media_type="text/event-stream")
+        return StreamingResponse(_new_verdicts(self.site, request, place), media_type="text/event-stream")
 
     # ---------------------------------------------------------------- helpers
 
@@ -299,6 +300,34 @@ class Pages:
         if path is None:
             raise _missing("image")
         return path
+
+
+async def _run_states(site: Site, request: Request) -> AsyncIterator[bytes]:
+    """The state of every run, and again whenever one has changed."""
+    sent: dict[str, bytes] = {}
+    while not await request.is_disconnected():
+        for run in site.places.runs:
+            state = orjson.dumps(asdict(await asyncio.to_thread(site.state, run)))
+            if sent.get(run.slug) != state:
+                sent[run.slug] = state
+                yield b"event: run\ndata: " + state + b"\n\n"
+        yield b": here\n\n"
+        await asyncio.sleep(LIVE_EVERY_S)
+
+
+async def _new_verdicts(site: Site, request: Request, place: RunPlace) -> AsyncIterator[bytes]:
+    """The newest replies of a run whose dataset is here, and each new one."""
+    seen = -1
+    while not await request.is_disconnected():
+        index = await asyncio.to_thread(site.run_index, place)
+        assert index is not None
+        if index.total != seen:
+            fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(index.total - seen, 0))
+            seen = index.total
+            latest = await asyncio.to_thread(watched, index, fresh)
+            yield b"event: verdicts\ndata: " + orjson.dumps([asdict(verdict) for verdict in latest]) + b"\n\n"
+        yield b": here\n\n"
+        await asyncio.sleep(LIVE_EVERY_S)
 
 
 def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:

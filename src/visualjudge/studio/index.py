@@ -3,14 +3,18 @@
 It holds a column of small numbers for each thing that questions are chosen by, the place of each record in the file,
 the names of the images, and a full-text index of the prompts. The questions themselves stay where they are, so that
 memory grows by some hundred bytes a question and not at all with prompts and images.
+Parts of a large dataset are read at once in several processes.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +22,150 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.digests import file_sha256
+from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question
-from visualjudge.dataset.engines import Engine
-from visualjudge.studio.parts import HERE, MULTIPLE, SINGLE, Part, parts
-from visualjudge.studio.records_on_disk import records, stamped
-from visualjudge.studio.texts import TextIndex
+from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
+from visualjudge.dataset.folder import open_questions, questions_file
+from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
+from visualjudge.dataset.stored import Located, QuestionFiles
+from visualjudge.studio.texts import TextIndex, Words, words_of
 
-FORMAT = "6"
+NONE = "(none)"
+SINGLE = ("task", "encoding", "type", "error_type", "image", "answer")
+"""Facets with one value a question."""
+MULTIPLE = ("subset", "class", "source")
+"""Facets with any number of values a question."""
+STEP = 4 * 2**20
+"""Bytes of a part."""
+HERE: Engine = InlineEngine()
+_LARGE = 32 * 2**20
+"""Bytes from which other processes save more time than their start takes."""
+_MOST_PROCESSES = 4
+_QUESTIONS = 4000
+"""Questions of a part that is not a range of bytes."""
+
+
+def engine_for(files: Iterable[Path]) -> Engine:
+    """Who reads these files: other processes where they are large and there are several cores."""
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    return HERE if size < _LARGE else open_engine("local", min(_MOST_PROCESSES, os.cpu_count() or 1))
+
+
+def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The bytes ``start:stop`` as ranges of about STEP bytes that end with a line."""
+    with path.open("rb") as file:
+        while start < stop:
+            file.seek(min(start + STEP, stop))
+            file.readline()
+            begin, start = start, min(file.tell(), stop)
+            yield begin, start
+
+
+class _Codes(dict[str, int]):
+    """A code for each value, in the order in which they appear."""
+
+    def __missing__(self, value: str) -> int:
+        self[value] = code = len(self)
+        return code
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Part:
+    """Some questions in the order of the dataset; codes and rows count from 0 in each part."""
+
+    places: list[tuple[str, int, int]] = field(default_factory=list)
+    """Id, start and stop."""
+    images: set[str] = field(default_factory=set)
+    texts: list[Words] = field(default_factory=list)
+    codes: dict[str, _Codes] = field(default_factory=lambda: {name: _Codes() for name in (*SINGLE, *MULTIPLE)})
+    one: dict[str, array[int]] = field(
+        default_factory=lambda: {name: array("i") for name in (*SINGLE, "options", "length", "changed")}
+    )
+    real: dict[str, array[float]] = field(default_factory=lambda: {name: array("f") for name in ("margin", "truth")})
+    many: dict[str, tuple[array[int], array[int]]] = field(
+        default_factory=lambda: {name: (array("i"), array("i")) for name in MULTIPLE}
+    )
+    """Rows and codes."""
+
+
+def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
+    """All questions in order.
+
+    Raises
+    ------
+    DataError
+        If one cannot be read.
+    """
+    done = 0
+    if isinstance(stored, JsonQuestions):
+        ranges = line_ranges(stored.path, 0, stored.path.stat().st_size)
+        try:
+            for part in engine.map(_part_in, ((stored.path.parent, start, stop) for start, stop in ranges)):
+                done += len(part.places)
+                yield part
+        except (OtherLayout, DataError):
+            pass  # read on one by one: that takes any layout, and its error names the question in the whole file
+        else:
+            return
+    left = islice(stored.scan(), done, None)
+    while (part := part_of(islice(left, _QUESTIONS))).places:
+        yield part
+
+
+def _part_in(place: tuple[Path, int, int]) -> Part:
+    root, start, stop = place
+    return part_of(JsonQuestions(root).scan_lines(start, stop))
+
+
+def part_of(located: Iterable[Located]) -> Part:
+    """Questions as columns."""
+    part = Part()
+    for row, (start, stop, question) in enumerate(located):
+        part.places.append((question.id, start, stop))
+        part.images.update(question.images)
+        part.texts.append(words_of(question.prompt))
+        for name, value in _single(question).items():
+            part.one[name].append(part.codes[name][value])
+        for name, values in _multiple(question).items():
+            distinct = dict.fromkeys(values)
+            rows, codes = part.many[name]
+            rows.extend([row] * len(distinct))
+            codes.extend(map(part.codes[name].__getitem__, distinct))
+        scores = question.final_scores
+        part.real["margin"].append(max(scores) - min(scores) if len(scores) > 1 else float("nan"))
+        part.real["truth"].append(float("nan") if isinstance(question.answer, str) else float(question.answer))
+        part.one["options"].append(len(question.annotation_ids))
+        part.one["length"].append(len(question.prompt))
+        part.one["changed"].append(question.probe is not None and question.probe.design != "control")
+    return part
+
+
+def _single(question: Question) -> dict[str, str]:
+    answer = question.answer
+    return {
+        "task": question.task,
+        "encoding": f"{question.task}/{question.encoding}",
+        "type": question.question_type,
+        "error_type": question.error_type or NONE,
+        "image": str(question.image_id),
+        "answer": answer if isinstance(answer, str) else _bin(answer),
+    }
+
+
+def _bin(answer: float) -> str:
+    low = min(int(answer), 9)
+    return f"{low} to {low + 1}"
+
+
+def _multiple(question: Question) -> dict[str, tuple[str, ...]]:
+    return {
+        "subset": question.subset or (NONE,),
+        "class": question.class_of_interest or (NONE,),
+        "source": tuple(source or NONE for source in question.sources) or (NONE,),
+    }
+
+
+FORMAT = "7"
 _IDS_A_STATEMENT = 900
 """SQLite allows 999 parameters in its older versions."""
 _SCHEMA = """
@@ -76,7 +217,7 @@ class DatasetIndex:
         self.checksum = str(_meta(connection, "checksum"))
         self._db = connection
         self._lock = threading.Lock()
-        self._records = records(root)
+        self._questions = open_questions(root)
         self.columns = _load(connection)
         self.texts = TextIndex(connection)
 
@@ -111,7 +252,7 @@ class DatasetIndex:
         """
         found = self._one("SELECT start, stop FROM question WHERE row = ?", int(row))
         assert found is not None, "rows come from this index"
-        return self._records.read(found[0], found[1])
+        return self._questions.read(found[0], found[1])
 
     def has_image(self, name: str) -> bool:
         """Whether some question shows the image of this name."""
@@ -142,10 +283,10 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
     """
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{slug}.sqlite"
-    stamp = _stamp(stamped(root))
+    stamp = _stamp(questions_file(root))
     checksum = None
     if not _is_current(path, stamp):
-        checksum = file_sha256(stamped(root))
+        checksum = file_sha256(questions_file(root))
         if not _is_current(path, None, checksum):
             _build(root, path, checksum, engine)
     connection = sqlite3.connect(path, check_same_thread=False)
@@ -192,11 +333,11 @@ def _build(root: Path, path: Path, checksum: str, engine: Engine) -> None:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
         builder = _Builder(connection)
         try:
-            for part in parts(records(root), engine):
+            for part in parts(open_questions(root), engine):
                 builder.add(part)
             builder.finish()
         finally:
-            builder.texts.behind.settle()  # a connection must not be closed while it works
+            builder.texts.statements.settle()  # a connection must not be closed while it works
         connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("checksum", checksum)])
         connection.commit()
         connection.close()
@@ -227,7 +368,7 @@ class _Builder:
         for name, column in columns.items():
             self.columns.setdefault(name, []).append(np.asarray(column))
         self.texts.flush()
-        self.texts.behind.run(
+        self.texts.statements.run(
             (_ADD_QUESTIONS, ([(row, *place) for row, place in enumerate(part.places, first)],)),
             ("INSERT OR IGNORE INTO image SELECT value FROM json_each(?)", (sorted(part.images),)),
         )

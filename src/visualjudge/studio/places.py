@@ -13,9 +13,9 @@ from typing import Any
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.remote import check_local
-from visualjudge.dataset.folder import META, QUESTIONS, read_meta
+from visualjudge.dataset.folder import META, questions_file, read_meta
+from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import RUN, RunFolder
-from visualjudge.studio.records_on_disk import stamped
 
 DEPTH = 4
 """How deep a folder is searched."""
@@ -119,7 +119,7 @@ def _walk(root: Path) -> Iterator[Path]:
         folder, depth = waiting.pop(0)
         seen += 1
         yield folder
-        if depth < DEPTH and not stamped(folder).is_file() and not (folder / "annotations").is_dir():
+        if depth < DEPTH and not questions_file(folder).is_file() and not (folder / "annotations").is_dir():
             waiting += [(child, depth + 1) for child in _children(folder)]
 
 
@@ -152,7 +152,7 @@ class _Found:
 
     def take_dataset(self, folder: Path) -> bool:
         """Whether ``folder`` is a dataset; it is noted where it is."""
-        if not stamped(folder).is_file() or not (folder / META).is_file():
+        if not questions_file(folder).is_file() or not (folder / META).is_file():
             return False
         root = folder.resolve()
         self.datasets.setdefault(root, DatasetPlace(slug_of(root), root.name, root, _meta(folder)))

@@ -1,23 +1,234 @@
-"""Choosing questions: filters that count each other's values, words, and an order. All of it is in the address."""
+"""Choosing questions: facets and filters that count each other's values, words, an order, and counts of two runs.
+
+All of it is in the address.
+"""
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.dataset.engines import Engine
-from visualjudge.studio import facets as f
-from visualjudge.studio.index import DatasetIndex
-from visualjudge.studio.parts import HERE
+from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, DatasetIndex
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.verdicts import RunIndex, Summary
+from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, STATUSES, RunIndex, Summary
+from visualjudge.vision.drawing.titles import encoding_title
+from visualjudge.vision.tasks import TASKS
+
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+TITLES = {
+    "task": "Task",
+    "encoding": "Encoding",
+    "type": "Question type",
+    "subset": "Subset",
+    "error_type": "Error type",
+    "class": "Class",
+    "image": "Image",
+    "source": "Source",
+    "margin": "Margin",
+    "answer": "Answer",
+}
+MARGINS = (0.5, 1.0, 2.0, 4.0)
+MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
+
+
+@dataclass(frozen=True, eq=False)
+class Facet(ABC):
+    """One way to choose questions.
+
+    ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``group`` is the run that it
+    belongs to, empty for a facet of the questions themselves.
+    """
+
+    name: str
+    title: str
+    values: tuple[str, ...]
+    group: str = field(default="", kw_only=True)
+
+    @abstractmethod
+    def mask(self, codes: Sequence[int]) -> Mask:
+        """The questions that have any of the values."""
+
+    @abstractmethod
+    def counts(self, among: Mask) -> Counts:
+        """For each value, how many of the questions ``among`` have it."""
+
+    def label(self, value: str) -> str:
+        """A value as people read it."""
+        return _LABELS.get(self.name, str)(value)
+
+
+@dataclass(frozen=True, eq=False)
+class OneValue(Facet):
+    """A facet with one value a question."""
+
+    codes: NDArray[np.int32]
+
+    def mask(self, codes: Sequence[int]) -> Mask:
+        wanted = np.zeros(len(self.values), dtype=bool)
+        wanted[list(codes)] = True
+        return wanted[self.codes]
+
+    def counts(self, among: Mask) -> Counts:
+        """Counted from the smaller side: the others are taken from the totals."""
+        if 2 * np.count_nonzero(among) <= among.size:
+            return self._tally(self._of(among))
+        return self._totals - self._tally(self._of(~among))
+
+    def _of(self, among: Mask) -> NDArray[np.int32]:
+        """The codes of the questions ``among``."""
+        return self.codes[among]
+
+    @cached_property
+    def _totals(self) -> Counts:
+        return self._tally(self.codes)
+
+    def _tally(self, codes: NDArray[np.int32]) -> Counts:
+        return np.bincount(codes, minlength=len(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class ManyValues(OneValue):
+    """A facet with any number of values a question, as pairs of row and code; ``size`` questions in all."""
+
+    rows: NDArray[np.int32]
+    size: int
+
+    def mask(self, codes: Sequence[int]) -> Mask:
+        mask = np.zeros(self.size, dtype=bool)
+        mask[self.rows[super().mask(codes)]] = True
+        return mask
+
+    def _of(self, among: Mask) -> NDArray[np.int32]:
+        return self.codes[among[self.rows]]
+
+
+@dataclass(frozen=True, eq=False)
+class Bits(Facet):
+    """A facet of few values, any number a question, as bits."""
+
+    bits: NDArray[np.uint16]
+
+    def mask(self, codes: Sequence[int]) -> Mask:
+        return np.asarray((self.bits & sum(1 << code for code in set(codes))) != 0)
+
+    def counts(self, among: Mask) -> Counts:
+        found = self.bits[among]
+        return np.array([np.count_nonzero(found & (1 << code)) for code in range(len(self.values))])
+
+    def label(self, value: str) -> str:
+        return value.replace("_", " ")
+
+
+def encoding_label(value: str) -> str:
+    """The human name of ``task/stem``."""
+    task, _, stem = value.partition("/")
+    return encoding_title(task, stem)
+
+
+def task_label(value: str) -> str:
+    """A task as prose names it."""
+    return TASKS[value].prose if value in TASKS else value.replace("_", " ")
+
+
+def dataset_facets(index: DatasetIndex) -> list[Facet]:
+    """The facets of the questions themselves, in the order of the page."""
+    columns = index.columns
+    margin = np.where(np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS))
+    found: dict[str, Facet] = {"margin": OneValue("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))}
+    for name in SINGLE:
+        found[name] = OneValue(name, TITLES[name], columns.vocabulary.get(name, ()), columns.one[name])
+    for name in MULTIPLE:
+        rows, codes = columns.many[name]
+        found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count)
+    return [found[name] for name in TITLES]
+
+
+def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
+    """The facets that one run adds."""
+    summary = run.summary()
+    return [
+        OneValue(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, group=name),
+        Bits(f"status.{slug}", "Status", STATUSES, summary.statuses, group=name),
+        OneValue(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
+    ]
+
+
+_LABELS: dict[str, Callable[[str], str]] = {"encoding": encoding_label, "task": task_label}
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """A line of a facet on the page; ``hint`` stands beside the label, such as the task of an encoding."""
+
+    value: str
+    label: str
+    hint: str
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFacet:
+    """A facet on the page; ``more``: values with questions that the list leaves out."""
+
+    name: str
+    title: str
+    group: str
+    values: tuple[FacetValue, ...]
+    more: int = 0
+    chosen: tuple[str, ...] = field(default=())
+
+
+MOST_VALUES = 12
+
+
+def shown_facet(
+    facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most: int = MOST_VALUES
+) -> ShownFacet:
+    """The facet's values that occur ``among`` the questions, most frequent first; chosen ones always."""
+    counts = facet.counts(among)
+    wanted = counts > 0
+    wanted[[code for code, value in enumerate(facet.values) if value in chosen] if chosen else []] = True
+    kept = _found(facet, np.flatnonzero(wanted), find.casefold().strip())
+    rank = kept - counts[kept] * counts.size  # by count, then by code; no two alike
+    near = np.argpartition(rank, most - 1)[:most] if kept.size > most else np.arange(kept.size)
+    first: list[int] = kept[near[np.argsort(rank[near])]].tolist()
+    if chosen:
+        others = kept[np.argsort(rank)][most:].tolist()
+        first += [code for code in others if facet.values[code] in chosen]
+    values = tuple(
+        FacetValue(
+            facet.values[c], facet.label(facet.values[c]), _hint(facet, c), int(counts[c]), facet.values[c] in chosen
+        )
+        for c in first
+    )
+    return ShownFacet(facet.name, facet.title, facet.group, values, kept.size - len(first), tuple(chosen))
+
+
+def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
+    """The codes whose label or value holds ``needle``; all of them where it is empty."""
+    if not needle:
+        return codes
+    words = ((code, facet.values[code]) for code in codes.tolist())
+    found = [code for code, value in words if needle in facet.label(value).casefold() or needle in value.casefold()]
+    return np.array(found, np.int64)
+
+
+def _hint(facet: Facet, code: int) -> str:
+    return task_label(facet.values[code].partition("/")[0]) if facet.name == "encoding" else ""
+
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -60,7 +271,7 @@ class State:
         for name, value in pairs:
             if name in single:
                 single[name] = value
-            elif name.split(".")[0] in f.TITLES or name.split(".")[0] in ("outcome", "status", "order"):
+            elif name.split(".")[0] in TITLES or name.split(".")[0] in ("outcome", "status", "order"):
                 chosen.setdefault(name, []).append(value)
         sort = single["sort"] if single["sort"] in SORTS else "file"
         return cls(
@@ -73,11 +284,11 @@ class Selection:
     """The questions that fit, in order, and for each facet which fit all other filters."""
 
     rows: NDArray[np.int32]
-    matching: f.Mask
-    but: Mapping[str, f.Mask]
+    matching: Mask
+    but: Mapping[str, Mask]
     """For a facet that has values chosen: the questions that fit all filters but its own."""
 
-    def among(self, facet: str) -> f.Mask:
+    def among(self, facet: str) -> Mask:
         """The questions that the facet's counts are of."""
         return self.but.get(facet, self.matching)
 
@@ -93,12 +304,12 @@ class Shelf:
     def __init__(self, index: DatasetIndex, runs: Sequence[tuple[RunPlace, RunIndex]]) -> None:
         self.index = index
         self.runs = tuple(runs)
-        self._static = f.dataset_facets(index)
+        self._static = dataset_facets(index)
         self._kept: OrderedDict[tuple[State, tuple[int, ...]], Selection] = OrderedDict()
-        self._words: OrderedDict[tuple[str, tuple[int, ...]], f.Mask] = OrderedDict()
+        self._words: OrderedDict[tuple[str, tuple[int, ...]], Mask] = OrderedDict()
         self._keys: OrderedDict[tuple[str, tuple[int, ...]], NDArray[np.float64]] = OrderedDict()
         self._lock = threading.Lock()
-        self._facets: tuple[tuple[int, ...], list[f.Facet]] = ((), [])
+        self._facets: tuple[tuple[int, ...], list[Facet]] = ((), [])
 
     def refresh(self, engine: Engine = HERE) -> None:
         """Take in what running judges have written."""
@@ -110,19 +321,19 @@ class Shelf:
         self._has_words("the")
         everything = np.ones(self.index.columns.count, dtype=bool)
         for facet in self.facets():
-            f.shown(facet, everything, ())
+            shown_facet(facet, everything, ())
 
     @property
     def generation(self) -> tuple[int, ...]:
         """Changes whenever a run has gained verdicts."""
         return tuple(run.generation for _, run in self.runs)
 
-    def facets(self) -> list[f.Facet]:
+    def facets(self) -> list[Facet]:
         """All facets: those of the questions, then those of each run."""
         generation = self.generation
         known = self._facets
         if known[0] != generation or not known[1]:
-            added = [facet for place, run in self.runs for facet in f.run_facets(place.slug, place.name, run)]
+            added = [facet for place, run in self.runs for facet in run_facets(place.slug, place.name, run)]
             known = self._facets = (generation, self._static + added)
         return known[1]
 
@@ -157,7 +368,7 @@ class Shelf:
         rows = np.flatnonzero(matching).astype(np.int32)
         return Selection(self._sorted(rows, state.sort), matching, but)
 
-    def _masks(self, state: State) -> dict[str, f.Mask]:
+    def _masks(self, state: State) -> dict[str, Mask]:
         facets = {facet.name: facet for facet in self.facets()}
         masks = {}
         for name, values in state.chosen:
@@ -167,7 +378,7 @@ class Shelf:
                 masks[name] = facet.mask([places[value] for value in values if value in places])
         return masks
 
-    def _has_words(self, words: str) -> f.Mask:
+    def _has_words(self, words: str) -> Mask:
         """Prompt or any reply; a facet's counts follow the words as they follow other filters."""
         searches = [self.index.search, *(run.search for _, run in self.runs)]
         masks = list(_SEARCHING.map(lambda search: search(words), searches))
@@ -213,3 +424,62 @@ def _mean(summaries: Sequence[Summary], field: str, count: int) -> NDArray[np.fl
     known = np.isfinite(table)
     total, n = np.where(known, table, 0).sum(0), known.sum(0)
     return np.asarray(np.divide(total, n, out=np.full(count, np.nan), where=n > 0))
+
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A count; ``pairs`` is the query that chooses its questions, ``share`` its part of the largest count."""
+
+    count: int
+    share: float
+    same: bool
+    pairs: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A table of counts; rows and columns without questions are left out."""
+
+    title: str
+    row_title: str
+    column_title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+
+
+def matrices(shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pair]) -> list[Matrix]:
+    """Outcome against outcome, and each run's outcome against what the order of the options does to it."""
+    first, second = chosen
+    if first is None or second is None:
+        return []
+    facets = {facet.name: facet for facet in shelf.facets()}
+    among = shelf.select(State.of(pairs)).matching
+
+    def table(title: str, a: str, b: str, titles: Pair) -> Matrix:
+        return _matrix(title, titles, facets[a], facets[b], among, tuple(pairs))
+
+    found = []
+    if first.slug != second.slug:
+        names = (first.name, second.name)
+        found.append(table("Outcomes of both", f"outcome.{first.slug}", f"outcome.{second.slug}", names))
+    for run in dict.fromkeys((first, second)):
+        title = f"{run.name}: outcome by order of the options"
+        found.append(table(title, f"outcome.{run.slug}", f"order.{run.slug}", ("outcome", "both orders")))
+    return found
+
+
+def _matrix(title: str, titles: Pair, a: Facet, b: Facet, among: Mask, pairs: tuple[Pair, ...]) -> Matrix:
+    counts = np.array([b.counts(among & a.mask([code])) for code in range(len(a.values))])
+    rows, columns = np.flatnonzero(counts.sum(1)).tolist(), np.flatnonzero(counts.sum(0)).tolist()
+    most = max(int(counts.max()), 1)
+
+    def cell(i: int, j: int) -> Cell:
+        query = (*pairs, (a.name, a.values[i]), (b.name, b.values[j]))
+        return Cell(int(counts[i, j]), counts[i, j] / most, a.values[i] == b.values[j], query)
+
+    cells = tuple(tuple(cell(i, j) for j in columns) for i in rows)
+    return Matrix(title, *titles, tuple(a.values[i] for i in rows), tuple(b.values[j] for j in columns), cells)

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from visualjudge.dataset.folder import questions_file
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_in
-from visualjudge.studio.index import open_index
-from visualjudge.studio.journal import STATUSES
+from visualjudge.studio.index import engine_for, open_index
 from visualjudge.studio.memory import give_back
-from visualjudge.studio.parts import engine_for
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
-from visualjudge.studio.records_on_disk import stamped
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdicts import OUTCOMES, RunIndex, Share, Summary
+from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex, Share, Summary
 
 if TYPE_CHECKING:
     from visualjudge.studio.annotations import Annotations
@@ -106,7 +104,7 @@ class Site:
                 if on_open:
                     on_open(place)
                 places = self.places.runs_of(slug)
-                with engine_for([stamped(place.root), *(run.journal for run in places)]) as engine:
+                with engine_for([questions_file(place.root), *(run.journal for run in places)]) as engine:
                     index = open_index(place.root, self.home, slug, engine)
                     runs = [
                         (run, RunIndex(run.journal, index, self.home / f"{run.slug}.{slug}.sqlite")) for run in places

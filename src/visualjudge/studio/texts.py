@@ -1,7 +1,8 @@
 """Full-text search over prompts and replies, by SQLite's FTS5.
 
 A text is reduced to its words before it is indexed: digits and punctuation go, since a prediction in text form is
-mostly numbers. What is left is often the same for many questions, and each distinct text is indexed once.
+mostly numbers. What is left is often the same for many questions, and each distinct text is indexed once. Words that
+many texts hold are kept as one bit a text besides.
 """
 
 from __future__ import annotations
@@ -9,14 +10,122 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+import orjson
+from numpy.typing import NDArray
 
-from visualjudge.studio.behind import Behind
-from visualjudge.studio.frequent import SCHEMA, FrequentWords, Mask, mask_of
+_THREADS = ThreadPoolExecutor(2, "studio-index")
+"""Shared by all indexes: another one would only wait for a core."""
+
+
+class StatementThread:
+    """Runs statements in a thread of its own, one at a time, while the caller makes the next.
+
+    SQLite works without holding the interpreter's lock, but only within one row of a statement: rows are given as a
+    JSON array that the statement takes apart (``json_each``), so that a batch is one step and both threads run at once.
+    Nobody else may use the connection before ``settle``.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+        self._running: Future[None] | None = None
+
+    def run(self, *statements: tuple[str, tuple[Any, ...]]) -> None:
+        """Start statements as soon as the ones before have ended; a value that is a list is given as JSON."""
+        given = [(text, tuple(_given(value) for value in values)) for text, values in statements]
+        self.settle()
+        self._running = _THREADS.submit(self._execute, given)
+
+    def settle(self) -> None:
+        """Wait until everything has run.
+
+        Raises
+        ------
+        sqlite3.Error
+            If a statement failed.
+        """
+        running, self._running = self._running, None
+        if running is not None:
+            running.result()
+
+    def _execute(self, statements: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
+        for text, values in statements:
+            self._db.execute(text, values)
+
+
+def _given(value: Any) -> Any:
+    return orjson.dumps(value).decode() if isinstance(value, list) else value
+
+
+Mask = NDArray[np.bool_]
+
+FEWEST_TEXTS = 10_000
+"""Indexes of fewer texts are searched without bits."""
+_SHARE = 20
+"""A word is frequent if at least one text in so many holds it."""
+_MOST_WORDS = 256
+
+SCHEMA = """
+CREATE TABLE frequent (word TEXT PRIMARY KEY, bits BLOB) WITHOUT ROWID;
+CREATE TABLE frequent_covers (texts INTEGER);
+INSERT INTO frequent_covers VALUES (0);
+"""
+
+
+class FrequentWords:
+    """The frequent words of a full-text index; ``covers``: the codes below it have bits."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+        self.covers = int(connection.execute("SELECT texts FROM frequent_covers").fetchone()[0])
+
+    def update(self, texts: int) -> None:
+        """Make the bits anew where the index has twice the texts that they cover."""
+        if texts < max(FEWEST_TEXTS, 2 * self.covers):
+            return
+        self._db.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words_by_term USING fts5vocab('main', 'words', 'row')"
+        )
+        words = self._db.execute(
+            "SELECT term FROM temp.words_by_term WHERE doc >= ? ORDER BY doc DESC LIMIT ?",
+            (texts // _SHARE, _MOST_WORDS),
+        ).fetchall()
+        self._db.execute("DELETE FROM frequent")
+        for (word,) in words:
+            bits = np.packbits(mask_of(self._db, f'"{word}"', 0, texts)).tobytes()
+            self._db.execute("INSERT INTO frequent VALUES (?, ?)", (word, bits))
+        self._db.execute("UPDATE frequent_covers SET texts = ?", (texts,))
+        self.covers = texts
+
+    def matching(self, word: str, unfinished: bool) -> list[str]:
+        """The frequent words that are ``word``, or begin with it."""
+        pattern = word.lower() + ("*" if unfinished else "")
+        return [found for (found,) in self._db.execute("SELECT word FROM frequent WHERE word GLOB ?", (pattern,))]
+
+    def mask(self, words: Iterable[str]) -> Mask:
+        """The texts below ``covers`` that hold any of these frequent words."""
+        stored = [self._db.execute("SELECT bits FROM frequent WHERE word = ?", (word,)).fetchone()[0] for word in words]
+        bits = np.bitwise_or.reduce([np.frombuffer(data, np.uint8) for data in stored])
+        return np.unpackbits(bits, count=self.covers).view(bool)
+
+
+def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: int) -> Mask:
+    """Which texts with codes from ``first`` to ``stop`` match an FTS5 expression."""
+    mask = np.zeros(stop - first, dtype=bool)
+    if first == stop:
+        return mask
+    # One string of numbers is read ten times faster than as many rows.
+    statement = "SELECT group_concat(rowid) FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
+    found = connection.execute(statement, (expression, first + 1, stop)).fetchone()[0]
+    if found:
+        mask[np.fromstring(found, np.int64, sep=",") - 1 - first] = True
+    return mask
+
 
 LONGEST = 20_000
 """Bytes of a text that are indexed."""
@@ -54,7 +163,7 @@ class TextIndex:
         self._recent: dict[int, int] = {}
         self._recent_is_all = self._next == 0
         self._waiting: list[tuple[int, str]] = []
-        self.behind = Behind(connection)
+        self.statements = StatementThread(connection)
         self._frequent = FrequentWords(connection)
 
     @classmethod
@@ -70,7 +179,7 @@ class TextIndex:
         if code is None:
             found = None
             if not self._recent_is_all:
-                self.behind.settle()
+                self.statements.settle()
                 found = self._db.execute("SELECT code FROM text WHERE digest = ?", (digest,)).fetchone()
             code = int(found[0]) if found else self._insert(digest, words)
             self._recent[digest] = code
@@ -86,7 +195,7 @@ class TextIndex:
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
         first = self._next - len(waiting)
-        self.behind.run(
+        self.statements.run(
             ("INSERT INTO text SELECT value, ? + key FROM json_each(?)", (first, [digest for digest, _ in waiting])),
             (
                 "INSERT INTO words (rowid, body) SELECT ? + key, value FROM json_each(?)",
@@ -98,7 +207,7 @@ class TextIndex:
         """Write what was added; to be called before the connection commits or is used."""
         if self._waiting:
             self._write()
-        self.behind.settle()
+        self.statements.settle()
         if len(self._recent) > _REMEMBERED:
             self.forget()
 

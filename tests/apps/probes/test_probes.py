@@ -22,7 +22,8 @@ from visualjudge.cli.main import app as visualjudge
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.folder import Dataset, load_dataset, question_from_wire, question_to_wire
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.json_form import question_from_wire, question_to_wire
 from visualjudge.dataset.validate import validate
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.baseline import baseline_judge

@@ -20,7 +20,8 @@ from visualjudge.clients.base import Diagnostics, Identity, ImagePart, Reply, Re
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Verdict
 from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.folder import Dataset, load_dataset, question_to_wire
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.judges.asks import Ask, Judged
 from visualjudge.runs.folder import RunFolder
 

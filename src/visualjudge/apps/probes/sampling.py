@@ -18,7 +18,7 @@ from visualjudge.core.seeding import seed_for
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions
 from visualjudge.dataset.engines import Engine
-from visualjudge.dataset.folder import question_from_wire
+from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.plan import read_tasks, sample_tasks, units_of
 from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal

@@ -1,32 +1,146 @@
-"""The addresses for raters. Each needs the rater's token; in this mode no page shows scores, sources or verdicts."""
+"""The pages for raters: from the options of the command to the application, its links and its addresses.
+
+Each address needs the rater's token; in this mode no page shows scores, sources or verdicts.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
+import os
+import re
+import secrets
 import statistics
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
+import filelock
+import numpy as np
 import orjson
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from visualjudge.analysis.decisions.labels import read_queue
 from visualjudge.core import jsons
-from visualjudge.core.errors import DataError
-from visualjudge.core.records import Question
-from visualjudge.studio.compare import outcome
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.seeding import rng_for
+from visualjudge.prompts.spans import spans_of
+from visualjudge.studio.app import application, renderer, static
 from visualjudge.studio.guard import TOKEN_HEADER, same_token
 from visualjudge.studio.index import DatasetIndex
-from visualjudge.studio.people.answers import as_shown, read_answer
-from visualjudge.studio.people.desk import Desk, Rater, Stale
-from visualjudge.studio.people.plan import Slot
-from visualjudge.studio.people.tokens import ADMIN, Tokens
-from visualjudge.studio.people.view import View, view
+from visualjudge.studio.people.plan import Item, Plan, Settings, Slot
+from visualjudge.studio.people.rating_run import Rater, RatingRun, Stale, as_shown, read_answer
+from visualjudge.studio.places import DatasetPlace
+from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
+from visualjudge.studio.selection import Shelf, State
+from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
+
+LENGTH = 32
+"""Bytes of the secret."""
+ADMIN = "\0admin"
+"""Stands for the one who runs the study; no rater can bear this name."""
+
+
+class Tokens:
+    """Tokens of one people's run, made from a secret in the user's cache that nobody else can read."""
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        self._key = hmac.digest(_secret(home / "secret"), str(folder.resolve()).encode("utf-8", "replace"), "sha256")
+
+    def of(self, name: str) -> str:
+        """The token of a rater."""
+        return self._tag("token", name, 22)
+
+    def image(self, rater: str, name: str) -> str:
+        """A name for an image that tells nothing of the question; for one rater, while the secret lives."""
+        return self._tag("image", f"{rater}\0{name}", 32)
+
+    def slot(self, rater: str, identity: str, turn: int) -> str:
+        """A name for a question that tells nothing of it."""
+        return self._tag("slot", f"{rater}\0{identity}\0{turn}", 32)
+
+    def _tag(self, kind: str, name: str, length: int) -> str:
+        return hmac.new(self._key, f"{kind}\0{name}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:length]
+
+
+def _secret(path: Path) -> bytes:
+    """The secret at ``path``, created if missing, or if whoever created it was stopped before it was written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(path.with_suffix(".lock")):
+        if not path.exists() or path.stat().st_size < LENGTH:
+            with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(LENGTH))
+        return path.read_bytes()
+
+
+_LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
+_GAPS = re.compile(r"\n{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One option under the letter that the rater sees."""
+
+    letter: str
+    image: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is sent to the rater's page; images are addresses that tell nothing."""
+
+    slot: str
+    type: str
+    before: str
+    after: str
+    originals: tuple[str, ...]
+    options: tuple[Choice, ...]
+
+
+def view(question: Question, slot: Slot, name: str, address: Callable[[str], str]) -> View:
+    """The question in the order of the slot.
+
+    Parameters
+    ----------
+    name
+        Of the slot, for the answer.
+    address
+        From an image of the dataset to the address that serves it.
+    """
+    images, texts = option_images(question), option_texts(question)
+    before, after = _around(question)
+    choices = []
+    for k, stored in enumerate(slot.shown):
+        place = "ABCDE".index(stored)
+        image = images[place]
+        choices.append(Choice("ABCDE"[k], address(image) if image else None, texts[place]))
+    originals = tuple(address(image) for image in original_images(question))
+    return View(name, question.question_type, before, after, originals, tuple(choices))
+
+
+def _around(question: Question) -> tuple[str, str]:
+    """The prompt's text before the options and after them, without marks and letters that the page shows itself."""
+    try:
+        spans = spans_of(question).options
+    except DataError:
+        spans = ()
+    if not spans:
+        return _plain(question.prompt), ""
+    return _plain(question.prompt[: spans[0][0]]), _plain(question.prompt[spans[-1][1] :])
+
+
+def _plain(text: str) -> str:
+    return _GAPS.sub("\n\n", _LAYOUT.sub("", text.replace(IMAGE_MARK, ""))).strip()
+
 
 Render = Callable[..., Response]
 
@@ -51,8 +165,8 @@ class Progress:
 class PeoplePages:
     """One method an address."""
 
-    def __init__(self, desk: Desk, index: DatasetIndex, tokens: Tokens, render: Render) -> None:
-        self.desk = desk
+    def __init__(self, run: RatingRun, index: DatasetIndex, tokens: Tokens, render: Render) -> None:
+        self.run = run
         self.index = index
         self.tokens = tokens
         self.render = render
@@ -80,16 +194,14 @@ class PeoplePages:
         """How far each rater is, for the one who runs the study."""
         if not same_token(request.query_params.get("token"), self.tokens.of(ADMIN)):
             raise _refused()
-        raters = [self._progress(rater) for rater in self.desk.raters.values()]
-        return self.render(
-            "people.html.j2", raters=raters, settings=asdict(self.desk.plan.settings), plan=self.desk.plan
-        )
+        raters = [self._progress(rater) for rater in self.run.raters.values()]
+        return self.render("people.html.j2", raters=raters, settings=asdict(self.run.plan.settings), plan=self.run.plan)
 
     def page(self, request: Request) -> Response:
         """Where a rater answers."""
         name = request.path_params["rater"]
         token = request.query_params.get("token")
-        if name not in self.desk.raters or not same_token(token, self.tokens.of(name)):
+        if name not in self.run.raters or not same_token(token, self.tokens.of(name)):
             raise _refused()
         return self.render("rater.html.j2", rater=name, token=token)
 
@@ -110,7 +222,7 @@ class PeoplePages:
     async def back(self, request: Request) -> Response:
         """A question that was answered, with the answer, to change it."""
         name, steps = self._allowed(request), request.query_params.get("steps", "1")
-        found = self.desk.back(name, int(steps)) if steps.isascii() and steps.isdecimal() and len(steps) < 7 else None
+        found = self.run.back(name, int(steps)) if steps.isascii() and steps.isdecimal() and len(steps) < 7 else None
         if found is None:
             raise HTTPException(404, "there is no earlier answer")
         slot, line = found
@@ -124,14 +236,14 @@ class PeoplePages:
         try:
             raw = _body(await request.body())
             slot = self._named(name, str(raw.get("slot")))
-            kind = self.desk.plan.by_id[slot.id].type
+            kind = self.run.plan.by_id[slot.id].type
             given = read_answer(raw, slot, kind)
-            await asyncio.to_thread(self.desk.write, name, slot.key, given, revise=raw.get("revise") is True)
+            await asyncio.to_thread(self.run.write, name, slot.key, given, revise=raw.get("revise") is True)
         except Stale as error:
             raise HTTPException(409, str(error)) from None
         except DataError as error:
             raise HTTPException(422, str(error)) from None
-        await self.desk.synced()
+        await self.run.synced()
         return await asyncio.to_thread(self._next, name)
 
     # ---------------------------------------------------------------- helpers
@@ -139,20 +251,20 @@ class PeoplePages:
     def _allowed(self, request: Request) -> str:
         """The rater of a request with the right token in its header; any other is refused."""
         name = str(request.path_params["rater"])
-        if name not in self.desk.raters or not same_token(request.headers.get(TOKEN_HEADER), self.tokens.of(name)):
+        if name not in self.run.raters or not same_token(request.headers.get(TOKEN_HEADER), self.tokens.of(name)):
             raise _refused()
         return name
 
     def _named(self, rater: str, name: str) -> Slot:
         """The slot of this opaque name: the rater's next one, or one that was answered."""
-        known = self.desk.raters[rater]
+        known = self.run.raters[rater]
         for slot in (*([known.pending] if known.pending else []), *reversed(known.slots)):
             if self.tokens.slot(rater, slot.id, slot.turn) == name:
                 return slot
         raise Stale("this question is no longer open")
 
     def _next(self, name: str) -> Response:
-        slot = self.desk.next(name)
+        slot = self.run.next(name)
         return self._json(name, self._view(name, slot) if slot else None)
 
     def _view(self, name: str, slot: Slot) -> View:
@@ -172,9 +284,9 @@ class PeoplePages:
         return self.index.question(row)
 
     def _json(self, name: str, shown: View | None, given: Mapping[str, Any] | None = None) -> Response:
-        rater = self.desk.raters[name]
+        rater = self.run.raters[name]
         question = None if shown is None else {**asdict(shown), "given": given}
-        state = {"question": question, "answered": len(rater.slots), "left": self.desk.left(name)}
+        state = {"question": question, "answered": len(rater.slots), "left": self.run.left(name)}
         return Response(orjson.dumps(state), media_type="application/json")
 
     def _progress(self, rater: Rater) -> Progress:
@@ -187,7 +299,7 @@ class PeoplePages:
             name=rater.name,
             link=self.link(rater.name),
             answered=len(lines),
-            left=self.desk.left(rater.name),
+            left=self.run.left(rater.name),
             cannot_tell=sum(line["status"] == "cannot_tell" for line in lines),
             median_seconds=statistics.median(seconds) if seconds else None,
             known=(sum(right), len(right)),
@@ -210,3 +322,95 @@ def _body(content: bytes) -> Mapping[str, Any]:
 
 def _refused() -> HTTPException:
     return HTTPException(403, "this link is not valid: ask for yours again")
+
+
+LONGEST_NAME = 60
+
+
+def people_pages(
+    site: Site, folder: Path, settings: Settings, raters: Sequence[str], queue: Path | None = None
+) -> PeoplePages:
+    """The pages of the run at ``folder``, over the one dataset of ``site``.
+
+    ``queue`` is a file that ``visualjudge label`` wrote: only its items are asked, in one question each.
+
+    Raises
+    ------
+    UsageError
+        If there is not exactly one dataset, it holds labels only, no question fits, a rater's name cannot be used, or
+        the folder holds another run.
+    RunError
+        If another process writes to the folder.
+    """
+    if len(site.places.datasets) != 1:
+        raise UsageError(f"--people needs exactly one dataset, got {len(site.places.datasets)}")
+    for name in raters:
+        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or "/" in name:
+            raise UsageError(f"--rater must be 1 to {LONGEST_NAME} printable characters without '/', got {name!r}")
+    place = site.places.datasets[0]
+    if place.labels_only:
+        raise UsageError(f"{place.root}: people cannot be asked: it holds labels only")
+    shelf = site.shelf(place.slug)
+    drawn = None
+    if queue is not None:
+        drawn = drawn_rows(shelf, queue)
+        settings = replace(settings, items=hashlib.sha256(queue.read_bytes()).hexdigest())
+    run = RatingRun(folder, plan_of(shelf, settings, drawn), _dataset(place, shelf), list(raters))
+    return PeoplePages(run, shelf.index, Tokens(site.home, folder), renderer())
+
+
+def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
+    """The question that asks each item of the queue, and the probability of its draw.
+
+    Raises
+    ------
+    DataError
+        If the queue cannot be read, or names what no question of the dataset asks.
+    """
+    by, drawn = read_queue(queue)
+    index = shelf.index
+    if by == "question_id":
+        found = dict(zip(drawn, index.rows_of(drawn), strict=True))
+    else:
+        scored = shelf.select(State((("type", ("scoring",)),))).rows.tolist()
+        found = dict.fromkeys(drawn, -1)
+        for row in scored:
+            question = index.question(row)
+            annotation = question.annotation_ids[0]
+            for name in (annotation, f"{question.task}/{annotation}"):
+                if found.get(name) == -1:
+                    found[name] = row
+    missing = next((name for name, row in found.items() if row < 0), None)
+    if missing is not None:
+        raise DataError(f"{queue}: {by}: no question of the dataset asks {missing}")
+    return {row: drawn[name] for name, row in found.items()}
+
+
+def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None = None) -> Plan:
+    """The queue: the questions that the filter leaves, those ``drawn`` or a sample of them, and the known items."""
+    columns = shelf.index.columns
+    rows = np.sort(shelf.select(State.of(parse_qsl(settings.filter.lstrip("?")))).rows)
+    if drawn is not None:
+        rows = rows[np.isin(rows, list(drawn))]
+    if settings.sample is not None and settings.sample < rows.size:
+        places = rng_for(settings.seed, "people", "sample").permutation(rows.size)[: settings.sample]
+        rows = rows[np.sort(places)]
+    if not rows.size:
+        raise UsageError("no question fits --filter")
+    kinds = columns.vocabulary["type"]
+    items = tuple(
+        Item(identity, kinds[columns.one["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
+        for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
+    )
+    margin = np.nan_to_num(columns.margin[rows], nan=-1.0)
+    widest = np.argsort(-margin, kind="stable")[: settings.known]
+    return Plan(settings, items, tuple(items[k].id for k in widest.tolist() if margin[k] > 0))
+
+
+def people_app(pages: PeoplePages) -> Any:
+    """The application for raters: nothing of the dataset's own pages is in it."""
+    return application([("/static/{name}", static, "GET"), *pages.routes()])
+
+
+def _dataset(place: DatasetPlace, shelf: Shelf) -> dict[str, str]:
+    return {"path": str(place.root), "checksum": shelf.index.checksum}

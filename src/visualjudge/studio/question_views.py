@@ -1,24 +1,156 @@
-"""One question for the page: its images, the prompt in the order of each ask, and every reply with what was read."""
+"""One question as the studio shows it: its card in the grid, its own page, and the request that a judge is sent."""
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from visualjudge.clients.secrets import public_url
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import LETTERS, TURNED, Question
+from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question
 from visualjudge.judges.swap import swapped
-from visualjudge.prompts.spans import interleaved
+from visualjudge.prompts.spans import images_within, interleaved, spans_of
 from visualjudge.replies import read_reply
 from visualjudge.runs.tokens import token_counts
-from visualjudge.studio.cards import said
-from visualjudge.studio.facets import task_label
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.selection import Selection, Shelf
-from visualjudge.studio.shown import option_images, option_texts, original_images
-from visualjudge.studio.verdicts import CLOSE, RunIndex
+from visualjudge.studio.selection import Selection, Shelf, task_label
+from visualjudge.studio.thumbnails import TYPES
+from visualjudge.studio.verdicts import CLOSE, CONSISTENCY, OUTCOMES, VALUES, RunIndex
 from visualjudge.vision.drawing.titles import encoding_title
+from visualjudge.vision.encodings import CATALOGUE
+
+
+def _option_spans(question: Question) -> tuple[tuple[int, int], ...]:
+    try:
+        spans = spans_of(question).options
+    except DataError:
+        return ()
+    return spans if len(spans) == len(question.final_scores) else ()
+
+
+def option_images(question: Question) -> list[str | None]:
+    """The image of each option, None where it is shown as text alone.
+
+    Where the prompt does not tell (a question of another tool), the last images are the options', one each.
+    """
+    n = len(question.final_scores)
+    spans = _option_spans(question)
+    if not spans:
+        row = CATALOGUE.get((question.task, question.encoding))
+        textual = row is not None and row.kind == "text"
+        return list(question.images[-n:]) if len(question.images) >= n and not textual else [None] * n
+    return [next(iter(question.images[images_within(question, span)]), None) for span in spans]
+
+
+def option_texts(question: Question) -> list[str]:
+    """The text of each option without its image marks; empty where the prompt does not tell."""
+    spans = _option_spans(question)
+    texts = [question.prompt[start:stop].replace(IMAGE_MARK, "").strip() for start, stop in spans]
+    return texts or [""] * len(question.final_scores)
+
+
+def original_images(question: Question) -> list[str]:
+    """The images that belong to no option: the original, a control image."""
+    taken = set(option_images(question))
+    return [name for name in question.images if name not in taken]
+
+
+EXCERPT = 220
+LONGEST_PROMPT = 600
+
+
+@dataclass(frozen=True, slots=True)
+class CardOption:
+    """One option on a card: an image, or the beginning of its text."""
+
+    letter: str
+    image: str | None
+    text: str | None
+    score: float
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CardVerdict:
+    """What one run says of the question."""
+
+    run: str
+    judge: str
+    outcome: str
+    said: str
+    flipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One question of the grid."""
+
+    id: str
+    type: str
+    task: str
+    encoding: str
+    stem: str
+    image: str
+    original: str | None
+    answer: str
+    margin: float | None
+    prompt: str | None
+    """The beginning of the prompt where no option has an image or a text to show."""
+    options: tuple[CardOption, ...]
+    verdicts: tuple[CardVerdict, ...]
+    """Of the runs that asked it."""
+
+
+def card(shelf: Shelf, row: int) -> Card:
+    """The card of one question."""
+    question = shelf.index.question(row)
+    margin = float(shelf.index.columns.margin[row])
+    originals, options = original_images(question), tuple(_options(question))
+    bare = not originals and not any(option.image or option.text for option in options)
+    return Card(
+        id=question.id,
+        type=question.question_type,
+        task=task_label(question.task),
+        encoding=encoding_title(question.task, question.encoding),
+        stem=question.encoding,
+        image=str(question.image_id),
+        original=originals[0] if originals else None,
+        answer=said(question.answer),
+        margin=None if np.isnan(margin) else round(margin, 2),
+        prompt=question.prompt[:LONGEST_PROMPT].strip() if bare else None,
+        options=options,
+        verdicts=tuple(_verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row]),
+    )
+
+
+def said(answer: str | float) -> str:
+    """An answer as people read it."""
+    return answer.replace("_", " ") if isinstance(answer, str) else f"{answer:g}"
+
+
+def _options(question: Question) -> Sequence[CardOption]:
+    images, texts = option_images(question), option_texts(question)
+    letters = LETTERS if question.question_type != "scoring" else " " * 5
+    return [
+        CardOption(letters[k], images[k], None if images[k] else texts[k][:EXCERPT], score, question.sources[k])
+        for k, score in enumerate(question.final_scores)
+    ]
+
+
+def _verdict(place: RunPlace, run: RunIndex, row: int) -> CardVerdict:
+    summary = run.summary()
+    code, number = int(summary.value[row]), float(summary.number[row])
+    value = VALUES[code].replace("_", " ") if code >= 0 else "" if np.isnan(number) else f"{number:g}"
+    flipped = CONSISTENCY[summary.consistency[row]] == "flipped by order"
+    return CardVerdict(place.slug, place.name, OUTCOMES[summary.outcome[row]], value, flipped)
+
 
 LONGEST_REPLY = 200_000
 """Characters of a reply that the page shows."""
@@ -247,3 +379,69 @@ def _number(verdict: Mapping[str, Any], field: str) -> float | None:
 def _tokens(usage: Any) -> str:
     counts = token_counts(usage if isinstance(usage, dict) else None)
     return ", ".join(f"{n:,} tokens {way}" for n, way in zip(counts, ("in", "out"), strict=True) if n is not None)
+
+
+_SENT = ("temperature", "max_tokens", "seed", "top_p")
+_LOCAL = "http://127.0.0.1:8000/v1"
+_MARK = re.compile(r"(?<=;base64,)@@image(\d{1,4})@@")
+
+
+def body(parts: Sequence[Part], info: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a chat completion, with ``@@imageN@@`` for the base64 form of the N-th image."""
+    content: list[dict[str, Any]] = []
+    for part in parts:
+        if part.image is None:
+            content.append({"type": "text", "text": part.text})
+        else:
+            mime = TYPES.get(Path(part.image).suffix.lower(), "image/png")
+            url = f"data:{mime};base64,@@image{part.number}@@"
+            content.append({"type": "image_url", "image_url": {"url": url}})
+    given = info.get("parameters")
+    parameters = {k: given[k] for k in _SENT if given.get(k) is not None} if isinstance(given, dict) else {}
+    asked = info.get("backend") not in (None, "baseline", "people")
+    model = str(info.get("model")) if asked else "MODEL"
+    return {"model": model, **parameters, "messages": [{"role": "user", "content": content}]}
+
+
+def _endpoint(info: Mapping[str, Any]) -> str:
+    url = info.get("base_url")
+    return f"{public_url(url if isinstance(url, str) and url else _LOCAL).rstrip('/')}/chat/completions"
+
+
+def as_curl(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
+    """A shell command; the key comes from ``OPENAI_API_KEY``."""
+    text = json.dumps(body(parts, info), ensure_ascii=False, indent=1)
+    for special in ("\\", "$", "`"):
+        text = text.replace(special, "\\" + special)
+    files = {part.number: root / part.image for part in parts if part.image is not None}
+
+    def encoded(match: re.Match[str]) -> str:
+        file = files.get(int(match[1]))
+        return match[0] if file is None else f"$(base64 < {shlex.quote(str(file))} | tr -d '\\n')"
+
+    headers = '-H "Authorization: Bearer $OPENAI_API_KEY" -H "Content-Type: application/json"'
+    text = _MARK.sub(encoded, text)
+    return f"curl {shlex.quote(_endpoint(info))} {headers} --data-binary @- <<JSON\n{text}\nJSON\n"
+
+
+def as_python(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
+    """A script of the standard library; the key comes from ``OPENAI_API_KEY``."""
+    files = {str(part.number): str(root / part.image) for part in parts if part.image is not None}
+    return f"""import base64, json, os, re, urllib.request
+
+images = {json.dumps(files, indent=4)}
+body = json.loads({json.dumps(body(parts, info), ensure_ascii=True)!r})
+for part in body["messages"][0]["content"]:
+    if part["type"] == "image_url":
+        number = re.search(r"@@image(\\d+)@@$", part["image_url"]["url"])[1]
+        data = base64.b64encode(open(images[number], "rb").read()).decode()
+        part["image_url"]["url"] = part["image_url"]["url"].replace(f"@@image{{number}}@@", data)
+
+request = urllib.request.Request(
+    {json.dumps(_endpoint(info))},
+    json.dumps(body).encode(),
+    {{"Content-Type": "application/json", "Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "")}},
+)
+reply = json.load(urllib.request.urlopen(request))
+print(reply["choices"][0]["message"]["content"])
+"""
