@@ -24,10 +24,10 @@ from visualjudge.analysis.statistics.shares import shares
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.core.seeding import rng_for
+from visualjudge.judges.baseline import quality
 from visualjudge.judges.local.features import Features
 from visualjudge.judges.local.model import Model, load, shipped
 from visualjudge.judges.local.training import looked_at
-from visualjudge.judges.sharpness import quality
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import task_named
 

@@ -38,14 +38,14 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.core import moved
 
 if TYPE_CHECKING:
-    from visualjudge.apps.frontdoor.building import build as build
     from visualjudge.apps.frontdoor.data import Data as Data
+    from visualjudge.apps.frontdoor.data import build as build
+    from visualjudge.apps.frontdoor.data import import_samples as import_samples
     from visualjudge.apps.frontdoor.data import open_data as open_data
     from visualjudge.apps.frontdoor.decisions import card as card
     from visualjudge.apps.frontdoor.decisions import cascade as cascade
     from visualjudge.apps.frontdoor.decisions import correct as correct
     from visualjudge.apps.frontdoor.decisions import label as label
-    from visualjudge.apps.frontdoor.importing import import_samples as import_samples
     from visualjudge.apps.frontdoor.judging import client as client
     from visualjudge.apps.frontdoor.judging import judge as judge
     from visualjudge.apps.frontdoor.judging import judge_async as judge_async
@@ -94,10 +94,8 @@ _NAMES = {
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
     "visualjudge.vision.encodings": ("Encoding",),
-    "visualjudge.apps.frontdoor.building": ("build",),
-    "visualjudge.apps.frontdoor.data": ("Data", "open_data"),
+    "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
-    "visualjudge.apps.frontdoor.importing": ("import_samples",),
     "visualjudge.apps.frontdoor.judging": ("client", "judge", "judge_async"),
     "visualjudge.apps.frontdoor.run": ("Run", "open_run"),
     "visualjudge.apps.frontdoor.studies": ("Study", "analyse"),

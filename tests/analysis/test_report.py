@@ -34,7 +34,7 @@ from visualjudge.cli.report import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.judges.swap import swapped
+from visualjudge.prompts.spans import swapped
 
 NASTY = '<script>alert("x")</script><img src="http://evil.example/x.png">'
 

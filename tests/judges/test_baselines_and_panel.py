@@ -15,9 +15,8 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.asks import Ask
-from visualjudge.judges.baseline import Oracle, baseline_judge
+from visualjudge.judges.baseline import Oracle, baseline_judge, edge_strength, noise_sigma
 from visualjudge.judges.panel import majority
-from visualjudge.judges.sharpness import edge_strength, noise_sigma
 from visualjudge.vision.raster.images import write_png
 
 ROOT = Path()

@@ -15,8 +15,7 @@ from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.records import Spans, Verdict
 from visualjudge.judges.asks import Ask, verdict_line, verdict_of
 from visualjudge.judges.question import QuestionJudge, answer_schema
-from visualjudge.judges.swap import swapped
-from visualjudge.prompts.spans import interleaved
+from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.runs.todo import left_of
 from visualjudge.vision.raster.images import write_png
 

@@ -85,7 +85,7 @@ def _parts() -> dict[str, tuple[str, ...]]:
     from visualjudge.dataset.folder import MEDIA, META
     from visualjudge.dataset.json_form import QUESTIONS
     from visualjudge.dataset.parquet_form import FOLDER
-    from visualjudge.dataset.shown import PREDICTIONS
+    from visualjudge.dataset.predictions_file import PREDICTIONS
     from visualjudge.runs.folder import COMPACTED, RUN, VERDICTS
 
     return {

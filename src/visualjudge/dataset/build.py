@@ -25,9 +25,9 @@ from visualjudge.dataset.engines import Engine, EngineName, open_engine
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.plan import CHUNK, TaskRecords, read_tasks, sample_tasks, units_of
+from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
-from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.dataset.staging import Stage, check_target, stage_of
 from visualjudge.dataset.writing import Spool, counts, write_questions
 from visualjudge.prompts.prompt_set import V1, PromptSet

@@ -19,7 +19,7 @@ from visualjudge.core.records import Question
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
 from visualjudge.dataset.json_form import BETWEEN, FIRST, LAST, QUESTIONS, question_to_wire
 from visualjudge.dataset.parquet_form import write_index, write_shards
-from visualjudge.dataset.shown import PREDICTIONS
+from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.stored import Record
 
 

@@ -18,9 +18,8 @@ from visualjudge.core.errors import ClientError, DataError, Pending
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded import NotRead, read_bounded
-from visualjudge.judges.swap import swapped
 from visualjudge.judges.trial import SchemaTrial
-from visualjudge.prompts.spans import interleaved
+from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, read_reply
 from visualjudge.replies.confidence import stated_confidence
 from visualjudge.replies.logprobs import expected_score, probability_of_a

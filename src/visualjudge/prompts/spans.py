@@ -1,5 +1,8 @@
-"""Where the parts of a prompt stand. Datasets store it with each question; those of version 0.1 do not, and only for
-them a prompt is taken apart again here."""
+"""Where the parts of a prompt stand, and a prompt with its options exchanged.
+
+Datasets store the places with each question; those of version 0.1 do not, and only for them a prompt is taken apart
+again here.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,28 @@ def exchanged(prompt: str, spans: Spans) -> tuple[str, Spans]:
     (a, b), (c, d) = spans.options
     turned = f"{prompt[:a]}{prompt[c:d]}{prompt[b:c]}{prompt[a:b]}{prompt[d:]}"
     return turned, replace(spans, options=((a, a + d - c), (d - b + a, d)))
+
+
+def swapped(question: Question) -> Question:
+    """The question as shown with options A and B exchanged; doing so twice shows the same again.
+
+    Its answer and scores are those of the question as stored.
+
+    Raises
+    ------
+    DataError
+        If the question has no two options, or its marks are not as many as its images.
+    """
+    spans, images = spans_of(question), question.images
+    if len(spans.options) != 2:
+        raise DataError(f"only a question of 2 options can be swapped, got {len(spans.options)}")
+    marks = question.prompt.count(IMAGE_MARK)
+    if marks != len(images):
+        raise DataError(f"the prompt has {marks} {IMAGE_MARK} marks for {len(images)} images")
+    a, b = (images_within(question, span) for span in spans.options)
+    images = images[: a.start] + images[b] + images[a.stop : b.start] + images[a] + images[b.stop :]
+    prompt, turned = exchanged(question.prompt, spans)
+    return replace(question, prompt=prompt, spans=turned, images=images)
 
 
 def find_spans(prompt: str, n_options: int = 2) -> Spans:

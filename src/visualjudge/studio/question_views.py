@@ -15,8 +15,7 @@ import numpy as np
 from visualjudge.clients.secrets import public_url
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question
-from visualjudge.judges.swap import swapped
-from visualjudge.prompts.spans import images_within, interleaved, spans_of
+from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped
 from visualjudge.replies import read_reply
 from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.places import RunPlace

@@ -28,7 +28,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.judges.swap import swapped
+from visualjudge.prompts.spans import swapped
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judging import check_images
 from visualjudge.vision.raster.images import write_png

@@ -20,7 +20,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels, Question, Verdict
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import CHANGED, Dataset, load_dataset
-from visualjudge.dataset.shown import PREDICTIONS, ShownPredictions
+from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
 from visualjudge.judges.asks import Ask, Judged
 from visualjudge.judges.local.features import Given, features_of, nearness_of
 from visualjudge.judges.local.judge import local_judge

@@ -20,7 +20,7 @@ from visualjudge.analysis.unanswered import CANNOT_TELL, DECLINED
 from visualjudge.core.errors import DataError
 from visualjudge.core.media import image_at
 from visualjudge.core.records import Question
-from visualjudge.judges.swap import swapped
+from visualjudge.prompts.spans import swapped
 from visualjudge.vision.drawing.titles import encoding_title
 from visualjudge.vision.raster.images import read_rgb
 

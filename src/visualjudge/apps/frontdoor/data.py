@@ -1,20 +1,27 @@
-"""Open and inspect a data folder."""
+"""From predictions to a dataset: open a data folder, import predictions into one, build a dataset of it."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from visualjudge.core.errors import Problem
+from visualjudge.core.errors import Problem, summarized
 from visualjudge.core.records import Annotation
 from visualjudge.core.showing import as_pandas, html_table
 from visualjudge.data.folder import DataFolder
+from visualjudge.dataset.folder import Dataset, load_dataset
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from visualjudge.dataset.engines import EngineName
+    from visualjudge.dataset.sampling import Caps
+    from visualjudge.formats.sample import Sample
+    from visualjudge.prompts.prompt_set import PromptSet
 
 
 class Data:
@@ -94,3 +101,159 @@ def open_data(path: str | Path) -> Data:
     True
     """
     return Data(path)
+
+
+def import_samples(
+    task: str,
+    samples: Iterable[Sample | Problem],
+    out: str | Path,
+    *,
+    source: str,
+    classes: Sequence[str] = ("each",),
+    min_score: float | None = None,
+    top_k: int | None = None,
+    replace: bool = False,
+    **options: Any,
+) -> Data:
+    """Score samples and add them to a data folder, as the command ``visualjudge import`` does.
+
+    Parameters
+    ----------
+    samples
+        Images with a prediction and its ground truth; :func:`from_fiftyone` makes them, and :func:`from_supervision`
+        makes predictions.
+    out
+        Data folder to create or extend.
+    source
+        Name of the model.
+    classes
+        Classes of interest: ``("each",)``, ``("all",)`` or labels.
+    min_score, top_k
+        Which predictions count; by default those above the threshold with the best F1, if all have a confidence.
+    replace
+        Whether to replace existing records of the source.
+    options
+        Options of :func:`score`.
+
+    Raises
+    ------
+    UsageError
+        If the task is not known, or an option is invalid.
+    DataError
+        If a record contradicts one in the folder.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> from visualjudge.vision.predictions import Detection, Detections
+    >>> truth = Detections((Detection("dog", (4, 5, 30, 40)),))
+    >>> found = Detections((Detection("dog", (6, 5, 30, 40), 0.9),))
+    >>> image = example.data / "images" / "photo0.png"
+    >>> sample = vj.Sample("photo0", image, found, truth, labels=truth.labels)
+    >>> vj.import_samples("object_detection", [sample], example.out / "mine", source="detr").tasks
+    ('object_detection',)
+    """
+    from visualjudge.data.importing import Imported, Intake
+    from visualjudge.data.importing import import_samples as scored
+    from visualjudge.data.writer import FolderWriter
+
+    done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
+    with FolderWriter(out, task, replace=replace) as writer:
+        for state in scored(writer, samples, source=source, classes=tuple(classes), intake=intake, **options):
+            done = state
+        if len(writer):
+            writer.commit()
+    if done.problems:
+        told = "; ".join(summarized(done.problems))
+        warnings.warn(f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2)
+    return Data(out)
+
+
+Progress = Callable[[str, int, int], None]
+_SHOWN = 3
+
+
+def build(
+    data: Data | str | Path,
+    out: str | Path,
+    *,
+    tasks: Sequence[str] | None = None,
+    subsets: Sequence[str] | None = None,
+    seed: int = 42,
+    caps: Caps | None = None,
+    prompts: str | Path | PromptSet | None = None,
+    prompt_version: str | None = None,
+    workers: int = 1,
+    engine: EngineName = "local",
+    skip_invalid: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Build a judge dataset from a data folder, and open it.
+
+    Parameters
+    ----------
+    data
+        A data folder, or its path.
+    out
+        Folder of the dataset; must not exist, unless ``force`` is true and it is an older dataset.
+    tasks, subsets
+        Tasks and subsets to build; None = all.
+    seed
+        Seed of every draw. The same data, seed and options give the same bytes.
+    caps
+        Maximum number of groups, pairs and annotations to draw.
+    prompts, prompt_version
+        A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the answer), or a folder
+        with your own prompts, and their version.
+    workers
+        Number of processes; more than 1 needs ``if __name__ == "__main__":`` in a script.
+    skip_invalid
+        Whether to leave out invalid records without a warning.
+    progress
+        Called with the stage, the number of items done, and their total.
+
+    Raises
+    ------
+    UsageError
+        If ``data`` is not a data folder, ``out`` exists, or an option is invalid.
+    DataError
+        If a file cannot be read at all, or no question can be asked.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> dataset = vj.build(example.data, example.out / "dataset", seed=42)
+    >>> dataset
+    Dataset(..., ... questions)
+    """
+    from visualjudge.dataset.build import BuildOptions
+    from visualjudge.dataset.build import build as build_dataset
+    from visualjudge.dataset.sampling import SUBSETS, Caps
+    from visualjudge.prompts.prompt_set import prompt_set
+
+    options = BuildOptions(
+        seed,
+        tuple(subsets or SUBSETS),
+        tuple(tasks) if tasks else None,
+        caps or Caps(),
+        prompts=prompt_set(prompts, prompt_version),
+    )
+    folder = data.path if isinstance(data, Data) else data
+    built = build_dataset(
+        folder,
+        out,
+        options,
+        workers=workers,
+        engine=engine,
+        force=force,
+        progress=progress or (lambda stage, done, total: None),
+    )
+    if built.problems and not skip_invalid:
+        warnings.warn(_left_out(built.problems), stacklevel=2)
+    return load_dataset(out)
+
+
+def _left_out(problems: Sequence[Problem]) -> str:
+    first = "; ".join(map(str, problems[:_SHOWN]))
+    return f"{len(problems)} invalid records were left out: {first}{'; …' if len(problems) > _SHOWN else ''}"

@@ -29,7 +29,7 @@ from visualjudge.core.remote import located
 from visualjudge.core.seeding import seed_for
 from visualjudge.dataset.choosing import margin
 from visualjudge.dataset.folder import MEDIA, load_dataset
-from visualjudge.dataset.shown import PREDICTIONS
+from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.writing import write_dataset
 from visualjudge.runs.resuming import changes

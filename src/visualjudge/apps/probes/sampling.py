@@ -20,9 +20,9 @@ from visualjudge.dataset.build import BuildOptions
 from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.plan import read_tasks, sample_tasks, units_of
+from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
-from visualjudge.dataset.shown import PREDICTIONS
 from visualjudge.vision.encode import Encoding, encodings
 from visualjudge.vision.predictions import type_of
 

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from visualjudge.core.records import BoolArray, Pixels
-from visualjudge.judges.sharpness import edge_strength, noise_sigma
+from visualjudge.judges.baseline import edge_strength, noise_sigma
 from visualjudge.vision.view import Plane, correlation, lab_of, length, reduced, shrunk
 
 Features = dict[str, float]

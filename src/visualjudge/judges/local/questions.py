@@ -12,7 +12,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.media import image_at
 from visualjudge.core.records import FloatArray, Pixels, Question
 from visualjudge.dataset.folder import CHANGED
-from visualjudge.dataset.shown import ShownPredictions
+from visualjudge.dataset.predictions_file import ShownPredictions
 from visualjudge.judges.local.features import NOTHING, Features, Given, features_of, given_of
 from visualjudge.vision.depth.colormaps import colormap
 from visualjudge.vision.depth.look import depth_features

@@ -1,4 +1,4 @@
-"""The run folder of a people's run: answers checked and written, and what each rater is asked next. One writer for all."""
+"""The run of several raters: what each is asked next, and a folder into which checked answers go, by one writer."""
 
 from __future__ import annotations
 
