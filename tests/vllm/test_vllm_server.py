@@ -25,7 +25,8 @@ from visualjudge.core.records import Verdict
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.judges.asks import Ask
-from visualjudge.judges.question import Mode, QuestionJudge
+from visualjudge.judges.options import Mode
+from visualjudge.judges.question import QuestionJudge
 from visualjudge.prompts import PromptAssetStore
 from visualjudge.replies.logprobs import winner_probabilities
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,9 +23,10 @@ from visualjudge.cli.options import (
 from visualjudge.cli.progress import interruptible
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import many
+from visualjudge.judges.options import DEFAULTS, JudgeOptions
 
 if TYPE_CHECKING:
-    from visualjudge.apps.frontdoor.judging import Asked, JudgeOptions
+    from visualjudge.apps.frontdoor.judging import Asked
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.asks import Judge
     from visualjudge.runs.budget import Budget
@@ -50,15 +51,6 @@ visualjudge judge DATASET --cascade cascade.json --cheap runs/small --backend ap
 """
 
 
-class ModeName(StrEnum):
-    """How an answer is asked for."""
-
-    text = "text"
-    auto = "auto"
-    json = "json"
-    logprobs = "logprobs"
-
-
 @app.command(epilog=EPILOG)
 @with_groups
 def judge(
@@ -71,35 +63,10 @@ def judge(
     cache: CacheOptions,
     batches: BatchOptions,
     extractor: ExtractorOptions,
-    processes: Annotated[
-        int, typer.Option(min=1, help="Processes that ask and read replies, where one core is the limit.")
-    ] = 1,
-    engine: Annotated[
-        str, typer.Option(help="Where --processes run: local, or ray, a cluster (needs the extra 'ray').")
-    ] = "local",
-    swap: Annotated[bool, typer.Option("--swap", help="Ask pairwise questions in both orders.")] = False,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of samples per question (self-consistency).")] = 1,
-    retry_errors: Annotated[
-        bool,
-        typer.Option(
-            "--retry-errors", help="Like --resume, and also ask again the questions that ended in an api_error."
-        ),
-    ] = False,
-    accept_changes: Annotated[
-        bool, typer.Option("--accept-changes", help="With --resume: allow different settings; run.json records both.")
-    ] = False,
+    asking: JudgeOptions,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the number of calls and images, tokens and cost without asking.")
     ] = False,
-    mode: Annotated[
-        ModeName, typer.Option(help="auto (a JSON schema if the server follows it, else text), text, json or logprobs.")
-    ] = ModeName.auto,
-    seed: Annotated[int | None, typer.Option(help="Seed sent to the server, and of the baselines.")] = None,
-    retries: Annotated[int, typer.Option(min=0, help="How often to ask again if a reply cannot be read.")] = 0,
-    ties: Annotated[
-        bool, typer.Option("--ties", help="Allow the answers tie and both_bad for pairwise questions.")
-    ] = False,
-    name: Annotated[str | None, typer.Option(help="The judge's name in reports; default: the model.")] = None,
     cascade: Annotated[
         Path | None,
         typer.Option(help="Rule from `visualjudge cascade --json`: ask the model only if --cheap is unsure."),
@@ -115,51 +82,33 @@ def judge(
 
     Each verdict is on disk before it is reported; --resume continues a run.
     """
-    from visualjudge.apps.frontdoor.judging import judge_of
+    from visualjudge.apps.frontdoor.judging import judge_of, settings_of
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.budget import Budget
-    from visualjudge.runs.judging import RunSettings
 
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out must be a folder, got the file {out}")
     chosen = load_dataset(dataset).choose(questions.choice)
-    resume = run.resume or retry_errors
+    options: JudgeOptions = {**DEFAULTS, **asking, **asdict(run)}  # type: ignore[typeddict-item]
     money = budget.budget
     if dry_run:
         prices = batches.charged(budget.prices, client.backend)
-        settings = RunSettings(swap, repeats, run.limit, run.concurrency, resume, retry_errors)
         if panel:
             raise UsageError("--dry-run: --panel combines finished runs and asks no model")
         beside = "at most, since the cheap judge decides some" if cascade is not None else ""
-        beside = beside or ("one a question, without --retries" if retries else "")
-        _dry_run(chosen, out, settings, Budget(money.limits, prices), beside, reasons=mode is ModeName.auto)
+        beside = beside or ("one a question, without --retries" if options["retries"] else "")
+        reasons = options["mode"] == "auto"
+        _dry_run(chosen, out, settings_of(options), Budget(money.limits, prices), beside, reasons=reasons)
         return
     _tell_batches()
     if batches.settings and (panel or cascade is not None or cheap is not None):
         raise UsageError("--batch cannot be used together with --panel or --cascade")
     asked = _panel(panel) if panel else _asked(client, cache, run, batches)
     if cascade is not None or cheap is not None:
-        expensive = judge_of(asked, chosen.root, mode.value, retries, seed, ties)
-        asked = _cascade(cascade, cheap, expensive)
-    options: JudgeOptions = {
-        "swap": swap,
-        "repeats": repeats,
-        "limit": run.limit,
-        "concurrency": run.concurrency,
-        "processes": processes,
-        "workers": engine,  # type: ignore[typeddict-item]
-        "resume": resume,
-        "retry_errors": retry_errors,
-        "accept_changes": accept_changes,
-        "mode": mode.value,
-        "retries": retries,
-        "seed": seed,
-        "ties": ties,
-        "extractor": extractor.opened(cache, run.concurrency),
-        "name": name,
-        "limits": money.limits,
-        "prices": money.prices,
-    }
+        how = (options["mode"], options["retries"], options["seed"], options["ties"])
+        asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, *how))
+    options["extractor"] = extractor.opened(cache, run.concurrency)
+    options["limits"], options["prices"] = money.limits, money.prices
     _finish(_ask(chosen, asked, out, options), out)
 
 
@@ -177,7 +126,7 @@ def _asked(options: ClientOptions, cache: CacheOptions, run: RunOptions, batches
 
 
 def _tell_batches() -> None:
-    """What becomes of batches, on stderr."""
+    """Print on stderr what happens to each batch."""
     import logging
 
     log = logging.getLogger("visualjudge.batches")

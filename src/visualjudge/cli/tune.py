@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from visualjudge.cli.judge import ModeName
 from visualjudge.cli.listing import AsJson, following, print_json, say
 from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.judges.options import Mode
 
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judging import Asked
     from visualjudge.apps.tuning.arms import Arm
-    from visualjudge.judges.question import Mode
+
+MODES: tuple[str, ...] = get_args(Mode)
 
 app = typer.Typer(add_completion=False)
 
@@ -32,8 +35,10 @@ def tune(
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated. Default: all.")] = None,
     budget: Annotated[int, typer.Option(min=4, help="Maximum number of calls per task.")] = 2000,
     mode: Annotated[
-        list[ModeName] | None,
-        typer.Option(help="Mode to try; may be repeated; default: text and json."),
+        list[str] | None,
+        typer.Option(
+            help="Mode to try; may be repeated; default: text and json.", metavar=f"<list[{'|'.join(MODES)}]>"
+        ),
     ] = None,
     prompts: Annotated[
         list[str] | None,
@@ -48,7 +53,6 @@ def tune(
     from visualjudge.apps.tuning import tune as find
     from visualjudge.apps.tuning import versions
     from visualjudge.core.atomic import write_json
-    from visualjudge.core.errors import DataError, UsageError
     from visualjudge.dataset.folder import load_dataset, selected
     from visualjudge.judges.registry import QUESTION_JUDGES
 
@@ -60,15 +64,17 @@ def tune(
         return open_asked(config, cache, concurrency)
 
     read = selected(load_dataset(dataset), task)
-    modes: list[Mode] = [one.value for one in mode or (ModeName.text, ModeName.json)]
+    modes = mode or ["text", "json"]
     tried, found, failed = tuple(prompts or versions()), [], 0
-    if unknown := set(tried) - set(versions()):
-        raise UsageError(f"--prompts must be of {', '.join(versions())}, got {', '.join(sorted(unknown))}")
+    _check_known("--prompts", tried, versions())
+    _check_known("--mode", modes, MODES)
     if client.backend in QUESTION_JUDGES:  # a judge without a model sees no prompt
         modes, tried = modes[:1], ()
     for name in dict.fromkeys(question.task for question in read):
         try:
-            done = find(read, name, ask, out / name, budget=budget, modes=modes, prompts=tried, seed=seed)
+            done = find(
+                read, name, ask, out / name, budget=budget, modes=cast(list[Mode], modes), prompts=tried, seed=seed
+            )
         except DataError as error:  # one task without enough images leaves the others their answer
             say(error)
             failed += 1
@@ -82,6 +88,11 @@ def tune(
         print_json(found)
     if failed:
         raise typer.Exit(1)
+
+
+def _check_known(option: str, given: Sequence[str], known: Sequence[str]) -> None:
+    if unknown := set(given) - set(known):
+        raise UsageError(f"{option} must be of {', '.join(known)}, got {', '.join(sorted(unknown))}")
 
 
 def _next(dataset: Path, task: str, best: Arm) -> None:

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
 from typing import Any, Literal, Self, TypeVar
 
 import cv2
@@ -101,7 +100,7 @@ class PoolEngine(Engine):
 
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
         try:
-            yield from in_order(partial(self._pool.submit, work), Future.result, jobs, self._workers)
+            yield from in_order(lambda job: self._pool.submit(work, job), Future.result, jobs, self._workers)
         except BrokenProcessPool:
             raise RunError("a worker process died (out of memory?); try fewer --workers") from None
 

@@ -83,9 +83,12 @@ class ParquetQuestions(QuestionFiles):
         If the index or a shard cannot be read, or a shard is not the one that the index states.
     """
 
+    digest = ""
+    ending = b""
+
     def __init__(self, root: Path) -> None:
         index = _index(root)
-        self.digest: str = index["questions_sha256"]
+        self.digest = index["questions_sha256"]
         self.ending = bytes.fromhex(index["after"])
         self.shards = [_shard(root, name, stated) for name, stated in index["shards"].items()]
         self._plain: bool = index["plain"]

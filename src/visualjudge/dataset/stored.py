@@ -64,10 +64,15 @@ class Stored(Sequence[Question], ABC):
 class QuestionFiles(Stored):
     """The questions in the files of a dataset folder; each form of them is a subclass."""
 
-    digest: str
-    """SHA-256 of the ``questions.json`` that the files are, or stand for."""
-    ending: bytes
-    """The bytes of ``questions.json`` after the last question."""
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """SHA-256 of the ``questions.json`` that the files are, or stand for."""
+
+    @property
+    @abstractmethod
+    def ending(self) -> bytes:
+        """The bytes of ``questions.json`` after the last question."""
 
     @abstractmethod
     def records(self) -> Iterator[Record]:

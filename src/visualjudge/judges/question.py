@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from visualjudge.clients.base import Client, Diagnostics, Part, Reply, Request, TextPart
 from visualjudge.clients.payload import ImageStore
@@ -18,13 +18,13 @@ from visualjudge.core.errors import ClientError, DataError, Pending
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded import NotRead, read_bounded
+from visualjudge.judges.options import Mode
 from visualjudge.judges.trial import SchemaTrial
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, read_reply
 from visualjudge.replies.confidence import stated_confidence
 from visualjudge.replies.logprobs import expected_score, probability_of_a
 
-Mode = Literal["text", "auto", "json", "logprobs"]
 TOP_LOGPROBS = 20
 TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
 LONGEST_KEPT = 200

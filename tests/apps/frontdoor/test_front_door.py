@@ -245,3 +245,9 @@ def test_prices_are_of_one_model(example: Example, tmp_path: Path) -> None:
         vj.judge(example.dataset, asked("judge"), tmp_path / "a", extractor=asked("reader"), **more)
     run = vj.judge(example.dataset, asked("judge"), tmp_path / "b", extractor=asked("judge"), **more)
     assert len(run.verdicts) == 2
+
+
+def test_an_option_that_judge_does_not_have_is_refused_by_its_name(tmp_path: Path, example: Example) -> None:
+    with pytest.raises(TypeError, match="'swpa'"):
+        vj.judge(example.dataset, vj.client("baseline", model="first"), tmp_path / "run", swpa=True)  # type: ignore[call-arg]
+    assert not (tmp_path / "run").exists()

@@ -41,12 +41,13 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
     import visualjudge as vj
     from visualjudge.clients.api import ApiClient
     from visualjudge.clients.registry import ClientConfig
+    from visualjudge.judges.options import JudgeOptions
 
     client = {*inspect.signature(vj.client).parameters, *inspect.signature(ApiClient).parameters}
     known = {
         "build": set(inspect.signature(vj.build).parameters),
         "client": client | set(ClientConfig.model_fields),
-        "judge": set(inspect.signature(vj.judge_async).parameters),
+        "judge": set(JudgeOptions.__annotations__),
     }
     text = (Path(vj.__file__).parent / "apps" / "starting" / "assets" / "config.yaml").read_text("utf-8")
     first, rest = text.split("\n\n", 1)

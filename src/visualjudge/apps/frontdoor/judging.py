@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import wait as wait_for_futures
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, TypeVar, Unpack, get_args
 
 from visualjudge.apps.frontdoor.run import Run
 from visualjudge.clients.base import Client
@@ -22,7 +22,8 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.parquet_form import PIECE
 from visualjudge.judges.asks import Judge
 from visualjudge.judges.extractor import ExtractingJudge
-from visualjudge.judges.question import Mode, QuestionJudge
+from visualjudge.judges.options import DEFAULTS, JudgeOptions, Mode
+from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.trial import trial_of
 from visualjudge.runs.actors import open_actors
@@ -33,9 +34,6 @@ from visualjudge.runs.judging import Engine, RunSettings, check_images, live, ru
 from visualjudge.runs.processes import open_processes
 from visualjudge.runs.runner import Listener, Stop
 from visualjudge.runs.spread import SpreadEngine
-
-if TYPE_CHECKING:
-    from visualjudge.dataset.choosing import Choice
 
 Result = TypeVar("Result")
 _LOOK_EVERY_S = 1.0
@@ -115,29 +113,6 @@ def client(
     return open_client({"backend": backend, "model_name": model, **given}, cache_dir=place, batch=settings)
 
 
-class JudgeOptions(TypedDict, total=False):
-    """The options of :func:`judge`; :func:`judge_async` documents them and their defaults."""
-
-    choice: Choice | None
-    swap: bool
-    repeats: int
-    limit: int | None
-    concurrency: int
-    processes: int
-    workers: EngineName
-    resume: bool
-    retry_errors: bool
-    accept_changes: bool
-    mode: Mode
-    retries: int
-    ties: bool
-    extractor: Client | None
-    seed: int | None
-    name: str | None
-    limits: Limits | None
-    prices: Prices | None
-
-
 def judge(
     dataset: Dataset | str | Path,
     asked: Asked,
@@ -190,54 +165,37 @@ async def judge_async(
     asked: Asked,
     out: str | Path,
     *,
-    choice: Choice | None = None,
-    swap: bool = False,
-    repeats: int = 1,
-    limit: int | None = None,
-    concurrency: int = 16,
-    processes: int = 1,
-    workers: EngineName = "local",
-    resume: bool = False,
-    retry_errors: bool = False,
-    accept_changes: bool = False,
-    mode: Mode = "auto",
-    retries: int = 0,
-    ties: bool = False,
-    extractor: Client | None = None,
-    seed: int | None = None,
-    name: str | None = None,
-    limits: Limits | None = None,
-    prices: Prices | None = None,
     on_event: Listener | None = None,
     stop: Stop | None = None,
+    **options: Unpack[JudgeOptions],
 ) -> Run:
     """Like :func:`judge`, as a coroutine.
 
     Parameters
     ----------
     choice
-        Questions to ask; None = all.
+        Questions to ask; None, the default, = all.
     swap
-        Ask pairwise questions in both orders.
+        Ask pairwise questions in both orders; default: False.
     repeats
-        Number of samples per question and order.
+        Number of samples per question and order; default: 1.
     limit
-        Maximum number of questions, from the first.
+        Maximum number of questions, from the first; default: all.
     concurrency
-        Maximum number of concurrent calls, over all processes.
+        Maximum number of concurrent calls, over all processes; default: 16.
     processes
         Number of processes that prepare questions and read replies, for cases in which one core is the limit. More than
         1 needs a judge that can be pickled, and ``if __name__ == "__main__":`` in a script.
     workers
-        ``"local"``: processes of this machine. ``"ray"``: actors of a Ray cluster (the one in ``RAY_ADDRESS``, else a
-        local one), whose nodes see the dataset under the same path.
+        ``"local"``, the default: processes of this machine. ``"ray"``: actors of a Ray cluster (the one in
+        ``RAY_ADDRESS``, else a local one), whose nodes see the dataset under the same path.
     resume, retry_errors, accept_changes
         Continue the run in ``out``; also ask questions with an api_error again; continue with different settings.
     mode
-        How an answer is asked for: ``"auto"`` (a schema with the reasons before the answer where the server keeps to
-        it, else as the prompt stands), ``"text"`` (as the prompt stands), ``"json"``, ``"logprobs"``.
+        How an answer is asked for: ``"auto"``, the default (a schema with the reasons before the answer where the
+        server keeps to it, else as the prompt stands), ``"text"`` (as the prompt stands), ``"json"``, ``"logprobs"``.
     retries
-        How often to ask again if a reply cannot be read.
+        How often to ask again if a reply cannot be read; default: 0.
     ties
         Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis counts them apart.
     extractor
@@ -258,22 +216,31 @@ async def judge_async(
 
         run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini", swap=True)
     """
+    if unknown := options.keys() - DEFAULTS.keys():
+        raise TypeError(f"judge got an unexpected keyword argument {min(unknown)!r}")
+    o: JudgeOptions = {**DEFAULTS, **options}
     read = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-    read = read if choice is None else read.choose(choice)
-    if not len(read.questions[:limit]):
+    read = read if o["choice"] is None else read.choose(o["choice"])
+    if not len(read.questions[: o["limit"]]):
         raise UsageError(f"{read.root}: no question is chosen, so there is nothing to ask")
-    check_images(read, read.questions[:limit])
-    options = RunSettings(swap, repeats, limit, concurrency, resume or retry_errors, retry_errors, name, accept_changes)
-    chosen = judge_of(asked, read.root, mode, retries, seed, ties)
-    if extractor is not None:
-        _check_prices(asked, extractor, prices)
-        chosen = ExtractingJudge(chosen, extractor, ties)
-    engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
-    if processes != 1 or workers != "local":
-        engine = _spread(engine, asked, chosen, processes, limits, workers)
-    budget = Budget(limits, prices)
-    report = await run_judge(read, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine)
+    check_images(read, read.questions[: o["limit"]])
+    chosen = judge_of(asked, read.root, o["mode"], o["retries"], o["seed"], o["ties"])
+    if o["extractor"] is not None:
+        _check_prices(asked, o["extractor"], o["prices"])
+        chosen = ExtractingJudge(chosen, o["extractor"], o["ties"])
+    settings = settings_of(o)
+    engine, prices = _engine(asked, chosen, Path(out), settings, o["limits"], o["prices"])
+    if o["processes"] != 1 or o["workers"] != "local":
+        engine = _spread(engine, asked, chosen, o["processes"], o["limits"], o["workers"])
+    budget = Budget(o["limits"], prices)
+    report = await run_judge(read, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine)
     return Run(out, read, report)
+
+
+def settings_of(options: JudgeOptions) -> RunSettings:
+    """What is asked, and how the run is continued, of complete options."""
+    own = {field.name: options[field.name] for field in fields(RunSettings)}  # type: ignore[literal-required]
+    return RunSettings(**{**own, "resume": options["resume"] or options["retry_errors"]})
 
 
 def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> None:

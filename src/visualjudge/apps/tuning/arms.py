@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question
-from visualjudge.judges.question import Mode
+from visualjudge.judges.options import Mode
 from visualjudge.prompts.prompt_set import PromptSet
 from visualjudge.prompts.spans import spans_of
 from visualjudge.prompts.store import PromptAssetStore

@@ -27,7 +27,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import Dataset
-from visualjudge.judges.question import Mode
+from visualjudge.judges.options import Mode
 from visualjudge.runs.folder import RunFolder
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.tasks import TASKS

@@ -1,0 +1,56 @@
+"""The options of judging, declared once: Python takes them as keywords, the command line makes its options of them."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from visualjudge.clients.base import Client
+    from visualjudge.dataset.choosing import Choice
+    from visualjudge.runs.budget import Limits, Prices
+
+Mode = Literal["text", "auto", "json", "logprobs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What belongs to an option besides its name and type."""
+
+    default: Any = None
+    help: str = ""
+    """Of the command line; empty for an option that Python alone takes, or that several commands share."""
+    least: int | None = None
+    flag: str = ""
+    """Its name on the command line where that is another."""
+
+
+class JudgeOptions(TypedDict, total=False):
+    """The options of :func:`visualjudge.judge`; :func:`visualjudge.judge_async` describes them."""
+
+    choice: Annotated["Choice | None", Option()]
+    limit: Annotated[int | None, Option()]
+    concurrency: Annotated[int, Option(16)]
+    resume: Annotated[bool, Option(default=False)]
+    processes: Annotated[int, Option(1, "Processes that ask and read replies, where one core is the limit.", least=1)]
+    workers: Annotated[
+        Literal["local", "ray"],
+        Option("local", "Where --processes run: local, or ray, a cluster (needs the extra 'ray').", flag="engine"),
+    ]
+    swap: Annotated[bool, Option(False, "Ask pairwise questions in both orders.")]
+    repeats: Annotated[int, Option(1, "Number of samples per question (self-consistency).", least=1)]
+    retry_errors: Annotated[
+        bool, Option(False, "Like --resume, and also ask again the questions that ended in an api_error.")
+    ]
+    accept_changes: Annotated[bool, Option(False, "With --resume: allow different settings; run.json records both.")]
+    mode: Annotated[
+        Mode, Option("auto", "auto (a JSON schema if the server follows it, else text), text, json or logprobs.")
+    ]
+    seed: Annotated[int | None, Option(None, "Seed sent to the server, and of the baselines.")]
+    retries: Annotated[int, Option(0, "How often to ask again if a reply cannot be read.", least=0)]
+    ties: Annotated[bool, Option(False, "Allow the answers tie and both_bad for pairwise questions.")]
+    name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
+    extractor: Annotated["Client | None", Option()]
+    limits: Annotated["Limits | None", Option()]
+    prices: Annotated["Prices | None", Option()]
+
+
+DEFAULTS = JudgeOptions(**{name: hint.__metadata__[0].default for name, hint in JudgeOptions.__annotations__.items()})  # type: ignore[typeddict-item]
