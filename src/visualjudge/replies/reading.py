@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
-from visualjudge.replies import choices, rankings, scores
-from visualjudge.replies.choices import BARE, COMPARED, CONCLUDING, Claim
-from visualjudge.replies.jsons import answers
-from visualjudge.replies.lexer import OPTIONS, Scan
-from visualjudge.replies.markup import Marked, marked, plain, without_echo, without_thoughts
+from visualjudge.replies.marked import read_marked
+from visualjudge.replies.markup import plain as without_markup
+from visualjudge.replies.markup import without_echo, without_thoughts
+from visualjudge.replies.phrases import source
+from visualjudge.replies.prose import read_prose
 from visualjudge.replies.refusals import is_refusal
+from visualjudge.replies.said import Said
+from visualjudge.replies.tokens import plain
 
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Status = Literal["ok", "unparseable", "refusal", "truncated"]
+Tier = Literal["marked", "prose"]
 Cause = Literal[
     "tie",
     "several answers",
@@ -31,7 +35,7 @@ Cause = Literal[
 ]
 FAILED = "Failed"
 TIE, BOTH_BAD = "tie", "both_bad"
-_GRAMMARS = {"pairwise": choices, "ranking": rankings, "scoring": scores}
+TYPES = ("pairwise", "ranking", "scoring")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,8 @@ class Reading:
 
     ``value`` is a letter, a string of letters, a number from 0 to 10, ``"tie"`` or ``"both_bad"`` where these are
     allowed, or ``"Failed"``; ``status`` tells which failure and ``cause`` why. ``span`` is where in the reply the
-    answer stands (characters, end exclusive) and ``rule`` the rule that read it.
+    answer stands (characters, end exclusive), ``rule`` what read it, and ``read_by`` the tier: ``"marked"`` (JSON,
+    boxes, "Answer: B", a line that is only the answer) or ``"prose"`` (sentences).
     """
 
     value: str | float
@@ -48,6 +53,7 @@ class Reading:
     cause: Cause | None = None
     span: tuple[int, int] | None = None
     rule: str | None = None
+    read_by: Tier | None = None
 
 
 def read_reply(
@@ -58,6 +64,7 @@ def read_reply(
     finish_reason: str = "stop",
     ties: Collection[str] = (),
     names: Mapping[str, str] = MappingProxyType({}),
+    read: Literal["all", "marked"] = "all",
 ) -> Reading:
     """The value that a reply states.
 
@@ -78,12 +85,15 @@ def read_reply(
     names
         What the prompt calls the options beside their letters, such as ``{"left": "A", "right": "B"}``. Such a word
         counts after "the", after a colon and at the beginning of a line.
+    read
+        ``"marked"``: read no sentences.
 
     Returns
     -------
     Reading
-        The most trusted statement: an answer marked as such (``\\boxed{B}``, ``<answer>``, ``[[B]]``, JSON), then a
-        declared one ("Answer: B"), then a comparison ("B is better"). Two that contradict each other are none.
+        The last answer that is marked as such (JSON, ``\\boxed{B}``, ``[[B]]``, "Answer: B", a line that is only the
+        answer), else what the sentences say by the phrases of ``phrases.yaml``. Two that contradict each other are
+        none.
 
     Examples
     --------
@@ -93,26 +103,54 @@ def read_reply(
     >>> vj.read_reply("It could be 3 or 7.", "scoring").status
     'unparseable'
     """
-    if question_type not in _GRAMMARS:
-        raise ValueError(f"question_type must be one of {', '.join(_GRAMMARS)}, got {question_type!r}")
+    if question_type not in TYPES:
+        raise ValueError(f"question_type must be one of {', '.join(TYPES)}, got {question_type!r}")
     if finish_reason == "length":
         return Reading(FAILED, "truncated", "cut")
     if finish_reason == "refusal":
         return Reading(FAILED, "refusal", "declined")
-    said = without_echo(without_thoughts(text))
-    said = _lettered(said, names) if names else said
-    found = _marked(said, question_type, n_options) or _stated(plain(said), question_type, n_options, 0)
-    if ties and found.cause == "tie":
-        found = _prose_tie(said) or found
-    if found.status == "ok" and found.value in (TIE, BOTH_BAD) and found.value not in ties:
-        return Reading(FAILED, "unparseable", "tie", found.span, found.rule)
-    if found.status == "ok":
-        return found
-    if is_refusal(said):
+    spoken = without_echo(without_thoughts(text))
+    spoken = _lettered(spoken, names) if names else spoken
+    said, tier = _read(spoken, question_type, n_options, read)
+    if said.value in (TIE, BOTH_BAD) and said.value not in ties:
+        return Reading(FAILED, "unparseable", "tie", (said.start, said.end), said.rule)
+    if said.value is not None:
+        return Reading(said.value, "ok", None, (said.start, said.end), said.rule, tier)
+    if is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
-    if not said.strip() and text.strip():
+    if not spoken.strip() and text.strip():
         return Reading(FAILED, "unparseable", "cut")
-    return found
+    return Reading(FAILED, "unparseable", said.cause)  # type: ignore[arg-type]
+
+
+def _read(text: str, question_type: QuestionType, n_options: int, read: str) -> tuple[Said, Tier]:
+    """What the tiers read: the marks, unless words after them take them back; else the sentences."""
+    said = read_marked(text, question_type, n_options)
+    if said is None:
+        if read == "marked":
+            return Said(None, "no answer"), "marked"
+        return read_prose(plain(without_markup(text)), question_type, n_options), "prose"
+    if said.value is None or said.end >= len(text) - 1:
+        return said, "marked"
+    rest = plain(without_markup(text[said.end :]))
+    if _again().search(rest, 0, 2_000):
+        later, tier = _read(text[said.end :], question_type, n_options, read)
+        if later.value is None:
+            return Said(None, "several answers"), "marked"
+        return Said(later.value, None, said.end + later.start, said.end + later.end, later.rule), tier
+    if said.rule in ("label", "only") and rest.strip():
+        later = read_prose(rest, question_type, n_options)
+        if later.value is not None and later.value != said.value:
+            return Said(None, "several answers"), "marked"
+    return said, "marked"
+
+
+@cache
+def _again() -> re.Pattern[str]:
+    """A sentence that begins by taking back what stands before it."""
+    entries = {str(entry) for language in source().values() for entry in language["words"].get("again", ())}  # type: ignore[attr-defined]
+    words = "|".join(sorted(map(re.escape, entries), key=len, reverse=True))
+    return re.compile(rf"(?:^|[.!?\n,;(-])\s*(?:but |oh,? |no,? )?(?:{words}|no)(?![\w'])(?! (?:doubt|other|errors|one|artifacts))", re.I)
 
 
 def _lettered(text: str, names: Mapping[str, str]) -> str:
@@ -121,188 +159,3 @@ def _lettered(text: str, names: Mapping[str, str]) -> str:
     words = "|".join(sorted(map(re.escape, letters), key=len, reverse=True))
     named = re.compile(rf"(\bthe |[:{{\[>] ?[*(\"']{{0,3}}|^[ *(\"'>-]*)({words})(?![\w-])", re.I | re.M)
     return named.sub(lambda m: m[1] + letters[m[2].lower()].ljust(len(m[2])), text)
-
-
-def _marked(text: str, question_type: QuestionType, n_options: int) -> Reading | None:
-    """What the answers say that are marked as such; None where none is marked."""
-    marks = marked(text) or answers(text, question_type)
-    if not marks:
-        return None
-    if question_type == "ranking":
-        marks = _joined(marks, text)
-    if any(_turned(text[max(0, mark.opened - 80) : mark.opened]) for mark in marks if not set(">=") & set(mark.text)):
-        return Reading(FAILED, "unparseable", "several answers")
-    readings = [_of_mark(mark, question_type, n_options) for mark in marks]
-    values = {reading.value for reading in readings}
-    if len(values) == 1:
-        return readings[-1]
-    return Reading(FAILED, "unparseable", "several answers")
-
-
-def _joined(marks: list[Marked], text: str) -> list[Marked]:
-    """A mark for each letter, "[[C]], [[A]], [[B]]", as the one that they make together: MLLM-as-a-Judge's form."""
-    if len(marks) == 1 or not all(mark.rule == "double brackets" and len(mark.text.strip()) == 1 for mark in marks):
-        return marks
-    first, end = marks[0], marks[-1].end
-    return [replace(first, text=text[first.start : end].replace("[", " ").replace("]", " "), end=end)]
-
-
-_TURNED = re.compile(r"(?:[uW][kRn]{0,3}|u[na,>\-tO]{0,3}b)[i:]{0,3}\Z")
-
-
-def _turned(lead: str) -> bool:
-    """Whether the words before a mark make it the worse one: "Worse: \\boxed{A}", "Worst to best: \\boxed{ABC}"."""
-    return bool(_TURNED.search(Scan(plain(lead)).codes))
-
-
-def _of_mark(mark: Marked, question_type: QuestionType, n_options: int) -> Reading:
-    tie = _TIE.fullmatch(mark.text.strip()) if question_type == "pairwise" else None
-    if tie:
-        return Reading(
-            BOTH_BAD if tie["bad"] or tie["bad2"] else TIE, "ok", span=(mark.start, mark.end), rule=mark.rule
-        )
-    if question_type == "pairwise" and mark.rule == "double brackets" and mark.text.strip() == "C":
-        return Reading(TIE, "ok", span=(mark.start, mark.end), rule=mark.rule)  # MT-Bench's and MLLM-as-a-Judge's
-    found = _stated(plain(mark.text), question_type, n_options, mark.start)
-    if found.status != "ok":
-        return found
-    span = (mark.start, mark.end)
-    return Reading(found.value, "ok", span=found.span if mark.rule != "JSON" else span, rule=mark.rule)
-
-
-_LONG, _END_REACH, _LAST_REACH, _HEAD_REACH = 700, 450, 150, 200
-_BOUND = re.compile(r"\n|[.!?。！？] ?(?=[A-Z*\u3040-\uffff])")
-
-
-def _concluded(text: str, question_type: QuestionType, n_options: int) -> Reading | None:
-    """What the end of a long reply concludes; None where it concludes nothing, or the first line something else.
-
-    Most long replies end so, and reading their end costs a quarter of reading all of it.
-    """
-    bound = _BOUND.search(text, len(text) - _END_REACH, len(text) - _LAST_REACH)
-    if not bound:
-        return None
-    found, level = _read(text[bound.end() :], question_type, n_options, bound.end())
-    if level < COMPARED + (0.0 if question_type == "ranking" else CONCLUDING):
-        return None
-    head = text[:_HEAD_REACH].lstrip()
-    stop = _BOUND.search(head)
-    first, sure = _read(head[: stop.start() + 1] if stop else head, question_type, n_options, 0)
-    return found if sure < BARE or first.value == found.value else None
-
-
-def _stated(text: str, question_type: QuestionType, n_options: int, offset: int) -> Reading:
-    if len(text) > _LONG and not offset and (found := _concluded(text, question_type, n_options)):
-        return found
-    return _read(text, question_type, n_options, offset)[0]
-
-
-_PLACED = re.compile("[o#]")
-"""Places of two options, as in a ranking: "A first, B second"."""
-
-
-def _read(text: str, question_type: QuestionType, n_options: int, offset: int) -> tuple[Reading, float]:
-    """What a text states, and how surely."""
-    grammar = _GRAMMARS[question_type]
-    scan = Scan(text, question_type, n_options)
-    placed = question_type == "pairwise" and len(text) < _LONG and _PLACED.search(scan.codes)
-    plainly = "w" not in scan.codes
-    grammar.prepare(scan)
-    best = decided(list(grammar.claims(scan)), scan.codes)
-    if isinstance(best, Claim) and best.value == scores.OFF_SCALE:
-        best = "other scale"
-    if isinstance(best, Claim):
-        begin, end = scan.span(best.start, best.end)
-        return Reading(best.value, "ok", span=(offset + begin, offset + end), rule=best.rule), best.level
-    if placed:
-        order, level = _read(text, "ranking", 2, offset)
-        if order.rule == "list" or (order.rule == "places" and plainly):
-            return replace(order, value=str(order.value)[0]), level
-    if best == "no answer":
-        incomplete = question_type == "ranking" and (_is_incomplete(text, n_options) or rankings.is_incomplete(scan))
-        best = "incomplete" if incomplete else grammar.cause(scan.codes)
-    return Reading(FAILED, "unparseable", best), 0.0
-
-
-_SOME = re.compile(
-    r"(?:[A-Za-z ]{0,30}:)?[\s*\"'(\[]*((?:\d[.)]\s*)?[A-H](?:\s*(?:(?:>|,|\d[.)])\s*)?[A-H])+)[\s*\"')\].]*"
-)
-
-
-def _is_incomplete(text: str, n_options: int) -> bool:
-    """Whether a reply is an order of some of the options, each named once, and nothing else: "B > A" of three."""
-    found = _SOME.fullmatch(text) if len(text) < _LONG else None
-    letters = re.findall("[A-H]", found[1]) if found else []
-    return 0 < len(letters) == len(set(letters)) < n_options and set(letters) < set("ABCDEFGH"[:n_options])
-
-
-_TIE = re.compile(
-    r"A\s*[=~]\s*B(?:\s*=\s*(?:good|(?P<bad>bad)))?|tie|tied|equal|draw|same|both(?: are)?(?: equal| good)?"
-    r"|(?P<bad2>both(?:[ _]are)?[ _]bad|neither)",
-    re.I,
-)
-"""A tie, marked as the answer; the forms with a quality are GenAI-Bench's."""
-_PROSE_TIE = re.compile(
-    r"(?:^|[\n.!:,])[\s*]*(?:(?:so|therefore|thus|hence|overall|final|answer|verdict|decision|winner|result|the|my|is)"
-    r"[ ,:*]+)*"
-    r"(?:(?:it(?:'s| is)|this is|i(?:'d| would) (?:call it|say)(?: it(?:'s| is))?) )?(?:a )?(?:tie|draw|tied"
-    r"|both(?: are)?(?: equally)? (?:good|(?P<bad>bad))|(?:they|the two|a and b|both) are (?:equal|tied|equally good))"
-    r"[\s.!*]*\Z",
-    re.I,
-)
-"""A tie as the last words of a reply that names no option as the better one."""
-_TIE_REACH = 120
-
-
-def _prose_tie(said: str) -> Reading | None:
-    end = plain(said).rstrip()[-_TIE_REACH:].replace("’", "'").replace("_", " ")
-    found = _PROSE_TIE.search(end)
-    return Reading(BOTH_BAD if found["bad"] else TIE, "ok", rule="tie") if found else None
-
-
-_RETRACTION = re.compile(
-    r"(?:^|[.\n,(?y~\-])[zyj]{0,2},?c|(?:^|[.\n?\-])z,|[.\n?]∨|[.\n]y[^A-H.?\n:]{0,25},(?=[A-H](?:[.\n]|$))"
-)
-
-
-_SECOND_LOOK = re.compile(r"(?:^|[.\n,])[yjs,]{0,2}ς")
-"""Let me check again: … What was said before holds where nothing is said afterwards."""
-_DRAWN = re.compile(r"(?:(?<=[.,\n])|(?<=[kmsb]:))[jsmyi]{0,5}e(?=[.,\n)]|$)")
-"""… so I'd call it a draw."""
-_STOP = re.compile(r"[.?\n]")
-
-
-def _concluding(claims: Sequence[Claim], codes: str) -> Sequence[Claim]:
-    """Without the comparisons in between: those neither in the first sentence that names an option nor in the last."""
-    first = _STOP.search(codes, min((at for option in OPTIONS if (at := codes.find(option)) >= 0), default=0))
-    if first is None or not isinstance(claims[0].value, str) or len(claims[0].value) > 1:
-        return claims
-    last = max(codes.rfind(option) for option in OPTIONS)
-    stop = max(codes.rfind(mark, 0, last) for mark in ".?\n")
-    return [claim for claim in claims if claim.level > COMPARED or claim.start <= first.start() or claim.end > stop]
-
-
-def decided(claims: Sequence[Claim], codes: str) -> Claim | Cause:
-    """The claim to trust: of the surest ones, if they say one thing and nothing takes it back later."""
-    if not claims:
-        return "no answer"
-    first = min(claim.start for claim in claims)
-    if _DRAWN.search(codes, max(claim.end for claim in claims)):
-        return "tie"
-    taken_back = max((match.start() for match in _RETRACTION.finditer(codes, first)), default=-1)
-    if taken_back >= 0:
-        claims = [claim for claim in claims if claim.end > taken_back + 2]
-        if not claims:
-            return "several answers"
-    looked = max((match.start() for match in _SECOND_LOOK.finditer(codes, first)), default=-1)
-    claims = [claim for claim in claims if claim.start > looked] or claims
-    claims = _concluding(claims, codes)
-    if not claims:
-        return "no answer"
-    level = max(claim.level for claim in claims)
-    best = [claim for claim in claims if claim.level == level]
-    agreed = len({claim.value for claim in best}) == 1
-    order = isinstance(best[-1].value, str) and len(best[-1].value) > 1
-    weight = COMPARED if level < BARE or order else COMPARED + CONCLUDING
-    later = (claim for claim in claims if claim.start >= best[-1].end and claim.level >= weight)
-    return best[-1] if agreed and all(claim.value == best[-1].value for claim in later) else "several answers"

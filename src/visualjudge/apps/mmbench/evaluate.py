@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from visualjudge.apps.mmbench.letters import ChoiceReading, read_strict
 from visualjudge.apps.mmbench.records import ROTATION, Row, Rules, ScoredRow
 from visualjudge.apps.mmbench.table import Table
 from visualjudge.apps.mmbench.vlmevalkit import read_vlmevalkit
 from visualjudge.core.errors import DataError
-from visualjudge.replies.letters import ChoiceReading, read_strict
 
 Matched = Mapping[int, str | None]
 READERS: Mapping[Rules, Callable[[str, Mapping[str, str]], ChoiceReading]] = {

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from visualjudge.apps.mmbench.evaluate import Evaluation
+from visualjudge.apps.mmbench.letters import read_strict
 from visualjudge.apps.mmbench.prompt import options_text
 from visualjudge.apps.mmbench.records import Row, ScoredRow
 from visualjudge.clients.base import Client, Request, TextPart
@@ -14,7 +15,6 @@ from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.prompts.template import PromptTemplate
-from visualjudge.replies.letters import read_strict
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from visualjudge.replies.letters import ChoiceReading
+from visualjudge.apps.mmbench.letters import ChoiceReading
 
 REFUSALS = (
     "Sorry, I can't help with images of people yet.",

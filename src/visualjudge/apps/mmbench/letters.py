@@ -21,8 +21,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from visualjudge.apps.mmbench.option_texts import Mention, bare, mentions
 from visualjudge.replies.markup import without_thoughts
-from visualjudge.replies.option_texts import Mention, bare, mentions
 
 _OPEN, _CLOSE = r"[(\[{（【「\"'“‘*_`$]", r"[)\]}）】」\"'”’*_`$]"
 _HEAD = r"(?<![A-Za-z0-9_À-ÿ'’#&/\\-])"

@@ -1,0 +1,332 @@
+"""The tier ``marked``: boxes, tags, brackets, JSON, "Answer: B" lines, ranked lists, and lines that are only the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from visualjudge.replies.jsons import answers
+from visualjudge.replies.markup import Marked, marked
+from visualjudge.replies.markup import plain as without_markup
+from visualjudge.replies.orders import chain, direction_of
+from visualjudge.replies.phrases import listed, spoken
+from visualjudge.replies.prose import read_prose, score_at
+from visualjudge.replies.said import Said
+from visualjudge.replies.tokens import Token, plain, tokens
+
+HEAD, TAIL = 1_000, 3_000
+"""Characters at the beginning and at the end of a reply in which lines are looked at."""
+LONGEST_LABEL, LONGEST_ANSWER, LONGEST_LINE, MOST_MARKS = 60, 80, 400, 24
+_PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?](?!\s|$)[^\n.!?。！？]*)*[.!?。！？]?")
+_TIES = {"A=B": "tie", "A~B": "tie", "A=B=GOOD": "tie", "A=B=BAD": "both_bad", "BOTH_BAD": "both_bad", "BOTHBAD": "both_bad"}
+_BULLET = re.compile(r"[\s>*•\-]*")
+_AFTER_ANSWER = frozenset(("reason", "although", "points", "filler", "limits", "again"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line or a sentence on a line that declares something: its label ("" for none), the value, and the place."""
+
+    label: str
+    value: str | float | None
+    start: int
+    end: int
+    final: bool = False
+    cause: str | None = None
+
+
+def read_marked(text: str, question_type: str, n_options: int) -> Said | None:
+    """What the text declares by marks; None where nothing is marked."""
+    reader = _Reader(question_type, n_options)
+    marks = marked(text) or answers(text, question_type)
+    said = reader.of_marks(marks[-MOST_MARKS:], text) if marks else None
+    return said if said is not None else reader.of_lines(plain(without_markup(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    question_type: str
+    n_options: int
+
+    def of_marks(self, marks: Sequence[Marked], text: str) -> Said | None:
+        """The value of the marks; the last, where several differ and it concludes."""
+        if self.question_type == "ranking":
+            marks = _joined(marks, text)
+        said = [self.of_mark(mark) for mark in marks]
+        if any(_blamed(text, mark) for mark in marks):
+            return Said(None, "several answers")
+        values = {one.value for one in said}
+        last = said[-1]
+        if len(values) > 1 and not (len(values) == 2 and None not in values and _concludes(marks, text)):
+            return Said(None, "several answers")
+        return last
+
+    def of_mark(self, mark: Marked) -> Said:
+        inner = mark.text.strip()
+        if self.question_type == "pairwise" and mark.rule == "double brackets" and inner == "C":
+            return Said("tie", None, mark.start, mark.end, mark.rule)  # MT-Bench's and MLLM-as-a-Judge's
+        said = self.only(inner) or read_marked_text(inner, self.question_type, self.n_options)
+        if said.value is None:
+            return said
+        begin = mark.start + said.start if said.end and mark.rule != "JSON" else mark.start
+        return replace(said, start=begin, end=mark.end, rule=mark.rule)
+
+    def only(self, text: str) -> Said | None:
+        """The answer that a text is, and nothing else."""
+        said = plain(without_markup(text))
+        if len(said) > LONGEST_ANSWER:
+            return None
+        found = tokens(said)
+        value = self.only_tokens(found, said)
+        places = [token for token in found if token.text[0].isalnum()] or found
+        return None if value is None else Said(value, None, places[0].start, places[-1].end, "only")
+
+    def only_tokens(self, found: list[Token], said: str) -> str | float | None:
+        if self.question_type == "ranking":
+            return _order(found, self.n_options)
+        words = [token for token in listed(found) if token.text[0].isalnum() or token.text[0] in "=<>~/|+%^-½±½."]
+        return _score(words) if self.question_type == "scoring" else _pair(words, said)
+
+    def of_lines(self, text: str) -> Said | None:
+        """The last declaration among labelled lines, ranked lists, and first and last lines that are only the answer."""
+        lines = list(self.declared(text))
+        strong = [line for line in lines if line.label != "heading"]
+        chosen = strong or lines
+        if chosen:
+            return _last(chosen)
+        if self.question_type == "ranking" and (order := _ranked_list(text, self.n_options)):
+            return order
+        return self.at_the_ends(text)
+
+    def declared(self, text: str) -> Iterator[_Line]:
+        """Each "Label: answer" in the head and the tail of the text."""
+        pieces = list(_pieces(text))
+        for number, (start, piece) in enumerate(pieces):
+            head, sign, rest = _split(piece)
+            if not sign:
+                continue
+            label = _label(head, self.question_type)
+            if not label:
+                continue
+            if not rest.strip(" -=>:"):
+                following = [one for one in pieces[number + 1 : number + 3] if one[1].strip()]
+                heads_a_list = len(following) > 1 and _BULLET.match(following[0][1])[0].strip() and len(following[0][1].strip()) < 4  # type: ignore[index]
+                if following and (alone := self.only(following[0][1])) and not heads_a_list:
+                    place = following[0][0]
+                    yield _Line(label, alone.value, place, place + len(following[0][1]), _is_final(head))
+                continue
+            begin = start + len(piece) - len(rest)
+            said = self.only(rest) or (self.begins(rest, text[begin + len(rest) :]) if label != "heading" else None)
+            if said is not None:
+                first = start + len(head) - len(head.lstrip(" \n-*>"))
+                yield _Line(label, said.value, first, begin + said.end, _is_final(head), said.cause)
+
+    def begins(self, rest: str, following: str) -> Said | None:
+        """The answer that the text after a label begins with, where only a reason follows."""
+        found = listed(tokens(rest[:LONGEST_LINE]))
+        while found and (found[0].text in "-=>([" or "option" in found[0].kinds or "filler" in found[0].kinds) and not found[0].option:
+            found.pop(0)
+        bound = next((n for n, token in enumerate(found) if n and (token.text[0] in ",;(-:" or token.kinds & {"reason", "although", "other scale"})), None)
+        if bound is None:
+            return None
+        stop = found[bound]
+        said = self.only(rest[: stop.start])
+        if said is None or self.question_type == "ranking" and stop.text[0] in ",-":
+            return None
+        after = spoken(found[bound:])
+        letters = {token.option for token in after[:4] if token.option}
+        heads = re.findall(r"(?:^|[\n.;,])[\s>*-]*(?:option |image )?([A-H])\s*[:\-(]", rest[stop.start :] + following[:LONGEST_LINE], re.I)
+        if (self.question_type == "pairwise" and (letters - {said.value} and stop.text[0] in ",;:(" or set(heads) - {said.value})) or any(t.kinds & {"supposes", "again", "doubts"} for t in after):
+            return None
+        if stop.text[0] == "-" and self.question_type == "scoring" and len(after) > 1 and after[1].number is not None:
+            return None
+        if len(after) > 1 and after[1].kinds & {"denies", "worse", "worst"} and len(after) < 5:
+            return None
+        return said
+
+    def at_the_ends(self, text: str) -> Said | None:
+        """The answer of a reply whose first or last line is nothing else."""
+        lines = [(start, line) for start, line in _lines(text) if line.strip(" -*>#=")]
+        if not lines:
+            return None
+        first, last = self.only(lines[0][1]), self.only(lines[-1][1])
+        alone = [one for one in (self.only(line) for _, line in lines[1:-1] if len(line) < 30) if one]
+        chosen, start = (last, lines[-1][0]) if last else (first, lines[0][0])
+        if chosen is None or chosen.value is None:
+            return None
+        if any(one.value != chosen.value for one in (first, *alone) if one):
+            return Said(None, "several answers")
+        if len(lines) > 1 and lines[-2 if last else 0][1].strip().endswith("?") and direction_of(listed(tokens(lines[-2][1]))):
+            return None  # an answer to "Which is worse?"
+        return replace(chosen, start=start + chosen.start, end=start + chosen.end)
+
+
+def read_marked_text(text: str, question_type: str, n_options: int) -> Said:
+    """What stands inside a mark, as a reply of its own."""
+    reader = _Reader(question_type, n_options)
+    said = plain(without_markup(text))
+    return reader.of_lines(said) or read_prose(said, question_type, n_options)
+
+
+def _pair(words: Sequence[Token], said: str) -> str | None:
+    compact = re.sub(r"[\s()\[\]'.!]", "", said).upper()
+    if tie := _TIES.get(compact):
+        return tie
+    kept = [token for token in words if token.option or token.kinds.isdisjoint(("filler", "option", "first", "second")) or not token.kinds.isdisjoint(("first", "second"))]
+    kept = [token for token in kept if "filler" not in token.kinds or token.option or len(words) == 1]
+    letters = [token.option or _ordinal(token) or (token.text.upper() if token.text in ("a", "b") else "") for token in kept]
+    if len(kept) == 1:
+        found = letters[0]
+        tie = "tie" if kept[0].text in ("tie", "tied", "equal", "draw", "same", "both") else "both_bad" if kept[0].text == "neither" else ""
+        return found if found in ("A", "B") else tie or None
+    if len(kept) == 3 and kept[1].text[0] in "<>" and {letters[0], letters[2]} == {"A", "B"}:
+        return letters[0] if kept[1].text[0] == ">" else letters[2]
+    same = set(letters) in ({"A"}, {"B"})
+    return letters[0] if same and letters else None
+
+
+def _ordinal(token: Token) -> str:
+    return "A" if "first" in token.kinds else "B" if "second" in token.kinds else ""
+
+
+def _score(words: Sequence[Token]) -> float | None:
+    kept = [token for token in words if not token.kinds & {"filler", "points", "score"} or token.text == "%"]
+    numbers = [n for n, token in enumerate(kept) if token.number is not None]
+    if not numbers or any(token.text[0].isalpha() or token.text[0] == "%" for token in kept):
+        return None
+    value = score_at(kept, numbers[0])
+    whole = len(kept) == 1 or (len(kept) == 3 and kept[1].text == "/") or (len(kept) == 2 and kept[0].text in "+=")
+    return value if whole else None
+
+
+def _order(found: list[Token], n_options: int) -> str | None:
+    said = listed(found)
+    towards = direction_of(said)
+    kept = [token for token in said if token.kinds.isdisjoint(("best first", "worst first", "ranking")) and (token.text[0].isalnum() or token.text[0] in "<>,-|/")]
+    while kept and not kept[-1].text[0].isalnum():
+        kept.pop()
+    letters = chain(kept, n_options) if kept else None
+    if letters is None or towards == "?" or (towards == "up" and any(token.text[0] == ">" for token in kept)):
+        return None
+    return letters[::-1] if towards == "up" else letters
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of the head and the tail, with their places."""
+    spans = ((0, len(text)),) if len(text) <= HEAD + TAIL else ((0, HEAD), (len(text) - TAIL, len(text)))
+    for begin, end in spans:
+        at = begin
+        for line in text[begin:end].split("\n"):
+            yield at, line
+            at += len(line) + 1
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The sentences of the lines, with their places."""
+    for start, line in _lines(text):
+        for match in _PIECE.finditer(line):
+            if match[0].strip():
+                yield start + match.start(), match[0]
+
+
+def _split(piece: str) -> tuple[str, str, str]:
+    """A label, its colon, and what follows; a colon that is too far away is none."""
+    places = [at for sign in (":", "=", " - ") if 0 < (at := piece.find(sign)) <= LONGEST_LABEL]
+    if not places:
+        return "", "", ""
+    at = min(places)
+    return piece[:at], piece[at], piece[at + (3 if piece[at] == " " else 1) :]
+
+
+def _label(head: str, question_type: str) -> str:
+    """The kind of a label: "answer", "heading", or nothing."""
+    asked = {"pairwise": "answer", "ranking": "ranking", "scoring": "score"}[question_type]
+    found = [token for token in listed(tokens(head)) if token.text[0].isalnum()]
+    known = {asked, "answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is"}
+    if not found or not all(token.kinds & known or token.number is not None and asked == "score" for token in found):
+        return ""
+    kinds = frozenset().union(*(token.kinds for token in found))
+    if "worst first" in kinds:
+        return ""
+    strong = kinds & {asked, "answer"} if question_type != "ranking" else kinds & {asked, "answer", "best first"}
+    return "answer" if strong else "heading" if "heading" in kinds else ""
+
+
+def _is_final(head: str) -> bool:
+    return any(token.text.startswith(("final", "overall", "total")) or "so" in token.kinds for token in listed(tokens(head)))
+
+
+def _last(lines: Sequence[_Line]) -> Said:
+    """The last declaration; none where headings disagree, or labels that do not say that they are final."""
+    last = lines[-1]
+    values = {line.value for line in lines}
+    if len(values) > 1 and (last.label == "heading" or not last.final) and any(line.final for line in lines):
+        return Said(None, "several answers")
+    return Said(last.value, last.cause, last.start, last.end, "label")
+
+
+def _ranked_list(text: str, n_options: int) -> Said | None:
+    """Lines "1. B", "Rank 1: B", "1st: B" that name each option once, in this order; not if the words around blame."""
+    rows: list[tuple[int, str, int, int, list[Token]]] = []
+    introduced: list[Token] = []
+    for start, line in _lines(text):
+        found = listed(tokens(line[:160]))
+        said = [token for token in found if token.text[0].isalnum() and "filler" not in token.kinds and ("option" not in token.kinds or token.option)]
+        place = _number(said)
+        if place and len(said) > 1 and (said[1].option or said[1].letters in tuple("ABCDEFGH")):
+            rows.append((place, said[1].option, start, start + len(line), said[2:]))
+        elif not rows or len(rows) < n_options:
+            introduced += said if not rows else []
+    if [row[0] for row in rows] != list(range(1, n_options + 1)) or len({row[1] for row in rows}) != n_options:
+        return None
+    towards = direction_of(introduced[-12:])
+    first, last = direction_of(rows[0][4][:4]), any(token.kinds & {"best"} for token in rows[-1][4][:3])
+    letters = "".join(row[1] for row in rows)
+    if towards == "?" or first or last:
+        return Said(None, "several answers")
+    return Said(letters[::-1] if towards == "up" else letters, None, rows[0][2], rows[-1][3], "list")
+
+
+def _number(said: Sequence[Token]) -> int | None:
+    """The place that a line begins with: "1.", "1st", "Rank 1"."""
+    if not said:
+        return None
+    if said[0].kinds & {"ranking"} and len(said) > 1 and said[1].number is not None:
+        del said[0]  # type: ignore[attr-defined]
+    number = said[0].number
+    if number is not None and number == int(number):
+        return int(number)
+    return next((n for n in (1, 2, 3) if f"place {n}" in said[0].kinds), None)
+
+
+def _joined(marks: Sequence[Marked], text: str) -> Sequence[Marked]:
+    """A mark for each letter, "[[C]], [[A]], [[B]]", as the one that they make together: MLLM-as-a-Judge's form."""
+    if len(marks) == 1 or not all(mark.rule == "double brackets" and len(mark.text.strip()) == 1 for mark in marks):
+        return marks
+    first, end = marks[0], marks[-1].end
+    return [replace(first, text=text[first.start : end].replace("[", " ").replace("]", " "), end=end)]
+
+
+def _lead(text: str, mark: Marked) -> list[Token]:
+    """The words of the line before a mark."""
+    begin = max(text.rfind("\n", 0, mark.opened) + 1, mark.opened - 120)
+    return listed(tokens(plain(text), begin, mark.opened))
+
+
+def _blamed(text: str, mark: Marked) -> bool:
+    """Whether the words before a mark make it the worse one, or suppose it: "Worse: \\boxed{A}"."""
+    if set(">=") & set(mark.text) or mark.rule == "JSON":
+        return False
+    lead = _lead(text, mark)[-6:]
+    return any(token.kinds & {"worse", "worst", "worst first"} for token in lead)
+
+
+def _concludes(marks: Sequence[Marked], text: str) -> bool:
+    """Whether the last of different marks replaces the earlier ones: it stands apart and under no other label."""
+    last, before = marks[-1], marks[-2]
+    between = text[before.end : last.opened]
+    if "\n" not in between and len(between) < 40 or any(token.kinds & {"supposes"} for token in _lead(text, last)):
+        return False
+    lead = [token for token in _lead(text, last) if token.text[0].isalnum()]
+    return not lead or any(token.kinds & {"answer", "so", "again", "score", "ranking"} for token in lead)

@@ -1,0 +1,154 @@
+"""Sentences and their clauses: where a phrase counts, and where something denies, supposes or limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from visualjudge.replies.phrases import Match, listed, matches, spoken
+from visualjudge.replies.tokens import Token, tokens
+
+_CONNECTIVES = ("reason", "although", "but", "so", "and")
+_BOUNDS = ",;:()[]-|/>"
+_HARMLESS_BEFORE = frozenset(("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score", "best first"))
+_HARMLESS_AFTER = frozenset(("option", "better", "best", "points", "so", "again", "I", "answer", "winner"))
+
+
+@dataclass(slots=True)
+class Clause:
+    """Tokens ``start`` to ``end`` of a sentence; ``opened`` is the kind of word that begins it, ``limb`` counts the
+    parts of the sentence that "but", "so" and semicolons set apart."""
+
+    start: int
+    end: int
+    opened: str
+    limb: int
+
+
+@dataclass(slots=True)
+class Sentence:
+    """A sentence without fillers. ``asks`` where it is a question."""
+
+    said: list[Token]
+    asks: bool
+    number: int = 0
+    clauses: list[Clause] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clauses = list(_clauses(self.said))
+
+    def has(self, kind: str, start: int = 0, end: int | None = None) -> bool:
+        """Whether a word of this list stands between two tokens."""
+        return any(kind in token.kinds for token in self.said[start:end])
+
+    def options(self) -> list[str]:
+        """The letters named, in order."""
+        return [token.option for token in self.said if token.option]
+
+    def clause_of(self, at: int) -> Clause:
+        """The clause that holds a token, or that it begins."""
+        return next((clause for clause in self.clauses if at < clause.end and not clause.start > at + 1), self.clauses[-1])
+
+    def matches(self) -> Iterator[Match]:
+        """The phrases in it."""
+        return matches(self.said)
+
+    def concludes(self) -> bool:
+        """Whether it begins with "so", "overall", or a heading."""
+        opening = self.said[: self.clauses[0].end + 1] if self.clauses else []
+        return any(not token.kinds.isdisjoint(("so", "answer", "heading")) for token in opening) or any(
+            clause.opened == "so" for clause in self.clauses
+        )
+
+
+def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bool = True) -> list[Sentence]:
+    """The sentences of plain text between two places, line by line."""
+    found: list[Sentence] = []
+    held: list[Token] = []
+    for token in tokens(text, start, end):
+        if token.text[0] in ".!?\n…;" and token.number is None:
+            if held:
+                found.append(Sentence(spoken(listed(held), ordinals=ordinals), token.text[0] == "?" or "?" in token.text, len(found)))
+                held = []
+            elif found and "?" in token.text:
+                found[-1].asks = True
+        else:
+            held.append(token)
+    if held:
+        found.append(Sentence(spoken(listed(held), ordinals=ordinals), False, len(found)))
+    return found
+
+
+def _clauses(said: Sequence[Token]) -> Iterator[Clause]:
+    start, opened, limb = 0, "", 0
+    for at, token in enumerate(said):
+        kind = next((kind for kind in _CONNECTIVES if kind in token.kinds), "")
+        if kind or token.text[0] in _BOUNDS:
+            if at > start:
+                yield Clause(start, at, opened, limb)
+                opened = ""
+            limb += kind in ("but", "so")
+            start, opened = at + 1, kind or opened
+    if start < len(said) or not said:
+        yield Clause(start, len(said), opened, limb)
+
+
+def stands(sentence: Sentence, match: Match) -> str:
+    """Whether a phrase counts: ``"yes"``, ``"denied"``, ``"limited"``, or ``"no"``."""
+    said, first = sentence.said, sentence.clause_of(match.start)
+    last = sentence.clause_of(match.end - 1)
+    inside = range(match.start, match.end)
+    around = [said[at] for at in range(first.start, last.end) if at not in inside]
+    before = said[first.start : match.start]
+    after = said[match.end : last.end]
+    limb = [said[at] for one in sentence.clauses if one.limb == first.limb for at in range(one.start, one.end) if at not in inside]
+    if sentence.asks or sentence.has("doubts") or any("supposes" in token.kinds for token in limb):
+        return "no"
+    if first.opened in ("reason", "although"):
+        return "no"
+    if any("denies" in token.kinds for token in around) or _denied_before(sentence, first) or _taken_back(sentence, last):
+        return "denied"
+    if any(not token.kinds.isdisjoint(("worse", "worst", "middle")) for token in around):
+        return "no"
+    if not all(_harmless(token, _HARMLESS_BEFORE) for token in before):
+        return "limited" if any("limits" in token.kinds for token in before) else "no"
+    if any("limits" in token.kinds for token in after):
+        return "limited"
+    return "yes" if all(_harmless(token, _HARMLESS_AFTER) for token in _without_other(after, match)) else "no"
+
+
+def _harmless(token: Token, kinds: frozenset[str]) -> bool:
+    return not token.kinds.isdisjoint(kinds) or token.text in ("that", "than", "->", "=>") or not token.text[0].isalnum()
+
+
+def _without_other(after: Sequence[Token], match: Match) -> Sequence[Token]:
+    """What follows a phrase, without "than A" where A is the other option."""
+    other = [n for n, token in enumerate(after[:3]) if token.option]
+    named = match.slots.get("X") or match.slots.get("Y")
+    if other and named and "Y" not in match.slots and after[other[0]].option != named.option:
+        lead = {token.text for token in after[: other[0]]}
+        if lead & {"than", "over", "to"}:
+            return after[other[0] + 1 :]
+    return after
+
+
+def _denied_before(sentence: Sentence, clause: Clause) -> bool:
+    """Whether an earlier clause of the limb, about no option, denies: "It is not true, in my view, that …"."""
+    for one in sentence.clauses:
+        if one.limb == clause.limb and one.end <= clause.start and one.opened not in ("reason", "although"):
+            held = sentence.said[one.start : one.end]
+            alone = len(held) == 1 and held[0].text in ("no", "nein", "non", "нет", "不")
+            if not alone and not any(token.option for token in held) and any("denies" in token.kinds for token in held):
+                return True
+    return False
+
+
+def _taken_back(sentence: Sentence, clause: Clause) -> bool:
+    """Whether a later part of the sentence, about no option, denies or blames: "A looks better but is worse"."""
+    for one in sentence.clauses:
+        held = sentence.said[one.start : one.end]
+        if one.start >= clause.end and one.opened in ("but", "") and one.limb >= clause.limb:
+            later = not any(token.option for token in held) and not any(t.number is not None for t in held)
+            if later and any(not token.kinds.isdisjoint(("denies", "worse", "worst")) for token in held):
+                return True
+    return False

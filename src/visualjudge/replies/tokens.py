@@ -1,0 +1,68 @@
+"""A reply as tokens: words, numbers, marks; letters of scripts without blanks stand alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_ALONE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Thai, kana, Chinese characters, Hangul syllables: each is a token, so that phrases need no word bounds there."""
+_PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•–—−→⇒➜≻≫½±&@~\-"""
+_LETTER = rf"[^{_PUNCTUATION}\d{_ALONE}]"
+_TOKEN = re.compile(
+    rf"(?P<word>(?:vs|e\.g|i\.e)\.(?=\s*\w)|{_LETTER}+(?:['’\-]{_LETTER}+)*(?:\d+(?![.,\d]))?)"
+    rf"|(?P<number>(?:\d+(?:[.,]\d+)?|(?<![\w)])\.\d+))|(?P<mark>\n|[-=]+>|(?P<same>[^\s\w])(?P=same)*|\S)"
+)
+_SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
+    ord(odd): plain
+    for odd, plain in zip("。、；？！．→⇒➜≻≫–—−【】「」『』｜А В С".replace(" ", ""), ".,;?!.>>>>>---[][][]|ABC", strict=True)
+}
+_DECORATION = {ord(sign): " " for sign in "*_`#$\u200b\ufeff\"“”„«»"}
+"""Bold, code, headings, quotes."""
+
+
+@dataclass(slots=True)
+class Token:
+    """A word in lower case, a number or a mark, at characters ``start`` to ``end`` of the reply.
+
+    ``kinds`` are the names of the lists of ``phrases.yaml`` that hold it; ``option`` is the letter that it stands for,
+    and ``sure`` tells whether it can be nothing else (a capital A may be the article).
+    """
+
+    text: str
+    start: int
+    end: int
+    kinds: frozenset[str] = field(default_factory=frozenset)
+    option: str = ""
+    sure: bool = True
+    number: float | None = None
+    letters: str = ""
+    """What a word of the letters A to H in capitals spells: "BCA"."""
+
+
+def plain(text: str) -> str:
+    """The text with one form for each mark, and without decoration; characters keep their places."""
+    return text.translate(_SAME_WIDTH).translate(_DECORATION) if text else text
+
+
+def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
+    """The tokens of :func:`plain` text between two places."""
+    found = []
+    for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
+        said, at = match[0], match.start()
+        if match.lastgroup == "number" or match["number"]:
+            found.append(Token(said, at, match.end(), number=float(said.replace(",", "."))))
+        elif match["word"]:
+            found.append(_word(said, at))
+        else:
+            found.append(Token(said, at, match.end()))
+    return found
+
+
+def _word(said: str, at: int) -> Token:
+    """A word; "B" and "B's" are option B, if a capital stands there."""
+    letter = said[0]
+    if letter in "ABCDEFGH" and (len(said) == 1 or said[1:] in ("'s", "’s", "'S", "’S")):
+        return Token(letter.lower(), at, at + len(said), option=letter, sure=letter != "A" or len(said) > 1)
+    letters = said if len(said) < 9 and set(said) <= set("ABCDEFGH") else ""
+    return Token(said.lower().replace("’", "'"), at, at + len(said), letters=letters)
