@@ -10,9 +10,10 @@ from visualjudge.replies.jsons import answers
 from visualjudge.replies.markup import Marked, marked
 from visualjudge.replies.markup import plain as without_markup
 from visualjudge.replies.orders import chain, direction_of
-from visualjudge.replies.phrases import listed, spoken
-from visualjudge.replies.prose import read_prose, score_at
+from visualjudge.replies.phrases import is_filler, listed, spoken
+from visualjudge.replies.prose import read_prose
 from visualjudge.replies.said import Said
+from visualjudge.replies.scores import only_score
 from visualjudge.replies.tokens import Token, plain, tokens
 
 HEAD, TAIL = 1_000, 3_000
@@ -75,7 +76,7 @@ class _Reader:
     def only(self, text: str) -> Said | None:
         """The answer that a text is, and nothing else."""
         said = plain(without_markup(text))
-        if len(said) > LONGEST_ANSWER:
+        if len(said) > LONGEST_ANSWER or said.rstrip().endswith((":", "?")):
             return None
         found = tokens(said)
         value = self.only_tokens(found, said)
@@ -85,8 +86,8 @@ class _Reader:
     def only_tokens(self, found: list[Token], said: str) -> str | float | None:
         if self.question_type == "ranking":
             return _order(found, self.n_options)
-        words = [token for token in listed(found) if token.text[0].isalnum() or token.text[0] in "=<>~/|+%^-½±½."]
-        return _score(words) if self.question_type == "scoring" else _pair(words, said)
+        words = [token for token in listed(found) if token.text[0].isalnum() or token.text[0] in "=<>~/|+%^-½±"]
+        return only_score(words) if self.question_type == "scoring" else _pair(words, said)
 
     def of_lines(self, text: str) -> Said | None:
         """The last declaration among labelled lines, ranked lists, and first and last lines that are only the answer."""
@@ -97,6 +98,8 @@ class _Reader:
             return _last(chosen)
         if self.question_type == "ranking" and (order := _ranked_list(text, self.n_options)):
             return order
+        if self.question_type == "pairwise" and len(text) < LONGEST_LINE and (order := _ranked_list(text, 2)) and text.count("\n") < 3:
+            return replace(order, value=order.value and str(order.value)[0])
         return self.at_the_ends(text)
 
     def declared(self, text: str) -> Iterator[_Line]:
@@ -182,6 +185,11 @@ def _pair(words: Sequence[Token], said: str) -> str | None:
         return found if found in ("A", "B") else tie or None
     if len(kept) == 3 and kept[1].text[0] in "<>" and {letters[0], letters[2]} == {"A", "B"}:
         return letters[0] if kept[1].text[0] == ">" else letters[2]
+    if len(words) == 1 and words[0].kinds & {"place 1", "place 2"}:
+        return "A" if "place 1" in words[0].kinds else "B"
+    lower = [token for token in words if token.text in ("a", "b") and not token.option]
+    if len(lower) == 1 and all(token.kinds & {"option", "answer"} for token in words if token is not lower[0]):
+        return lower[0].text.upper()
     same = set(letters) in ({"A"}, {"B"})
     return letters[0] if same and letters else None
 
@@ -190,24 +198,18 @@ def _ordinal(token: Token) -> str:
     return "A" if "first" in token.kinds else "B" if "second" in token.kinds else ""
 
 
-def _score(words: Sequence[Token]) -> float | None:
-    kept = [token for token in words if not token.kinds & {"filler", "points", "score"} or token.text == "%"]
-    numbers = [n for n, token in enumerate(kept) if token.number is not None]
-    if not numbers or any(token.text[0].isalpha() or token.text[0] == "%" for token in kept):
-        return None
-    value = score_at(kept, numbers[0])
-    whole = len(kept) == 1 or (len(kept) == 3 and kept[1].text == "/") or (len(kept) == 2 and kept[0].text in "+=")
-    return value if whole else None
-
-
 def _order(found: list[Token], n_options: int) -> str | None:
-    said = listed(found)
+    said = [token for token in listed(found) if token.text[0].isalnum() or token.text[0] in "<>,-|/="]
+    places = [n for n, token in enumerate(said) if token.option]
+    if len(places) == n_options:  # "B (best), A, C (worst)"
+        noted = [n for n, token in enumerate(said) if (token.kinds & {"best"} and n < places[1]) or (token.kinds & {"worst"} and n > places[-2])]
+        said = [token for n, token in enumerate(said) if n not in noted]
     towards = direction_of(said)
-    kept = [token for token in said if token.kinds.isdisjoint(("best first", "worst first", "ranking")) and (token.text[0].isalnum() or token.text[0] in "<>,-|/")]
+    kept = [token for token in said if token.kinds.isdisjoint(("best first", "worst first", "ranking"))]
     while kept and not kept[-1].text[0].isalnum():
         kept.pop()
     letters = chain(kept, n_options) if kept else None
-    if letters is None or towards == "?" or (towards == "up" and any(token.text[0] == ">" for token in kept)):
+    if letters is None or towards == "?" or (towards and any(token.text[0] in "<>" for token in kept) and towards == "up"):
         return None
     return letters[::-1] if towards == "up" else letters
 
@@ -243,6 +245,8 @@ def _label(head: str, question_type: str) -> str:
     """The kind of a label: "answer", "heading", or nothing."""
     asked = {"pairwise": "answer", "ranking": "ranking", "scoring": "score"}[question_type]
     found = [token for token in listed(tokens(head)) if token.text[0].isalnum()]
+    if any(token.option or token.letters for token in found):
+        return ""
     known = {asked, "answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is"}
     if not found or not all(token.kinds & known or token.number is not None and asked == "score" for token in found):
         return ""
@@ -267,37 +271,70 @@ def _last(lines: Sequence[_Line]) -> Said:
 
 
 def _ranked_list(text: str, n_options: int) -> Said | None:
-    """Lines "1. B", "Rank 1: B", "1st: B" that name each option once, in this order; not if the words around blame."""
-    rows: list[tuple[int, str, int, int, list[Token]]] = []
+    """Items "1. B", "Rank 1: B", "1st: B", or lines that begin with an option, each named once; not where words blame."""
+    rows: list[_Item] = []
+    heads: list[_Item] = []
     introduced: list[Token] = []
     for start, line in _lines(text):
-        found = listed(tokens(line[:160]))
-        said = [token for token in found if token.text[0].isalnum() and "filler" not in token.kinds and ("option" not in token.kinds or token.option)]
-        place = _number(said)
-        if place and len(said) > 1 and (said[1].option or said[1].letters in tuple("ABCDEFGH")):
-            rows.append((place, said[1].option, start, start + len(line), said[2:]))
-        elif not rows or len(rows) < n_options:
-            introduced += said if not rows else []
-    if [row[0] for row in rows] != list(range(1, n_options + 1)) or len({row[1] for row in rows}) != n_options:
-        return None
+        found = [token for token in listed(tokens(line[:LONGEST_LINE])) if not is_filler(token) and ("option" not in token.kinds or token.option)]
+        said = [token for token in found if token.text[0].isalnum()]
+        if not rows and not heads and not (said and said[0].option):
+            introduced += said
+        rows += _items(found, start)
+        if said and said[0].option:
+            heads.append(_Item(0, said[0], said[1:4], start, len(said) == 1, found))
+    numbered = [row.place for row in rows] == list(range(1, n_options + 1))
+    chosen = rows if numbered else heads
+    letters = "".join(row.token.option for row in chosen)
     towards = direction_of(introduced[-12:])
-    first, last = direction_of(rows[0][4][:4]), any(token.kinds & {"best"} for token in rows[-1][4][:3])
-    letters = "".join(row[1] for row in rows)
-    if towards == "?" or first or last:
-        return Said(None, "several answers")
-    return Said(letters[::-1] if towards == "up" else letters, None, rows[0][2], rows[-1][3], "list")
-
-
-def _number(said: Sequence[Token]) -> int | None:
-    """The place that a line begins with: "1.", "1st", "Rank 1"."""
-    if not said:
+    if len(set(letters)) != n_options or len(chosen) != n_options or "".join(sorted(letters)) != "ABCDEFGH"[:n_options]:
         return None
-    if said[0].kinds & {"ranking"} and len(said) > 1 and said[1].number is not None:
-        del said[0]  # type: ignore[attr-defined]
-    number = said[0].number
-    if number is not None and number == int(number):
-        return int(number)
-    return next((n for n in (1, 2, 3) if f"place {n}" in said[0].kinds), None)
+    bare = all(row.alone for row in heads) and letters != "".join(sorted(letters))
+    bounded = all(row.alone or row.bounded for row in heads)
+    if not numbered and not (bare or (towards in ("up", "down") and bounded)):
+        return None
+    if towards == "?" or direction_of(chosen[0].note) or any("best" in token.kinds for token in chosen[-1].note):
+        return Said(None, "several answers")
+    first, last = chosen[0], chosen[-1]
+    return Said(letters[::-1] if towards == "up" else letters, None, first.start, last.start + last.token.end, "list")
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An option in a list, with its place (0: none), the words after it, and whether the line is nothing else."""
+
+    place: int
+    token: Token
+    note: Sequence[Token]
+    start: int
+    alone: bool
+    line: Sequence[Token] = ()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a mark follows the option."""
+        after = self.line[self.line.index(self.token) + 1 :]
+        return not after or after[0].text[0] in ":-(,."
+
+
+def _items(found: Sequence[Token], start: int) -> list[_Item]:
+    """The options of a line that stand right after a place: "1. B", "Rank 1: B 2. A", "Best: B"."""
+    items = []
+    for n, token in enumerate(found):
+        place = _place(token)
+        if not place or (n and found[n - 1].text[0].isalnum() and "ranking" not in found[n - 1].kinds and not found[n - 1].option and found[n - 1].number is None):
+            continue
+        rest = [one for one in found[n + 1 : n + 5] if one.text[0].isalnum() or one.text[0] not in ".):-#>]|,"]
+        if rest and rest[0].option and (n + 1 < len(found)):
+            items.append(_Item(place, rest[0], [one for one in found[n + 2 : n + 8] if one.text[0].isalnum() and one is not rest[0]][:3], start, len(rest) == 1))
+    return items
+
+
+def _place(token: Token) -> int:
+    """The place that a token counts: 1, "1st", "first place"."""
+    if token.number is not None:
+        return int(token.number) if token.number in (1, 2, 3, 4, 5, 6, 7, 8) else 0
+    return next((n for n in (1, 2, 3) if f"place {n}" in token.kinds or token.text == f"{n}{'stndrd'[2 * n - 2 : 2 * n]}"), 0) or (4 if token.text in ("4th", "fourth") else 5 if token.text in ("5th", "fifth") else 0)
 
 
 def _joined(marks: Sequence[Marked], text: str) -> Sequence[Marked]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from visualjudge.replies.phrases import is_filler
 from visualjudge.replies.said import Said
 from visualjudge.replies.sentences import Sentence
 from visualjudge.replies.tokens import Token
@@ -23,7 +24,7 @@ def order_in(found: Sequence[Sentence], n_options: int) -> Said:
             said = []
         towards = direction_of(sentence.said)
         if not sentence.asks and not any(sentence.has(kind) for kind in ("supposes", "doubts", "denies")):
-            said += _chains(sentence, n_options, towards or direction)
+            said += _chains(sentence, n_options, direction)
         direction = towards or (direction if not sentence.options() else "")
     if not said:
         placed = _placed(found, n_options)
@@ -46,7 +47,7 @@ def direction_of(said: Iterable[Token]) -> str:
 
 def chain(said: Sequence[Token], n_options: int) -> str | None:
     """The order that the tokens are, and nothing else: "BCA", "B > C > A", "B, C and A"; None where they are none."""
-    found = [token for token in said if "filler" not in token.kinds and ("option" not in token.kinds or token.option)]
+    found = [token for token in said if not is_filler(token) and ("option" not in token.kinds or token.option)]
     if len(found) == 1 and (found[0].letters or len(found[0].text) == n_options):
         return _whole(found[0].letters or found[0].text.upper(), n_options)
     letters = "".join(token.option for token in found if token.option)
@@ -55,6 +56,8 @@ def chain(said: Sequence[Token], n_options: int) -> str | None:
         return None
     if links and all(set(token.text) <= {"<"} for token in links):
         return letters[::-1]
+    if any(token.text == "=" for token in links):
+        return None
     return letters if all(token.text in _LINKS or token.kinds & {"then", "and"} for token in links) else None
 
 
@@ -107,11 +110,13 @@ def _letters(said: Sequence[Token], n_options: int) -> str | None:
 def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: str) -> Said | None:
     """The chain as an order, if what stands around it lets it be one."""
     before, after = said[:at], said[end:]
+    towards = direction_of(before) or direction_of(after[:3])
+    direction = towards or direction
     compared = any(t.text[0] in ">-<" or t.kinds & {"then", "better"} for t in said[at + 1 : end]) or end == at + 1
     named = any(t.kinds & {"ranking", "answer", "best first", "worst first", "choose"} for t in before) or direction in ("down", "up")
     bare = not any(t.text[0].isalnum() for t in before)
-    clause = before[max((n + 1 for n, t in enumerate(before) if t.text in ",:;-"), default=0) :]
-    if not all(t.kinds & _LEADS or not t.text[0].isalnum() or t.text in ("as", "to", "by", "in", "them") for t in clause or before):
+    clause = before[max((n + 1 for n, t in enumerate(before[:-1]) if t.text in ",;-"), default=0) :]
+    if not all(t.kinds & _LEADS or not t.text[0].isalnum() or t.text in ("as", "to", "by", "in", "them") for t in clause):
         return None
     listing = letters == "".join(sorted(letters)) and not compared
     if listing and not (direction or (before and before[-1].text == ":" and any("ranking" in t.kinds for t in before) and not any("option" in t.kinds or "I" in t.kinds for t in before))):
@@ -121,9 +126,10 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
         return None
     if after and not _may_follow(after[0]):
         return None
-    if direction == "?" or (direction == "up" and any(set(t.text) <= {">"} for t in said[at:end])):
+    signs = {t.text[0] for t in said[at:end] if not t.option}
+    if direction == "?" or (direction == "up" and ">" in signs) or (direction == "down" and "<" in signs):
         return None
-    return Said(letters[::-1] if direction == "up" else letters, None, said[at].start, said[end - 1].end, "chain")
+    return Said(letters[::-1] if direction == "up" and "<" not in signs else letters, None, said[at].start, said[end - 1].end, "chain")
 
 
 def _may_follow(token: Token) -> bool:

@@ -81,7 +81,8 @@ def phrases() -> Node:
         for kind in PHRASES:
             for phrase in language.get(kind, {}):
                 for said in expanded(phrase):
-                    root.at(_steps(said)).ends.add(kind)
+                    if (len(steps := _steps(said)) > 1 and steps[0] != "…") or kind in ("ties", "both bad"):
+                        root.at(steps).ends.add(kind)
     return root
 
 
@@ -90,7 +91,7 @@ def after_option() -> frozenset[str]:
     """What follows an option in some phrase: where it follows "A", that is no article."""
     root = phrases()
     found = {step for slot in ("{X}", "{Y}") for step in root.next[slot].next}
-    return frozenset(found - {"{better}", "{best}", "{worse}", "…"} | {"{and}", "{but}", "{so}", "{reason}", "{then}", "{X}", "{Y}"})
+    return frozenset(found - {"{better}", "{best}", "{worse}", "…"} | {"{and}", "{but}", "{so}", "{reason}", "{then}", "{place 1}", "{place 2}", "{place 3}", "{last}", "{middle}", "{X}", "{Y}"})
 
 
 def _steps(said: str) -> list[str]:
@@ -100,7 +101,7 @@ def _steps(said: str) -> list[str]:
         if piece.startswith("{") or piece == "…":
             found.append(piece)
         else:
-            found += [token.text for token in listed(tokens(plain(piece))) if not _is_filler(token)]
+            found += [token.text for token in listed(tokens(plain(piece))) if not is_filler(token)]
     return found
 
 
@@ -111,12 +112,14 @@ def listed(found: list[Token]) -> list[Token]:
     while at < len(found):
         token = found[at]
         node = root.get(token.text) if token.number is None else None
-        if node is None or (token.option and token.text != "a"):
+        if node is None or token.option:
+            if token.text == "a":
+                token.kinds = frozenset(("filler",))
             out.append(token)
             at += 1
             continue
         ends, best, stop = at + 1, node.ends, at + 1
-        while stop < len(found) and (node := node.next.get(found[stop].text)) is not None:
+        while stop < len(found) and not found[stop].option and (node := node.next.get(found[stop].text)) is not None:
             stop += 1
             if node.ends:
                 ends, best = stop, node.ends
@@ -130,7 +133,8 @@ def listed(found: list[Token]) -> list[Token]:
     return out
 
 
-def _is_filler(token: Token) -> bool:
+def is_filler(token: Token) -> bool:
+    """Whether a token changes no answer."""
     return "filler" in token.kinds and not token.option and token.kinds.isdisjoint(_GUARDS)
 
 
@@ -145,7 +149,7 @@ def spoken(found: list[Token], *, ordinals: bool = True) -> list[Token]:
             token.option, token.sure = ("A" if "first" in token.kinds else "B"), len(token.text.split()) > 2 or "er" in token.text
         if token.option and not token.sure and not _is_option(found, n):
             token.option = ""
-        if not _is_filler(token):
+        if not is_filler(token):
             out.append(token)
     return _named(out)
 
@@ -156,7 +160,7 @@ def _is_option(found: list[Token], at: int) -> bool:
     before = found[at - 1] if at else None
     if token.text == "a" and before is not None and before.text[-1].isalnum() and not (before.option and before.text != "a"):
         return True
-    after = next((one for one in found[at + 1 :] if not _is_filler(one) or one.text in ("a", "the")), None)
+    after = next((one for one in found[at + 1 :] if not is_filler(one) or one.text in ("a", "the")), None)
     if after is None or not after.text[-1].isalnum():
         return True
     steps = {after.text, *(f"{{{kind}}}" for kind in after.kinds)}
@@ -221,7 +225,7 @@ def _fits(token: Token) -> Iterator[str]:
         yield "{X}"
         yield "{Y}"
         return
-    if token.number is not None:
+    if token.number is not None or any(kind.startswith("number ") for kind in token.kinds):
         yield "{n}"
     yield token.text
     for kind in token.kinds:

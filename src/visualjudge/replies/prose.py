@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from visualjudge.replies.orders import order_in
 from visualjudge.replies.said import Said
-from visualjudge.replies.sentences import Sentence, sentences, stands
+from visualjudge.replies.scores import has_other_number, number_of, only_score, score_at
+from visualjudge.replies.sentences import Clause, Sentence, sentences, stands
 from visualjudge.replies.tokens import Token
 
 LEVELS = {"prefers": 3, "compares": 2, "in one respect": 1, "scores": 2}
 OTHER = {"A": "B", "B": "A"}
 HEAD, TAIL = 260, 760
 """Characters at the beginning and at the end of a reply that sentences are read in: judges conclude there."""
-GREATEST = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ def _compared(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str |
         level = LEVELS.get(match.kind, 0)
         if match.kind in ("ties", "both bad"):
             if state != "no" and state != "denied":
-                ties.append(_Claim(match.kind, 0, sentence.number, clause.limb, begin, end, "tie", sentence.concludes()))
+                sure = state == "yes" and not sentence.options()
+                ties.append(_Claim(match.kind, int(sure), sentence.number, clause.limb, begin, end, "tie", sentence.concludes()))
             continue
         value = match.slots["X"].option if "X" in match.slots else OTHER.get(match.slots["Y"].option, "")
         concluding = clause.opened == "so" or sentence.concludes()
@@ -72,35 +73,76 @@ def _compared(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str |
 
 def _scored(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim]) -> None:
     """The scores that a sentence gives."""
+    said = sentence.said
     for match in sentence.matches():
         if match.kind != "scores":
             continue
-        state, token = stands(sentence, match), match.slots["n"]
-        value = score_at(sentence.said, sentence.said.index(token))
+        token, clause = match.slots["n"], sentence.clause_of(match.start)
+        state, found = stands(sentence, match), score_at(said, said.index(token))
         if state == "denied":
-            denied.append((token.number or 0.0, sentence.number))
-        elif state == "yes" and value is not None:
-            concluding = sentence.concludes()
-            claims.append(_Claim(value, 2, sentence.number, 0, token.start, token.end, match.kind, concluding))
+            denied.append((number_of(token) or 0.0, sentence.number))
+        elif state == "yes" and found and not has_other_number(_limb(sentence, clause), said.index(token), max(found[1], match.end)):
+            end = max(found[1], match.end)
+            claims.append(_Claim(found[0], 2, sentence.number, clause.limb, token.start, said[end - 1].end, match.kind, sentence.concludes()))
 
 
-def score_at(said: Sequence[Token], at: int) -> float | None:
-    """The score whose number is token ``at``; None where what stands beside it makes it something else."""
-    number = said[at].number
-    before, after = said[at - 1] if at else None, said[at + 1 : at + 3]
-    if number is None or (before is not None and before.text in ("-", "±", "<", ">", "~", "/", "+") and at > 1):
-        return None
-    if after and after[0].text == "/":
-        return number if len(after) > 1 and after[1].number == GREATEST and 0 <= number <= GREATEST else None
-    if after and (after[0].text in ("-", "±", "+", "^", "½", "%", "~", "=") or not after[0].kinds.isdisjoint(("other scale", "supposes"))):
-        return number if after[0].text == "-" and len(after) > 1 and after[1].number is None else None
-    return number if 0 <= number <= GREATEST else None
+def _limb(sentence: Sentence, clause: Clause) -> list[Token]:
+    """The sentence up to the end of the limb that holds a clause."""
+    return sentence.said[: max(one.end for one in sentence.clauses if one.limb == clause.limb)]
+
+
+def _bare_scores(found: Sequence[Sentence], claims: list[_Claim]) -> None:
+    """A score that is the whole of the first clause, or of the last: "7, because …", "One dog is missed: 7."."""
+    for sentence, at in ((found[0], 0), (found[-1], -1)):
+        if not sentence.clauses or sentence.asks or sentence.has("supposes") or sentence.has("doubts") or sentence.has("denies") and at == 0:
+            continue
+        clause = sentence.clauses[at]
+        said = sentence.said[clause.start : clause.end]
+        value = only_score(said)
+        rest = sentence.said[clause.end :] if at == 0 else []
+        explicit = any(token.text == "/" or "points" in token.kinds for token in said)
+        if value is None or (not explicit and any(token.number is not None for token in rest)):
+            continue
+        if at == -1 and (clause.opened in ("although", "reason") or not _follows(sentence, clause)):
+            continue
+        if at == 0 and any(one is not sentence and len(one.said) == 1 and one.said[0].number is not None for one in found):
+            continue  # the first of a list
+        claims.append(_Claim(value, 2, sentence.number, clause.limb, said[0].start, said[-1].end, "alone", True))
+
+
+def _follows(sentence: Sentence, clause: Clause) -> bool:
+    """Whether the last clause is no criterion's ("Noise: 6"), and no number of another kind stands before it."""
+    before = sentence.said[: clause.start]
+    if not before or clause.opened == "so":
+        return True
+    explicit = any(token.text == "/" for token in sentence.said[clause.start :])
+    if before[-1].text == ":" and len(before) < 4 and not any(token.kinds & {"score", "answer", "heading"} for token in before):
+        return False
+    return (explicit or before[-1].text == ":" or not any(token.number is not None for token in before)) and "|" not in {t.text for t in before}
+
+
+def _leading(found: Sequence[Sentence], claims: list[_Claim]) -> None:
+    """A reply that begins with an option and its reason: "B, because …", "B. It …"; not where the other begins a part too."""
+    first = found[0]
+    said = first.said
+    if len(said) < 2 or said[0].option not in OTHER or first.asks or not (said[1].text[0] in ",:-(" or "reason" in said[1].kinds):
+        return
+    rest = [token for sentence in found for token in sentence.said]
+    heads = {sentence.said[0].option for sentence in found} | {rest[n + 1].option for n, t in enumerate(rest[:-1]) if t.text[0] in ",:-(" or "and" in t.kinds}
+    blamed = any(token.kinds & {"denies", "supposes", "worse", "worst", "again"} for token in said[1:4])
+    if heads <= {"", said[0].option} and not blamed and not first.has("doubts"):
+        claims.append(_Claim(said[0].option, 3, 0, 0, said[0].start, said[0].end, "leading", True))
+
+
+def _is_alone(sentence: Sentence) -> bool:
+    said = [token for token in sentence.said if token.text[0].isalnum() and "heading" not in token.kinds]
+    return len(said) == 1 and said[0].option in OTHER and not sentence.asks
 
 
 def _alone(sentence: Sentence, claims: list[_Claim], n_sentences: int) -> None:
     """A sentence that is only an option: "B."; the first or the last of a reply, no answer to a question of blame."""
-    said = [token for token in sentence.said if token.text[0].isalnum() and "heading" not in token.kinds]
-    if len(said) == 1 and said[0].option and not sentence.asks and sentence.number in (0, n_sentences - 1):
+    if sentence.number in (0, n_sentences - 1):
+        said = [token for token in sentence.said if token.option]
         claims.append(_Claim(said[0].option, 3, sentence.number, 0, said[0].start, said[0].end, "alone", True))
 
 
@@ -116,9 +158,16 @@ def _decided(found: list[Sentence], read: object) -> Said:
         read(sentence, claims, denied, ties)  # type: ignore[operator]
     if read is _compared and found:
         blamed = any(one.asks and (one.has("worse") or one.has("worst")) for one in found)
-        for sentence in (found[0], found[-1]):
-            if not blamed and sentence.number > taken_back - 1:
+        alone = [sentence for sentence in found if sentence.number > taken_back - 1 and _is_alone(sentence)]
+        if not blamed and len({sentence.options()[0] for sentence in alone}) == 1:
+            for sentence in alone:
                 _alone(sentence, claims, found[-1].number + 1)
+        elif len(alone) > 1 and not claims:
+            return Said(None, "several answers")
+        if not claims and not blamed:
+            _leading(found, claims)
+    elif found:
+        _bare_scores([sentence for sentence in found if sentence.number >= taken_back] or found, claims)
     return _chosen(claims, denied, ties, taken_back, found)
 
 
@@ -132,8 +181,8 @@ def _chosen(
     claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim], taken_back: int, found: list[Sentence]
 ) -> Said:
     if not claims:
-        if ties and ties[-1].sentence == found[-1].number:
-            return Said("both_bad" if ties[-1].rule == "both bad" else "tie", None, ties[-1].start, ties[-1].end, "tie")
+        if ties and ties[-1].sentence == found[-1].number and ties[-1].level:
+            return Said("both_bad" if ties[-1].value == "both bad" else "tie", None, ties[-1].start, ties[-1].end, "tie")
         named = {letter for sentence in found for letter in sentence.options()}
         cause = "tie" if ties else "several answers" if taken_back >= 0 or (len(named) > 1 and not denied) else "no answer"
         return Said(None, _hedged(found) or cause)

@@ -9,7 +9,7 @@ from visualjudge.replies.phrases import Match, listed, matches, spoken
 from visualjudge.replies.tokens import Token, tokens
 
 _CONNECTIVES = ("reason", "although", "but", "so", "and")
-_BOUNDS = ",;:()[]-|/>"
+_BOUNDS = ",;:()[]|"
 _HARMLESS_BEFORE = frozenset(("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score", "best first"))
 _HARMLESS_AFTER = frozenset(("option", "better", "best", "points", "so", "again", "I", "answer", "winner"))
 
@@ -83,7 +83,8 @@ def _clauses(said: Sequence[Token]) -> Iterator[Clause]:
     start, opened, limb = 0, "", 0
     for at, token in enumerate(said):
         kind = next((kind for kind in _CONNECTIVES if kind in token.kinds), "")
-        if kind or token.text[0] in _BOUNDS:
+        dash = token.text[0] == "-" and at and said[at - 1].end < token.start and at + 1 < len(said) and token.end < said[at + 1].start
+        if kind or token.text[0] in _BOUNDS or dash:
             if at > start:
                 yield Clause(start, at, opened, limb)
                 opened = ""
@@ -114,6 +115,8 @@ def stands(sentence: Sentence, match: Match) -> str:
         return "limited" if any("limits" in token.kinds for token in before) else "no"
     if any("limits" in token.kinds for token in after):
         return "limited"
+    if match.kind == "in one respect":
+        return "yes"
     return "yes" if all(_harmless(token, _HARMLESS_AFTER) for token in _without_other(after, match)) else "no"
 
 
@@ -137,7 +140,7 @@ def _denied_before(sentence: Sentence, clause: Clause) -> bool:
     for one in sentence.clauses:
         if one.limb == clause.limb and one.end <= clause.start and one.opened not in ("reason", "although"):
             held = sentence.said[one.start : one.end]
-            alone = len(held) == 1 and held[0].text in ("no", "nein", "non", "нет", "不")
+            alone = all("again" in token.kinds or token.text == "no" for token in held)
             if not alone and not any(token.option for token in held) and any("denies" in token.kinds for token in held):
                 return True
     return False

@@ -10,7 +10,7 @@ _ALONE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•–—−→⇒➜≻≫½±&@~\-"""
 _LETTER = rf"[^{_PUNCTUATION}\d{_ALONE}]"
 _TOKEN = re.compile(
-    rf"(?P<word>(?:vs|e\.g|i\.e)\.(?=\s*\w)|{_LETTER}+(?:['’\-]{_LETTER}+)*(?:\d+(?![.,\d]))?)"
+    rf"(?P<word>\d+(?:st|nd|rd|th)\b|(?:vs|e\.g|i\.e)\.(?=\s*\w)|{_LETTER}+(?:['’\-]{_LETTER}+)*(?:\d+(?![.,\d]))?)"
     rf"|(?P<number>(?:\d+(?:[.,]\d+)?|(?<![\w)])\.\d+))|(?P<mark>\n|[-=]+>|(?P<same>[^\s\w])(?P=same)*|\S)"
 )
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
@@ -19,6 +19,8 @@ _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
 }
 _DECORATION = {ord(sign): " " for sign in "*_`#$\u200b\ufeff\"“”„«»"}
 """Bold, code, headings, quotes."""
+_QUOTES = ("'", "’", "‘", "´")
+_GLUED = ("Option", "Image", "Model", "Prediction", "option", "image", "model")
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
             found.append(Token(said, at, match.end(), number=float(said.replace(",", "."))))
         elif match["word"]:
             found.append(_word(said, at))
-        else:
+        elif said not in _QUOTES:
             found.append(Token(said, at, match.end()))
     return found
 
@@ -64,5 +66,8 @@ def _word(said: str, at: int) -> Token:
     letter = said[0]
     if letter in "ABCDEFGH" and (len(said) == 1 or said[1:] in ("'s", "’s", "'S", "’S")):
         return Token(letter.lower(), at, at + len(said), option=letter, sure=letter != "A" or len(said) > 1)
-    letters = said if len(said) < 9 and set(said) <= set("ABCDEFGH") else ""
+    if letter in "OIMPoim" and said[-1] in "ABCD" and said[:-1] in _GLUED:
+        return Token(said[-1].lower(), at, at + len(said), option=said[-1])
+    spelt = said.replace("-", "")
+    letters = spelt if len(said) < 10 and set(spelt) <= set("ABCDEFGH") and "-" not in (said[0], said[-1]) else ""
     return Token(said.lower().replace("’", "'"), at, at + len(said), letters=letters)
