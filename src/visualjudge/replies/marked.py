@@ -86,8 +86,10 @@ class _Reader:
     def only_tokens(self, found: list[Token], said: str) -> str | float | None:
         if self.question_type == "ranking":
             return _order(found, self.n_options)
-        words = [token for token in listed(found) if token.text[0].isalnum() or token.text[0] in "=<>~/|+%^-½±"]
-        return only_score(words) if self.question_type == "scoring" else _pair(words, said)
+        words = listed(found)
+        if self.question_type == "scoring":
+            return only_score(words)
+        return _pair([token for token in words if token.text[0].isalnum() or token.text[0] in "=<>~/|+%^"], said)
 
     def of_lines(self, text: str) -> Said | None:
         """The last declaration among labelled lines, ranked lists, and first and last lines that are only the answer."""
@@ -105,7 +107,7 @@ class _Reader:
     def declared(self, text: str) -> Iterator[_Line]:
         """Each "Label: answer" in the head and the tail of the text."""
         pieces = list(_pieces(text))
-        for number, (start, piece) in enumerate(pieces):
+        for start, piece in pieces:
             head, sign, rest = _split(piece)
             if not sign:
                 continue
@@ -113,11 +115,10 @@ class _Reader:
             if not label:
                 continue
             if not rest.strip(" -=>:"):
-                following = [one for one in pieces[number + 1 : number + 3] if one[1].strip()]
-                heads_a_list = len(following) > 1 and _BULLET.match(following[0][1])[0].strip() and len(following[0][1].strip()) < 4  # type: ignore[index]
-                if following and (alone := self.only(following[0][1])) and not heads_a_list:
-                    place = following[0][0]
-                    yield _Line(label, alone.value, place, place + len(following[0][1]), _is_final(head))
+                following = next(((at, line) for at, line in _lines(text[start + len(piece) :]) if line.strip()), None)
+                if following and (alone := self.only(following[1])):
+                    place = start + len(piece) + following[0]
+                    yield _Line(label, alone.value, place, place + len(following[1]), _is_final(head))
                 continue
             begin = start + len(piece) - len(rest)
             said = self.only(rest) or (self.begins(rest, text[begin + len(rest) :]) if label != "heading" else None)
@@ -142,7 +143,7 @@ class _Reader:
         heads = re.findall(r"(?:^|[\n.;,])[\s>*-]*(?:option |image )?([A-H])\s*[:\-(]", rest[stop.start :] + following[:LONGEST_LINE], re.I)
         if (self.question_type == "pairwise" and (letters - {said.value} and stop.text[0] in ",;:(" or set(heads) - {said.value})) or any(t.kinds & {"supposes", "again", "doubts"} for t in after):
             return None
-        if stop.text[0] == "-" and self.question_type == "scoring" and len(after) > 1 and after[1].number is not None:
+        if self.question_type == "scoring" and stop.text[0] in "-," and len(after) > 1 and after[1].number is not None:
             return None
         if len(after) > 1 and after[1].kinds & {"denies", "worse", "worst"} and len(after) < 5:
             return None
@@ -199,7 +200,7 @@ def _ordinal(token: Token) -> str:
 
 
 def _order(found: list[Token], n_options: int) -> str | None:
-    said = [token for token in listed(found) if token.text[0].isalnum() or token.text[0] in "<>,-|/="]
+    said = [token for token in listed(found) if token.text[0] not in "()[]{}.;:!'"]
     places = [n for n, token in enumerate(said) if token.option]
     if len(places) == n_options:  # "B (best), A, C (worst)"
         noted = [n for n, token in enumerate(said) if (token.kinds & {"best"} and n < places[1]) or (token.kinds & {"worst"} and n > places[-2])]
@@ -209,6 +210,8 @@ def _order(found: list[Token], n_options: int) -> str | None:
     while kept and not kept[-1].text[0].isalnum():
         kept.pop()
     letters = chain(kept, n_options) if kept else None
+    if letters == "ABCDEFGH"[:n_options] and any("option" in token.kinds and not token.option for token in kept):
+        return None  # "Options: A, B, C"
     if letters is None or towards == "?" or (towards and any(token.text[0] in "<>" for token in kept) and towards == "up"):
         return None
     return letters[::-1] if towards == "up" else letters
@@ -248,6 +251,8 @@ def _label(head: str, question_type: str) -> str:
     if any(token.option or token.letters for token in found):
         return ""
     known = {asked, "answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is"}
+    if asked == "score" and any(token.kinds & {"best", "better"} for token in found):
+        return ""
     if not found or not all(token.kinds & known or token.number is not None and asked == "score" for token in found):
         return ""
     kinds = frozenset().union(*(token.kinds for token in found))
@@ -289,6 +294,9 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
     towards = direction_of(introduced[-12:])
     if len(set(letters)) != n_options or len(chosen) != n_options or "".join(sorted(letters)) != "ABCDEFGH"[:n_options]:
         return None
+    enumerated = letters == "".join(sorted(letters)) and not all(row.alone for row in chosen)
+    if numbered and enumerated and not _tells(rows, introduced):
+        return None
     bare = all(row.alone for row in heads) and letters != "".join(sorted(letters))
     bounded = all(row.alone or row.bounded for row in heads)
     if not numbered and not (bare or (towards in ("up", "down") and bounded)):
@@ -297,6 +305,13 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
         return Said(None, "several answers")
     first, last = chosen[0], chosen[-1]
     return Said(letters[::-1] if towards == "up" else letters, None, first.start, last.start + last.token.end, "list")
+
+
+def _tells(rows: Sequence[_Item], introduced: Sequence[Token]) -> bool:
+    """Whether a list in alphabetical order is an order all the same: dashes after the options, or words that say so."""
+    notes = [*rows[0].note[:1], *rows[-1].note[:1]]
+    said = any(token.kinds & {"ranking", "best first"} for token in introduced) or any(token.kinds & {"best", "worst"} for token in notes)
+    return said or all(row.line and row.bounded and row.line[row.line.index(row.token) + 1].text[0] == "-" for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +341,7 @@ def _items(found: Sequence[Token], start: int) -> list[_Item]:
             continue
         rest = [one for one in found[n + 1 : n + 5] if one.text[0].isalnum() or one.text[0] not in ".):-#>]|,"]
         if rest and rest[0].option and (n + 1 < len(found)):
-            items.append(_Item(place, rest[0], [one for one in found[n + 2 : n + 8] if one.text[0].isalnum() and one is not rest[0]][:3], start, len(rest) == 1))
+            items.append(_Item(place, rest[0], [one for one in found[n + 2 : n + 8] if one.text[0].isalnum() and one is not rest[0]][:3], start, len(rest) == 1, found))
     return items
 
 

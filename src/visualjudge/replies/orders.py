@@ -10,7 +10,7 @@ from visualjudge.replies.sentences import Sentence
 from visualjudge.replies.tokens import Token
 
 _LINKS = frozenset((",", ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
-_LINK_KINDS = frozenset(("then", "and", "is"))
+_LINK_KINDS = frozenset(("then", "and", "is", "beats"))
 _LEADS = frozenset(("ranking", "answer", "heading", "so", "I", "is", "again", "best first", "worst first", "choose", "score", "option", "place 1", "best"))
 _PLACES = ("place 1", "place 2", "place 3", "best", "middle", "worst", "last")
 
@@ -42,7 +42,7 @@ def direction_of(said: Iterable[Token]) -> str:
     kinds = frozenset().union(*(token.kinds for token in said))
     if "best first" in kinds or "worst first" in kinds:
         return "?" if {"best first", "worst first"} <= kinds else "down" if "best first" in kinds else "up"
-    return "?" if kinds & {"worst", "worse", "last", "reversed"} else ""
+    return "?" if kinds & {"worst", "worse", "last", "blame"} else ""
 
 
 def chain(said: Sequence[Token], n_options: int) -> str | None:
@@ -56,7 +56,7 @@ def chain(said: Sequence[Token], n_options: int) -> str | None:
         return None
     if links and all(set(token.text) <= {"<"} for token in links):
         return letters[::-1]
-    if any(token.text == "=" for token in links):
+    if any(token.text == "=" for token in links) or {">", ","} <= {token.text[0] for token in links}:
         return None
     return letters if all(token.text in _LINKS or token.kinds & {"then", "and"} for token in links) else None
 
@@ -99,6 +99,10 @@ def _letters(said: Sequence[Token], n_options: int) -> str | None:
     if len(said) == 1:
         return _whole(said[0].letters, n_options)
     named = [token.option for token in said if token.option]
+    signs = {token.text[0] for token in said if not token.option}
+    kinds = frozenset().union(*(token.kinds for token in said if not token.option))
+    if (">" in signs and "," in signs) or (kinds & {"better", "beats"} and "and" in kinds and "," not in signs) or ("better" in kinds and "as a whole" not in kinds):
+        return None
     short = [letter for n, letter in enumerate(named) if n == 0 or named[n - 1] != letter]
     turned = any(token.text[0] == "<" for token in said)
     if turned and any(token.text[0] not in "<" and not token.option for token in said):
@@ -110,13 +114,18 @@ def _letters(said: Sequence[Token], n_options: int) -> str | None:
 def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: str) -> Said | None:
     """The chain as an order, if what stands around it lets it be one."""
     before, after = said[:at], said[end:]
-    towards = direction_of(before) or direction_of(after[:3])
-    direction = towards or direction
-    compared = any(t.text[0] in ">-<" or t.kinds & {"then", "better"} for t in said[at + 1 : end]) or end == at + 1
+    signs = {t.text[0] for t in said[at:end] if not t.option}
+    behind = direction_of(after)
+    direction = direction_of(before) or ("" if behind == "?" and ">" in signs else behind) or direction
+    if before and not any("I" in t.kinds for t in before) and before[0].text.split()[0] in ("rank", "order", "sort") and ":" not in {t.text for t in before}:
+        return None  # the question's own words
+    compared = any(t.text[0] in ">-<" or t.kinds & {"then", "better", "beats"} for t in said[at + 1 : end]) or end == at + 1
     named = any(t.kinds & {"ranking", "answer", "best first", "worst first", "choose"} for t in before) or direction in ("down", "up")
     bare = not any(t.text[0].isalnum() for t in before)
     clause = before[max((n + 1 for n, t in enumerate(before[:-1]) if t.text in ",;-"), default=0) :]
     if not all(t.kinds & _LEADS or not t.text[0].isalnum() or t.text in ("as", "to", "by", "in", "them") for t in clause):
+        return None
+    if letters == "".join(sorted(letters)) and end == at + 1 and any("option" in t.kinds for t in before):
         return None
     listing = letters == "".join(sorted(letters)) and not compared
     if listing and not (direction or (before and before[-1].text == ":" and any("ranking" in t.kinds for t in before) and not any("option" in t.kinds or "I" in t.kinds for t in before))):
@@ -126,7 +135,6 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
         return None
     if after and not _may_follow(after[0]):
         return None
-    signs = {t.text[0] for t in said[at:end] if not t.option}
     if direction == "?" or (direction == "up" and ">" in signs) or (direction == "down" and "<" in signs):
         return None
     return Said(letters[::-1] if direction == "up" and "<" not in signs else letters, None, said[at].start, said[end - 1].end, "chain")

@@ -58,6 +58,9 @@ def _compared(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str |
         clause = sentence.clause_of(match.start)
         begin, end = sentence.said[match.start].start, sentence.said[match.end - 1].end
         level = LEVELS.get(match.kind, 0)
+        quality = match.slots.get("better") or match.slots.get("best")
+        if match.kind == "compares" and quality is not None and "as a whole" not in quality.kinds:
+            level = LEVELS["in one respect"]
         if match.kind in ("ties", "both bad"):
             if state != "no" and state != "denied":
                 sure = state == "yes" and not sentence.options()
@@ -97,13 +100,17 @@ def _bare_scores(found: Sequence[Sentence], claims: list[_Claim]) -> None:
         if not sentence.clauses or sentence.asks or sentence.has("supposes") or sentence.has("doubts") or sentence.has("denies") and at == 0:
             continue
         clause = sentence.clauses[at]
+        if at == 0 and clause.start:
+            continue
         said = sentence.said[clause.start : clause.end]
         value = only_score(said)
         rest = sentence.said[clause.end :] if at == 0 else []
         explicit = any(token.text == "/" or "points" in token.kinds for token in said)
         if value is None or (not explicit and any(token.number is not None for token in rest)):
             continue
-        if at == -1 and (clause.opened in ("although", "reason") or not _follows(sentence, clause)):
+        if at == 0 and rest and (value == 1.0 or any(token.kinds & {"denies", "other scale"} or token.text == "/" for token in rest[:4])):
+            continue
+        if at == -1 and (clause.opened in ("although", "reason", "and") or not _follows(sentence, clause)):
             continue
         if at == 0 and any(one is not sentence and len(one.said) == 1 and one.said[0].number is not None for one in found):
             continue  # the first of a list
@@ -115,17 +122,22 @@ def _follows(sentence: Sentence, clause: Clause) -> bool:
     before = sentence.said[: clause.start]
     if not before or clause.opened == "so":
         return True
+    earlier = [one for one in sentence.clauses if one.end <= clause.start]
+    label = sentence.said[earlier[-1].start : earlier[-1].end] if earlier else []
     explicit = any(token.text == "/" for token in sentence.said[clause.start :])
-    if before[-1].text == ":" and len(before) < 4 and not any(token.kinds & {"score", "answer", "heading"} for token in before):
+    if before[-1].text == ":" and len(label) < 4 and not all(token.kinds & {"score", "answer", "heading", "so"} for token in label):
         return False
-    return (explicit or before[-1].text == ":" or not any(token.number is not None for token in before)) and "|" not in {t.text for t in before}
+    numbers = any(token.number is not None for token in before)
+    return (explicit or before[-1].text == ":" or not numbers) and not any(token.text == "|" or token.option for token in before)
 
 
 def _leading(found: Sequence[Sentence], claims: list[_Claim]) -> None:
     """A reply that begins with an option and its reason: "B, because …", "B. It …"; not where the other begins a part too."""
     first = found[0]
     said = first.said
-    if len(said) < 2 or said[0].option not in OTHER or first.asks or not (said[1].text[0] in ",:-(" or "reason" in said[1].kinds):
+    if len(said) < 2 or said[0].option not in OTHER or first.asks or not (said[1].text[0] in ":-(" or any("reason" in token.kinds for token in said[1:3])):
+        return
+    if said[1].text == ":" and (len(found) > 1 or first.has("but")):
         return
     rest = [token for sentence in found for token in sentence.said]
     heads = {sentence.said[0].option for sentence in found} | {rest[n + 1].option for n, t in enumerate(rest[:-1]) if t.text[0] in ",:-(" or "and" in t.kinds}
@@ -135,13 +147,14 @@ def _leading(found: Sequence[Sentence], claims: list[_Claim]) -> None:
 
 
 def _is_alone(sentence: Sentence) -> bool:
-    said = [token for token in sentence.said if token.text[0].isalnum() and "heading" not in token.kinds]
+    said = [token for token in sentence.said if token.text[0].isalnum() and not token.kinds & {"heading", "again", "so", "but"} and token.text != "no"]
     return len(said) == 1 and said[0].option in OTHER and not sentence.asks
 
 
-def _alone(sentence: Sentence, claims: list[_Claim], n_sentences: int) -> None:
+def _alone(sentence: Sentence, claims: list[_Claim], found: Sequence[Sentence], n_sentences: int) -> None:
     """A sentence that is only an option: "B."; the first or the last of a reply, no answer to a question of blame."""
-    if sentence.number in (0, n_sentences - 1):
+    before = [one for one in found if one.number == sentence.number - 1]
+    if sentence.number in (0, n_sentences - 1) and not (before and before[0].said[-1].number is not None):
         said = [token for token in sentence.said if token.option]
         claims.append(_Claim(said[0].option, 3, sentence.number, 0, said[0].start, said[0].end, "alone", True))
 
@@ -153,18 +166,21 @@ def _decided(found: list[Sentence], read: object) -> Said:
     ties: list[_Claim] = []
     taken_back = -1
     for sentence in found:
-        if _takes_back(sentence) and (claims or ties):
+        if _takes_back(sentence) and (claims or ties or any(one.options() or read is _scored for one in found[: found.index(sentence)])):
             claims, ties, taken_back = [], [], sentence.number
         read(sentence, claims, denied, ties)  # type: ignore[operator]
     if read is _compared and found:
-        blamed = any(one.asks and (one.has("worse") or one.has("worst")) for one in found)
+        blamed = any(one.asks and one.said and not one.options() and not any(one.has(kind) for kind in ("better", "best", "choose")) for one in found)
+        blamed = blamed or any(one.said and (one.has("worse") or one.said[0].text == "options") and not one.options()[1:] and ":" in {t.text for t in one.said} for one in found[:-1])
+        if blamed:
+            claims = [claim for claim in claims if claim.rule == "compares"]
         alone = [sentence for sentence in found if sentence.number > taken_back - 1 and _is_alone(sentence)]
         if not blamed and len({sentence.options()[0] for sentence in alone}) == 1:
             for sentence in alone:
-                _alone(sentence, claims, found[-1].number + 1)
+                _alone(sentence, claims, found, found[-1].number + 1)
         elif len(alone) > 1 and not claims:
             return Said(None, "several answers")
-        if not claims and not blamed:
+        if not claims and not blamed and taken_back < 0:
             _leading(found, claims)
     elif found:
         _bare_scores([sentence for sentence in found if sentence.number >= taken_back] or found, claims)
@@ -193,10 +209,15 @@ def _chosen(
     if len({claim.value for claim in best}) > 1:
         best = [claim for claim in best if claim.sentence == best[-1].sentence]
         later = [claim for claim in best if claim.limb == best[-1].limb]
-        if not best[-1].concluding or len({claim.value for claim in later}) > 1 or best[-1].limb == 0 < len(best) - len(later):
+        if not best[-1].concluding or len({claim.value for claim in later}) > 1:
             return Said(None, "several answers")
         best = later
     chosen = best[-1]
+    if any(claim.value != chosen.value and (claim.sentence, claim.limb) == (chosen.sentence, chosen.limb) for claim in claims):
+        return Said(None, "several answers")
+    naming = [sentence.number for sentence in found if sentence.options()]
+    if chosen.level == 1 and not chosen.concluding and naming and chosen.sentence != naming[-1]:
+        return Said(None, "no answer")
     against = last.value != chosen.value and last.start > chosen.start
     if against or any(tie.start > chosen.end for tie in ties) or any(v == chosen.value and at >= chosen.sentence for v, at in denied):
         return Said(None, "several answers" if against else "tie" if ties else "several answers")

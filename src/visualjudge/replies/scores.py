@@ -42,7 +42,8 @@ def score_at(said: Sequence[Token], at: int) -> tuple[float, int] | None:
 
 def only_score(said: Sequence[Token]) -> float | None:
     """The score that the tokens are, and nothing else."""
-    kept = [token for token in said if not token.kinds & {"filler", "around", "score", "so", "and", "option", "confidence"} and token.text not in ("(", ")", "[", "]", "~", "≈")]
+    skipped = {"filler", "around", "score", "so", "and", "answer"}
+    kept = [token for token in said if not token.kinds & skipped and token.text[0] not in "()[]≈.,!:;'" or number_of(token) is not None]
     found = score_at(kept, 0) if kept and number_of(kept[0]) is not None else None
     if found is None and len(kept) == 3 and [number_of(token) for token in kept[:2]] == [GREATEST, None]:
         return None

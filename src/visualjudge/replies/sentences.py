@@ -54,11 +54,13 @@ class Sentence:
         return matches(self.said)
 
     def concludes(self) -> bool:
-        """Whether it begins with "so", "overall", or a heading."""
-        opening = self.said[: self.clauses[0].end + 1] if self.clauses else []
-        return any(not token.kinds.isdisjoint(("so", "answer", "heading")) for token in opening) or any(
-            clause.opened == "so" for clause in self.clauses
-        )
+        """Whether it begins with "so", "overall", or a label and a colon."""
+        if not self.clauses:
+            return False
+        first = self.clauses[0]
+        labelled = self.said[first.end : first.end + 1] and self.said[first.end].text == ":"
+        label = labelled and any(not token.kinds.isdisjoint(("answer", "heading", "score")) for token in self.said[: first.end])
+        return first.opened == "so" or bool(label)
 
 
 def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bool = True) -> list[Sentence]:
@@ -103,14 +105,24 @@ def stands(sentence: Sentence, match: Match) -> str:
     before = said[first.start : match.start]
     after = said[match.end : last.end]
     limb = [said[at] for one in sentence.clauses if one.limb == first.limb for at in range(one.start, one.end) if at not in inside]
+    if sentence.has("again", match.end) or any(token.text == "no" for token in said[match.end :]):
+        return "no"
+    if match.kind == "in one respect" and any("blame" in token.kinds for n, token in enumerate(said) if n not in inside):
+        return "no"
     if sentence.asks or sentence.has("doubts") or any("supposes" in token.kinds for token in limb):
         return "no"
     if first.opened in ("reason", "although"):
         return "no"
     if any("denies" in token.kinds for token in around) or _denied_before(sentence, first) or _taken_back(sentence, last):
         return "denied"
-    if any(not token.kinds.isdisjoint(("worse", "worst", "middle")) for token in around):
+    if any(not token.kinds.isdisjoint(("worse", "worst", "middle", "blame")) for token in around):
         return "no"
+    if match.kind in ("scores", "in one respect") and any(said[at].kinds & {"denies", "supposes"} for at in inside):
+        return "no"
+    if _other_follows(sentence, last):
+        return "no"
+    if _limited_before(sentence, first):
+        return "limited"
     if not all(_harmless(token, _HARMLESS_BEFORE) for token in before):
         return "limited" if any("limits" in token.kinds for token in before) else "no"
     if any("limits" in token.kinds for token in after):
@@ -146,12 +158,26 @@ def _denied_before(sentence: Sentence, clause: Clause) -> bool:
     return False
 
 
+def _limited_before(sentence: Sentence, clause: Clause) -> bool:
+    """Whether an earlier clause of the limb names one respect: "In terms of sharpness, …"."""
+    return any(
+        one.limb == clause.limb and one.end <= clause.start and one.opened in ("", "and") and "limits" in sentence.said[one.start].kinds
+        for one in sentence.clauses
+    )
+
+
+def _other_follows(sentence: Sentence, clause: Clause) -> bool:
+    """Whether the next clause is nothing but an option: "I choose B and A"."""
+    after = [one for one in sentence.clauses if one.start >= clause.end]
+    return bool(after) and after[0].opened in ("", "and") and all(token.option for token in sentence.said[after[0].start : after[0].end])
+
+
 def _taken_back(sentence: Sentence, clause: Clause) -> bool:
     """Whether a later part of the sentence, about no option, denies or blames: "A looks better but is worse"."""
     for one in sentence.clauses:
         held = sentence.said[one.start : one.end]
         if one.start >= clause.end and one.opened in ("but", "") and one.limb >= clause.limb:
-            later = not any(token.option for token in held) and not any(t.number is not None for t in held)
-            if later and any(not token.kinds.isdisjoint(("denies", "worse", "worst")) for token in held):
+            later = not any(token.option for token in held[: 1 if one.opened else None]) and not any(t.number is not None for t in held)
+            if later and any(not token.kinds.isdisjoint(("denies", "worse", "worst", "blame")) for token in held):
                 return True
     return False

@@ -11,11 +11,11 @@ _PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•�
 _LETTER = rf"[^{_PUNCTUATION}\d{_ALONE}]"
 _TOKEN = re.compile(
     rf"(?P<word>\d+(?:st|nd|rd|th)\b|(?:vs|e\.g|i\.e)\.(?=\s*\w)|{_LETTER}+(?:['’\-]{_LETTER}+)*(?:\d+(?![.,\d]))?)"
-    rf"|(?P<number>(?:\d+(?:[.,]\d+)?|(?<![\w)])\.\d+))|(?P<mark>\n|[-=]+>|(?P<same>[^\s\w])(?P=same)*|\S)"
+    rf"|(?P<number>\d+(?:[.,]\d+)*|(?<![\w)])\.\d+)|(?P<mark>\n|[-=]+>|(?P<same>[^\s\w])(?P=same)*|\S)"
 )
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
-    for odd, plain in zip("。、；？！．→⇒➜≻≫–—−【】「」『』｜А В С".replace(" ", ""), ".,;?!.>>>>>---[][][]|ABC", strict=True)
+    for odd, plain in zip("。、；？！．≻≫≺–—−【】「」『』｜АВС", ".,;?!.>><---[][][]|ABC", strict=True)
 }
 _DECORATION = {ord(sign): " " for sign in "*_`#$\u200b\ufeff\"“”„«»"}
 """Bold, code, headings, quotes."""
@@ -53,12 +53,19 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         said, at = match[0], match.start()
         if match.lastgroup == "number" or match["number"]:
-            found.append(Token(said, at, match.end(), number=float(said.replace(",", "."))))
+            found.append(Token(said, at, match.end(), number=_number(said)))
         elif match["word"]:
             found.append(_word(said, at))
         elif said not in _QUOTES:
             found.append(Token(said, at, match.end()))
     return found
+
+
+def _number(said: str) -> float:
+    """The number of digits with a point or a comma; one of thousands or of several parts is beyond any scale."""
+    whole, _, parts = said.replace(",", ".").partition(".")
+    thousands = "," in said and len(parts) == 3
+    return float("inf") if "." in parts or thousands else float(f"{whole or 0}.{parts or 0}")
 
 
 def _word(said: str, at: int) -> Token:
