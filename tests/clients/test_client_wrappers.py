@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import os
 from collections.abc import Callable, Coroutine
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
 from visualjudge.clients import Reply, Request, RetryPolicy, ScriptedClient, TextPart, image_part
 from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
 from visualjudge.clients.cache import Cached, cache_key
+from visualjudge.clients.cache_key import cache_secret
 from visualjudge.clients.limiter import AdaptiveLimit, Limited
+from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying
 from visualjudge.core.errors import ApiError, TransportError
@@ -294,6 +300,88 @@ def test_a_damaged_entry_is_asked_anew(tmp_path: Path) -> None:
     place.write_bytes(place.read_bytes().replace(b"Answer: A", b"Answer: B"))
     assert run(client.ask(HELLO)).text == "Answer: A"
     assert len(inner.requests) == 2
+
+
+def entry(tmp_path: Path, text: str = "A") -> tuple[Cached, Path]:
+    """A client whose cache has an entry for one question, and the entry."""
+    client = Cached(ScriptedClient([text, "asked again"]), tmp_path / "cache")
+    run(client.ask(HELLO))
+    return client, client.path(HELLO, 0)
+
+
+def test_an_entry_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor one with a checksum alone, as older versions wrote them."""
+    client, place = entry(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    assert run(client.ask(HELLO)).text == "asked again"
+    monkeypatch.undo()
+    reply = orjson.dumps(asdict(Reply("forged")))
+    digest = hashlib.sha256(reply).hexdigest()
+    place.write_bytes(orjson.dumps({"sha256": digest, "reply": orjson.Fragment(reply)}))
+    client = Cached(ScriptedClient(["asked"]), client.directory)
+    assert run(client.ask(HELLO)).text == "asked"
+
+
+def test_an_entry_is_not_believed_in_the_place_of_another(tmp_path: Path) -> None:
+    client, place = entry(tmp_path)
+    other = client.path(Request((TextPart("other"),)), 0)
+    other.parent.mkdir(parents=True, exist_ok=True)
+    place.rename(other)
+    assert run(client.ask(Request((TextPart("other"),)))).text == "asked again"
+
+
+def test_the_secret_is_of_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    entry(tmp_path)
+    key = tmp_path / "home/visualjudge/replies.key"
+    assert key.stat().st_mode & 0o777 == 0o600 and len(key.read_bytes()) == 32
+    assert cache_secret.__wrapped__(key.parent) == key.read_bytes()
+
+
+@pytest.mark.parametrize("spoil", ["readable", "short", "link", "folder"])
+def test_a_secret_that_others_may_know_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, spoil: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / spoil))
+    key = tmp_path / spoil / "visualjudge/replies.key"
+    key.parent.mkdir(parents=True)
+    key.mkdir() if spoil == "folder" else key.write_bytes(bytes(32 if spoil != "short" else 3))
+    key.chmod(0o644 if spoil == "readable" else 0o600)
+    if spoil == "link":
+        key.rename(tmp_path / "elsewhere")
+        key.symlink_to(tmp_path / "elsewhere")
+    client, place = entry(tmp_path)
+    assert not place.exists() and run(client.ask(HELLO)).text == "asked again"
+    assert len(caplog.records) == 1 and "replies.key" in caplog.text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+@pytest.mark.parametrize("what", ["fifo", "device", "link", "large", "folder"])
+def test_an_entry_that_is_no_small_regular_file_is_asked_again(tmp_path: Path, what: str) -> None:
+    client, place = entry(tmp_path)
+    place.rename(tmp_path / "true")
+    if what == "large":
+        with place.open("wb") as file:
+            file.truncate(LARGEST_BODY + 1)
+    else:
+        make = {
+            "fifo": lambda: os.mkfifo(place),
+            "device": lambda: place.symlink_to("/dev/zero"),
+            "link": lambda: place.symlink_to(tmp_path / "true"),
+            "folder": place.mkdir,
+        }
+        make[what]()
+    assert run(client.ask(HELLO)).text == "asked again"
+
+
+def test_nothing_is_written_over_a_link_in_a_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    client = Cached(ScriptedClient(["A"]), tmp_path / "cache")
+    outside, folder = tmp_path / "outside", client.path(HELLO, 0).parent
+    outside.mkdir()
+    folder.parent.mkdir()
+    folder.symlink_to(outside)
+    assert run(client.ask(HELLO)).text == "A"
+    assert not list(outside.iterdir()) and "must not be a link" in caplog.text
 
 
 def test_a_cache_that_cannot_be_written_is_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

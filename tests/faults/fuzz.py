@@ -162,7 +162,7 @@ TARGETS: dict[str, Target] = {
     "dataset": _dataset,
     "verdicts": _run,
     "reply": _replies,
-    "cache-entry": _file(".json", read_entry),
+    "cache-entry": _file(".json", lambda path: read_entry(path, bytes(32))),
     "ratings": _file(".csv", read_ratings),
     "labels": _file(".csv", read_labels),
     "gemini": lambda raw, _: google.reply_of(_object(raw), None),

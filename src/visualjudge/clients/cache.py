@@ -4,12 +4,16 @@ One file an entry, written beside its place and renamed into it: whole or absent
 processes, on any file system. The key is all that decides a reply: backend, base URL, model, parameters, exact payload,
 number of the sample. A judge that repeats a request because of a bad reply counts its attempts, and attempt *n* reads
 entry *n*: were there one entry only, it would get the same bad reply for ever. Failures are never kept.
+
+A cache may lie in a folder that others can write to. So an entry bears an HMAC-SHA256 (RFC 2104) of its file's name and
+content by a secret of the user, and one without it, or of somebody else, is asked again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 import logging
 import os
 import weakref
@@ -20,9 +24,11 @@ from typing import Any
 import orjson
 
 from visualjudge.clients.base import Alternative, Client, Identity, ImagePart, Part, Reply, Request, Token
+from visualjudge.clients.cache_key import cache_secret, read_regular
 from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.wrapping import Wrapping
 from visualjudge.core.atomic import write_bytes
+from visualjudge.core.confine import confined_target
 from visualjudge.core.errors import RunError
 
 _FORMAT = 2
@@ -78,46 +84,68 @@ class Cached(Wrapping):
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """The reply on disk, marked ``cached``; else the inner client's, which is then kept."""
         path = self.path(request, attempt)
-        kept = read_entry(path)
+        kept = self._kept(path)
         if kept is not None:
             return kept
         lock = self._asking.setdefault(path.name, asyncio.Lock())
         async with lock:
-            kept = read_entry(path)
+            kept = self._kept(path)
             if kept is not None:
                 return kept
             reply = await self.inner.ask(request, attempt=attempt)
             self._keep(path, reply)
             return reply
 
+    def _kept(self, path: Path) -> Reply | None:
+        secret = self._secret()
+        return None if secret is None else read_entry(path, secret)
+
     def _keep(self, path: Path, reply: Reply) -> None:
         """Write an entry; where that is not possible (a full disk, a folder that is read-only), go on without."""
-        if self._full:
+        secret = self._secret()
+        if secret is None:
             return
         try:
-            _write(path, reply)
+            write_entry(confined_target(self.directory, path.relative_to(self.directory).as_posix()), reply, secret)
         except (RunError, OSError) as error:
-            self._full = True
-            _log.warning("replies are not kept from here on: %s", error)
+            self._stop(error)
+
+    def _secret(self) -> bytes | None:
+        """The user's secret; None where replies are not kept, which is told once."""
+        if self._full:
+            return None
+        try:
+            return cache_secret(default_cache_dir().parent)
+        except OSError as error:
+            self._stop(error)
+            return None
+
+    def _stop(self, error: Exception) -> None:
+        self._full = True
+        _log.warning("replies are not kept from here on: %s", error)
 
 
-def _write(path: Path, reply: Reply) -> None:
+def write_entry(path: Path, reply: Reply, secret: bytes) -> None:
+    """Write an entry, atomically."""
     entry = orjson.dumps(asdict(reply))
-    write_bytes(path, orjson.dumps({"sha256": hashlib.sha256(entry).hexdigest(), "reply": orjson.Fragment(entry)}))
+    write_bytes(path, orjson.dumps({"mac": _mac(path, entry, secret), "reply": orjson.Fragment(entry)}))
 
 
-def read_entry(path: Path) -> Reply | None:
+def read_entry(path: Path, secret: bytes) -> Reply | None:
     """The entry; None if there is no file, or a damaged or foreign one in its place: it is written anew."""
     try:
-        if path.stat().st_size > LARGEST_BODY:
-            return None
-        head, mark, rest = path.read_bytes().partition(b'","reply":')
+        head, mark, rest = read_regular(path, LARGEST_BODY)[0].partition(b'","reply":')
         entry = rest[:-1]
-        if not mark or head != b'{"sha256":"' + hashlib.sha256(entry).hexdigest().encode():
+        if not mark or not hmac.compare_digest(head, b'{"mac":"' + _mac(path, entry, secret).encode()):
             return None
         return replace(_reply(orjson.loads(entry)), cached=True)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def _mac(path: Path, entry: bytes, secret: bytes) -> str:
+    """Over the name too, so that no entry can be put into the place of another."""
+    return hmac.new(secret, path.name.encode() + b"\0" + entry, hashlib.sha256).hexdigest()
 
 
 def _reply(entry: dict[str, Any]) -> Reply:
