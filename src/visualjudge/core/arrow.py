@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from visualjudge.core.columnar import parquet_metadata, parquet_parts, readable
+from visualjudge.core.columnar import bounded_slices, parquet_metadata, parquet_parts, readable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +23,7 @@ _CONTINUED = b"\xff\xff\xff\xff"
 _END = _CONTINUED + bytes(4)
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
 _LONGEST_HEAD = 1 << 24
-_FORM = ("an Arrow stream or file", ValueError, OverflowError, struct.error)
+_FORM = ("an Arrow stream or file", OverflowError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def table_metadata(path: Path) -> dict[str, str]:
 
 
 def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
-    """The rows of a ``.parquet`` or ``.arrow`` file, at most ``rows`` at a time.
+    """The rows of a ``.parquet`` or ``.arrow`` file, at most ``rows`` and 64 MiB at a time.
 
     Raises
     ------
@@ -88,7 +88,8 @@ def arrow_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
     with readable(path, *_FORM), path.open("rb") as file:
         for message in _messages(file):
             if message.kind == _BATCH:
-                yield from pl.read_ipc_stream(io.BytesIO(b"".join((*before, message.content, _END)))).iter_slices(rows)
+                batch = pl.read_ipc_stream(io.BytesIO(b"".join((*before, message.content, _END))))
+                yield from bounded_slices(batch, rows)
             elif message.kind in (_SCHEMA, _DICTIONARY):
                 before.append(message.content)
 

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.remote import far
+from visualjudge.parquet_bounds import check_parquet
 
 if TYPE_CHECKING:
     import polars as pl
 
 _LONGEST_REASON = 200
+BYTES_A_PART = 64 << 20
+"""Bytes of a part of a table, texts that stand once in the file counted for each row, unless it is one row."""
+LARGEST_ROW = 128 << 20
 
 
 def parquet_schema(path: Path) -> pl.Schema:
@@ -40,6 +44,7 @@ def parquet_metadata(path: Path) -> dict[str, str]:
     import polars as pl
 
     with readable(path):
+        _check(path)
         return pl.read_parquet_metadata(path)
 
 
@@ -70,7 +75,7 @@ def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
 
 
 def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """The rows in their order, at most ``rows`` at a time; a row group or two are in memory.
+    """The rows in their order, at most ``rows`` and 64 MiB at a time; a row group or two are in memory.
 
     Parameters
     ----------
@@ -85,7 +90,29 @@ def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -
     with readable(path):
         wanted = _scan(path) if columns is None else _scan(path).select(columns)
         for part in wanted.collect_batches(chunk_size=rows, maintain_order=True):
-            yield from part.iter_slices(rows)
+            yield from bounded_slices(part, rows)
+
+
+def bounded_slices(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
+    """``frame`` in parts of at most ``rows`` rows that become at most 64 MiB of Python objects, or are one row.
+
+    A text that stands once in a file's dictionary may stand in every row, and takes no memory until then.
+
+    Raises
+    ------
+    DataError
+        If a row takes more than 128 MiB.
+    """
+    for part in frame.iter_slices(rows):
+        size = part.estimated_size()
+        if size <= BYTES_A_PART:
+            yield part
+        elif part.height > 1:
+            yield from bounded_slices(part, (part.height + 1) // 2)
+        elif size <= LARGEST_ROW:
+            yield part
+        else:
+            raise DataError(f"a row must take at most {LARGEST_ROW >> 20} MiB, got {int(size) >> 20}")
 
 
 def write_parquet(
@@ -136,7 +163,14 @@ def _scan(path: Path) -> pl.LazyFrame:
     """The file of this very name: no pattern, no column out of a folder's name."""
     import polars as pl
 
+    _check(path)
     return pl.scan_parquet(str(path) if far(path) else path, glob=False, hive_partitioning=False)
+
+
+def _check(path: Path) -> None:
+    """The bounds on memory; not of a file in an object store, where the header of each page would be a request."""
+    if not far(path):
+        check_parquet(path)
 
 
 @contextmanager
@@ -150,9 +184,11 @@ def readable(path: Path, form: str = "a Parquet file", *also: type[Exception]) -
     """
     from polars.exceptions import PanicException, PolarsError
 
-    failures: tuple[type[BaseException], ...] = (PolarsError, PanicException, OSError, *also)
+    failures: tuple[type[BaseException], ...] = (PolarsError, PanicException, OSError, ValueError, *also)
     try:
         yield
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
     except failures as error:
         reason = " ".join(str(error).split("\n", 1)[0].split())
         raise DataError(f"{path}: must be {form}: {reason[:_LONGEST_REASON]}") from None

@@ -28,6 +28,8 @@ _COMMA = re.compile(rb"\s*+,\s*+")
 _END = re.compile(rb"\s*+\]\s*+")
 _BOM = b"\xef\xbb\xbf"
 _PARQUET_BATCH = 256
+LARGEST_SPOOL, SPOOL_RATIO = 256 << 20, 64
+"""Bytes of a Parquet table's rows as JSON, or that many times its own, if that is more."""
 FORMATS = (".json", ".jsonl", ".parquet")
 
 
@@ -167,10 +169,17 @@ def spool_parquet(path: Path) -> Path:
             for part in parquet_parts(path, _PARQUET_BATCH):
                 for row in part.to_dicts():
                     spool.write(json.dumps(_row(row, path.name)).encode() + b"\n")
+                    _check_spooled(spool.tell(), path)
         except DataError as error:
             Path(spool.name).unlink(missing_ok=True)
             raise DataError(str(error).replace(str(path), path.name)) from None
     return Path(spool.name)
+
+
+def _check_spooled(size: int, path: Path) -> None:
+    most = max(LARGEST_SPOOL, SPOOL_RATIO * path.stat().st_size)
+    if size > most:
+        raise DataError(f"{path}: its rows must take at most {most >> 20} MiB as JSON")
 
 
 def _row(row: dict[str, Any], name: str) -> Any:

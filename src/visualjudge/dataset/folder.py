@@ -45,7 +45,8 @@ _KINDS = {
     "files": {"*": str},
 }
 HELD_BYTES, HELD_ROWS = 32 << 20, 10_000
-"""A dataset of no more bytes of JSON, or rows of Parquet, is held in memory; a larger one is read as it is used."""
+"""A dataset of no more bytes of JSON, or rows of Parquet and characters of prompts, is held in memory; a larger one is
+read as it is used."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,19 @@ def _read(stored: QuestionFiles) -> tuple[Sequence[Question], str]:
     if isinstance(stored, JsonQuestions) and stored.path.stat().st_size <= HELD_BYTES:
         return stored.whole()
     few = len(stored) <= HELD_ROWS and isinstance(stored, ParquetQuestions)
-    return tuple(stored) if few else stored, stored.digest
+    return _held(stored) if few else stored, stored.digest
+
+
+def _held(stored: QuestionFiles) -> Sequence[Question]:
+    """The questions themselves, unless they are large: a text that the file has once may stand in many of them."""
+    held: list[Question] = []
+    size = 0
+    for question in stored:
+        size += len(question.prompt)
+        if size > HELD_BYTES:
+            return stored
+        held.append(question)
+    return tuple(held)
 
 
 def read_meta(root: Path) -> dict[str, Any]:

@@ -14,7 +14,15 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json
-from visualjudge.core.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema, write_parquet
+from visualjudge.core.columnar import (
+    BYTES_A_PART,
+    LARGEST_ROW,
+    parquet_height,
+    parquet_parts,
+    parquet_rows,
+    parquet_schema,
+    write_parquet,
+)
 from visualjudge.core.confine import confined_path
 from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError
@@ -129,8 +137,14 @@ class ParquetQuestions(QuestionFiles):
             group = parquet_rows(self.shards[shard], inside, ROWS_A_GROUP)
             first = self._first[shard] + inside
             self._group = first, group
-        start = (position - first) // PIECE * PIECE
-        return first + start, _questions(group.slice(start, PIECE), first + start)
+        start, size = (position - first) // PIECE * PIECE, PIECE
+        while size > 1 and group.slice(start, size).estimated_size() > BYTES_A_PART:
+            size //= 2
+            start = (position - first) // size * size
+        if group.slice(start, size).estimated_size() > LARGEST_ROW:
+            path = self.shards[bisect_right(self._first, position) - 1]
+            raise DataError(f"{path}: a question must take at most {LARGEST_ROW >> 20} MiB")
+        return first + start, _questions(group.slice(start, size), first + start)
 
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """The values of some fields, the other columns left unread."""
@@ -215,8 +229,16 @@ def _questions(rows: pl.DataFrame, first: int) -> list[Question]:
 def question_of(row: dict[str, Any], position: int = 0) -> Question:
     """The question of a row."""
     if row.get("json") is not None:
-        return question_from_wire(jsons.loads(row["json"]), position)
-    answer = float(row["answer"]) if row["question_type"] == "scoring" else row["answer"]
+        try:
+            return question_from_wire(jsons.loads(row["json"]), position)
+        except orjson.JSONDecodeError as error:
+            raise DataError(f"question {position}: json: must be JSON: {error}") from None
+    answer = row["answer"]
+    if row["question_type"] == "scoring":
+        try:
+            answer = float(answer)
+        except (TypeError, ValueError):
+            raise DataError(f"question {position}: answer: must be a number, got {answer!r:.40}") from None
     return question_from_wire({**row, "answer": answer}, position)
 
 

@@ -15,6 +15,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.columnar import (
+    bounded_slices,
     parquet_height,
     parquet_metadata,
     parquet_parts,
@@ -201,8 +202,15 @@ class CompactedFile:
         end = self.count if stop is None else min(stop, self.count)
         for first in range(start // GROUP * GROUP, end, GROUP):
             low, high = max(start, first), min(end, first + GROUP)
-            rows = self._read(first).slice(low - first, high - low)
-            yield from (_line(row, number) for number, row in enumerate(rows.to_dicts(), low))
+            parts = bounded_slices(self._read(first).slice(low - first, high - low), GROUP)
+            rows = (row for part in parts for row in part.to_dicts())
+            yield from (self._line(row, number) for number, row in enumerate(rows, low))
+
+    def _line(self, row: dict[str, Any], number: int) -> Line:
+        try:
+            return _line(row, number)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise DataError(f"{self._path}: row {number}: must be a verdict: {error}") from None
 
     def _read(self, first: int) -> pl.DataFrame:
         """The row group that begins with row ``first``; the last one is kept, as neighbours are often looked at."""
