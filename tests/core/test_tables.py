@@ -76,3 +76,10 @@ def test_sentences_below_a_table_break_between_words() -> None:
     lines = Table(("a",), (("1",),), (sentence,)).text(60).splitlines()[2:]
     assert len(lines) == 2 and max(map(len, lines)) <= 60 and " ".join(lines) == sentence
     assert Table(("a",), (("1",),), (sentence,)).text(sys.maxsize).splitlines()[2:] == [sentence]
+
+
+def test_no_html_or_link_of_a_name_acts_in_markdown() -> None:
+    name = "<img src=x onerror=alert(1)>|![x](http://h/y.png)\n# heading"
+    shown = Table((name,), ((name,),), (name,), title=name).markdown()
+    assert "<" not in shown and "](" not in shown
+    assert [line[:1] for line in shown.splitlines() if line] == ["#", "|", "|", "|", "&"]

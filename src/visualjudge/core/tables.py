@@ -64,6 +64,12 @@ def _aligned(cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Seq
     return lines
 
 
+def markdown_text(value: object) -> str:
+    """A text on one line in which neither HTML nor Markdown's own marks of tables, links and images act."""
+    line = escape(" ".join(str(value).split()), quote=False)
+    return line.replace("|", "\\|").replace("](", "]\\(")
+
+
 @dataclass(frozen=True)
 class Table:
     """Cells as text, and the sentences below them."""
@@ -109,12 +115,11 @@ class Table:
         return parts
 
     def markdown(self) -> str:
-        """A Markdown table."""
-        safe = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in self.rows]
-        head = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
-        body = ["| " + " | ".join(row) + " |" for row in safe]
-        title = [f"### {self.title}", ""] if self.title else []
-        return "\n".join([*title, *head, *body, "", *(f"{note}\n" for note in self.notes)])
+        """A Markdown table; in no text of it HTML or Markdown acts."""
+        head, *body = ("| " + " | ".join(map(markdown_text, row)) + " |" for row in (self.columns, *self.rows))
+        title = [f"### {markdown_text(self.title)}", ""] if self.title else []
+        notes = (f"{markdown_text(note)}\n" for note in self.notes)
+        return "\n".join([*title, head, "|" + "---|" * len(self.columns), *body, "", *notes])
 
     def html(self) -> str:
         """A table element and its notes."""

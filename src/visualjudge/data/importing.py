@@ -137,6 +137,9 @@ def import_samples(
 
 def _check_given(sample: Sample) -> None:
     """A sample must have a score or the ground truth that gives one: anything else is no prediction that scores 0."""
+    for name, text in (("image_id", sample.image_id), ("key", sample.key)):
+        if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
+            raise DataError(f"{name}: must be text in UTF-8, got {text!r:.80}; rename the file")
     for name, side in (("prediction", sample.prediction), ("truth", sample.truth)):
         check_items(name, 0 if side is None else side.count or 0)
     given = sample.final_score

@@ -84,4 +84,4 @@ def slug(text: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")
     if plain == text and 0 < len(plain) <= LONGEST_STEM:
         return plain
-    return f"{plain[: LONGEST_STEM - 11]}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+    return f"{plain[: LONGEST_STEM - 11]}-{hashlib.sha256(text.encode(errors='surrogateescape')).hexdigest()[:10]}"

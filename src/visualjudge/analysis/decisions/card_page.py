@@ -9,7 +9,7 @@ from visualjudge.analysis.decisions.benchmarks import benchmarks_table
 from visualjudge.analysis.decisions.checks import LABELS, STATES, needs
 from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, span
 from visualjudge.analysis.words import OWN_SCORES, many, own_score, percent, percents, points, ranks
-from visualjudge.core.tables import Table, folded
+from visualjudge.core.tables import Table, folded, markdown_text
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
@@ -198,16 +198,15 @@ def markdown(card: Card) -> str:
     """One Markdown page."""
     parts = ["# Judge card", "", *(table.markdown() + "\n" for table in _over_all(card))]
     for found in card.judges:
-        parts += [f"## {_plain(found.judge)}{_simulated(found)}", "", _plain(found.answer), ""]
-        parts += [f"**{_plain(line)}**\n" for line in found.remarks.lines]
+        parts += [f"## {markdown_text(found.judge)}{_simulated(found)}", "", markdown_text(found.answer), ""]
+        parts += [f"**{markdown_text(line)}**\n" for line in found.remarks.lines]
         diagram = diagram_table(found)
         tables = [*_tables(found), *([diagram] if diagram else [])]
-        parts += [*(table.markdown() + "\n" for table in tables), *(line + "\n" for line in _extras(found))]
+        parts += [
+            *(table.markdown() + "\n" for table in tables),
+            *(markdown_text(line) + "\n" for line in _extras(found)),
+        ]
     return "\n".join(parts).rstrip() + "\n"
-
-
-def _plain(words: str) -> str:
-    return words.replace("<", "&lt;").replace("|", "\\|")
 
 
 def _simulated(found: JudgeCard) -> str:

@@ -11,7 +11,7 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Card, JudgeCard, usual_card
 from visualjudge.analysis.decisions.card_page import shown_value, tasks_table
 from visualjudge.analysis.decisions.checks import LABELS, STATES
-from visualjudge.core.tables import Table
+from visualjudge.core.tables import Table, markdown_text
 
 TITLE = "May I rank my models with this judge?"
 
@@ -32,7 +32,7 @@ class Opening:
 
     def markdown(self) -> str:
         """The same in Markdown."""
-        lines = "\n\n".join(line.replace("<", "&lt;").replace("|", "\\|") for line in self.sentences)
+        lines = "\n\n".join(map(markdown_text, self.sentences))
         return "\n\n".join([f"## {TITLE}", lines, *(table.markdown() for table in self._tables)])
 
     @property

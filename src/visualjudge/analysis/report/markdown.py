@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -12,14 +11,9 @@ from visualjudge.analysis.columns import ACCURACY, Table
 from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import Cell, JudgeResult, Results
 from visualjudge.analysis.report.methods import methods
+from visualjudge.core.tables import markdown_text as _cell
 
 Row = TypeVar("Row")
-
-
-def _cell(value: object) -> str:
-    """A text on one line in which neither HTML nor Markdown's own marks of a table act."""
-    line = html.escape(" ".join(str(value).split()), quote=False)
-    return line.replace("|", "\\|").replace("](", "]\\(")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -27,7 +21,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     body = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
     if not body:
         return ""
-    return "\n".join(["| " + " | ".join(header) + " |", "|" + " --- |" * len(header), *body]) + "\n"
+    return "\n".join(["| " + " | ".join(map(_cell, header)) + " |", "|" + " --- |" * len(header), *body]) + "\n"
 
 
 def of(columns: Table[Row], rows: Iterable[Row]) -> str:
@@ -43,7 +37,7 @@ def _cells(title: str, cells: Iterable[Cell]) -> str:
 
 def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     left = words.unfinished(judge)
-    yield f"## {_cell(judge.name)}\n\n" + (f"**{left}**\n\n" if left else "") + f"{words.headline(judge)}\n"
+    yield f"## {_cell(judge.name)}\n\n" + (f"**{left}**\n\n" if left else "") + f"{_cell(words.headline(judge))}\n"
     lines = [*filter(None, [words.above(judge), words.failures(judge), *words.leanings(judge)]), *judge.problems]
     yield from (f"- {_cell(line)}" for line in [*lines, *words.other_warnings(judge)])
     own = columns.own_scores(judge)

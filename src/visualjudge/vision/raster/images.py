@@ -179,11 +179,12 @@ def check_image(path: str | Path) -> None:
     Raises
     ------
     DataError
-        If it is not an image, is cut short or is damaged.
+        If it is not an image, is cut short or is damaged, or its pixels cannot be shown as RGB.
     """
     with opened(path) as image:
         image.draft("L", (1, 1))
         image.load()
+        rgb_of(image.crop((0, 0, 1, 1)))
 
 
 def read_depth(path: str | Path) -> FloatArray:
