@@ -455,3 +455,10 @@ def test_axes_of_charts_say_what_they_measure() -> None:
 
 def test_names_break_after_underscores_alone() -> None:
     assert breakable("instance_seg<b>") == "instance_<wbr>seg&lt;b&gt;"
+
+
+def test_html_of_a_judges_name_does_not_act_in_markdown(run: Path) -> None:
+    told = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(told | {"judge": "<img src=x onerror=alert(1)>![x](http://h/y)"}))
+    text = markdown(analyse([run]))
+    assert "&lt;img" in text and "<img" not in text and "](http" not in text

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.remote import far
 from visualjudge.parquet_bounds import check_parquet
 
@@ -134,18 +134,35 @@ def write_parquet(
         Types by column, as each frame has them.
     metadata
         Texts of the file's footer, such as ``"huggingface"``.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be written.
     """
+    from polars.exceptions import PanicException, PolarsError
     from polars.io.plugins import register_io_source
 
+    raised: list[Exception] = []
+
     def source(*_: object) -> Iterator[pl.DataFrame]:
-        yield from frames
+        try:
+            yield from frames
+        except Exception as error:
+            raised.append(error)
+            raise
 
     footer = None if metadata is None else dict(metadata)
-    with path.open("wb") as file:  # polars may open a path late, after a frame has raised and the path was removed
-        register_io_source(source, schema=dict(schema)).sink_parquet(
-            file, compression="zstd", row_group_size=rows_a_group, metadata=footer
-        )
-    _hide_arrow_schema(path)
+    try:
+        with path.open("wb") as file:  # polars may open a path late, after a frame has raised and the path was removed
+            register_io_source(source, schema=dict(schema)).sink_parquet(
+                file, compression="zstd", row_group_size=rows_a_group, metadata=footer
+            )
+        _hide_arrow_schema(path)
+    except (PolarsError, PanicException, OSError) as error:
+        if raised:
+            raise raised[0] from None
+        raise RunError(f"{path.parent}: cannot be written: {_in_short(error)}") from None
 
 
 def _hide_arrow_schema(path: Path) -> None:
@@ -190,5 +207,8 @@ def readable(path: Path, form: str = "a Parquet file", *also: type[Exception]) -
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     except failures as error:
-        reason = " ".join(str(error).split("\n", 1)[0].split())
-        raise DataError(f"{path}: must be {form}: {reason[:_LONGEST_REASON]}") from None
+        raise DataError(f"{path}: must be {form}: {_in_short(error)}") from None
+
+
+def _in_short(error: BaseException) -> str:
+    return " ".join(str(error).split("\n", 1)[0].split())[:_LONGEST_REASON]

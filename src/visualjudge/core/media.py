@@ -29,6 +29,10 @@ FOLDER = "media"
 INDEX = f"{FOLDER}/index.npy"
 SHARD_BYTES = 256 << 20
 """Bytes of a shard, at most, unless one image has more."""
+LARGEST_IMAGE = 256 << 20
+"""Bytes of one image in a shard."""
+LARGEST_INDEX = 512 << 20
+"""Bytes of the index of all shards, 32 for each image."""
 _TOGETHER, _BYTES_TOGETHER = 64, 32 << 20
 """Images that are fetched from an object store at once, at most."""
 _BLOCK = 512
@@ -187,6 +191,8 @@ def shard_files(root: Path) -> list[str]:
 
 def _members(root: Path, number: int, shards: _Shards) -> Iterator[Part]:
     path = shards.path(number)
+    if path.stat().st_size > SHARD_BYTES + LARGEST_IMAGE:
+        raise DataError(f"{path}: must have at most {(SHARD_BYTES + LARGEST_IMAGE) >> 20} MiB")
     try:
         with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
             for member in tar:
@@ -195,7 +201,7 @@ def _members(root: Path, number: int, shards: _Shards) -> Iterator[Part]:
                 if not inside or shards.find(part.relative) != part:
                     raise DataError(f"{path}: {member.name}: is not where {INDEX} states it")
                 yield part
-    except (tarfile.TarError, OSError, ValueError) as error:
+    except (tarfile.TarError, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DataError(f"{path}: must be a tar file: {error}") from None
 
 
@@ -226,16 +232,30 @@ class _Shards:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._paths: dict[int, Path] = {}
+        self._paths: dict[int, tuple[Path, int]] = {}
         self._rows = _read_index(confined_path(root, INDEX))
         self._high = self._rows[0]
         self.count = int(self._rows[3].max() >> _SIZE_BITS) + 1 if self._rows.size else 0
 
     def path(self, number: int) -> Path:
         """The file of a shard."""
+        return self._path_and_size(number)[0]
+
+    def _path_and_size(self, number: int) -> tuple[Path, int]:
         if number not in self._paths:
-            self._paths[number] = confined_path(self._root, _shard_name(number))
+            path = confined_path(self._root, _shard_name(number))
+            self._paths[number] = path, path.stat().st_size
         return self._paths[number]
+
+    def _part(self, name: str, start: int, packed: int) -> Part:
+        """The image that the index states, which must lie in its shard."""
+        path, end = self._path_and_size(packed >> _SIZE_BITS)
+        size = packed & ((1 << _SIZE_BITS) - 1)
+        if size > LARGEST_IMAGE:
+            raise DataError(f"{path}: {name}: must have at most {LARGEST_IMAGE >> 20} MiB, got {size >> 20} by {INDEX}")
+        if start + size > end:
+            raise DataError(f"{path}: ends before {name}, which its index states")
+        return Part(path, start, size, name)
 
     def find(self, name: str) -> Part | None:
         """Where an image lies; None where no shard has it."""
@@ -245,7 +265,7 @@ class _Shards:
         for place in range(int(self._high.searchsorted(np.uint64(key[0]))), len(self._high)):
             high, low, start, packed = self._rows[:, place].tolist()
             if (high, low) == key:
-                return Part(self.path(packed >> _SIZE_BITS), start, packed & ((1 << _SIZE_BITS) - 1), name)
+                return self._part(name, start, packed)
             if high != key[0]:
                 break
         return None
@@ -255,6 +275,8 @@ def _read_index(path: Path) -> NDArray[np.uint64]:
     import numpy as np
 
     try:
+        if path.stat().st_size > LARGEST_INDEX:
+            raise ValueError(f"it must have at most {LARGEST_INDEX >> 20} MiB")
         rows: NDArray[Any] = (
             np.lib.format.read_array(io.BytesIO(path.read_bytes()), allow_pickle=False)
             if far(path)
@@ -264,7 +286,7 @@ def _read_index(path: Path) -> NDArray[np.uint64]:
             raise ValueError("it must have four rows of 64-bit numbers")
         if rows.size and rows[3].max() >> _SIZE_BITS >= rows.shape[1]:
             raise ValueError("it has more shards than images")
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, OverflowError, TypeError, MemoryError) as error:
         raise DataError(f"{path}: must be the index of a dataset's images: {' '.join(str(error).split())}") from None
     return rows
 
