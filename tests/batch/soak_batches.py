@@ -20,18 +20,27 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import orjson
 
-from batch.fake_batches import ALL, FakeBatches
+from batch.fake_batches import ALL
+from faults.lying_batches import LyingBatches, lies
 from runs.made_dataset import make_dataset
 from visualjudge.core.seeding import rng_for
+from visualjudge.runs.batch.ledger import parts_of
 
 KEY = "sk-soak-0123456789abcdef"
 
 
-def soak(backend: str, dataset: Path, run: Path, *, questions: int, kills: int, size: int, seed: int) -> list[str]:
+LIES = frozenset({"HTTP 401 with text", "HTTP 403 with HTML", "HTTP 404 with text", "307 to another host"})
+"""Of a batch or the file of its results: after them each batch can be had again, so that nothing is paid twice."""
+
+
+def soak(
+    backend: str, dataset: Path, run: Path, *, questions: int, kills: int, size: int, seed: int, lying: bool = False
+) -> list[str]:
     """What is wrong at the end; nothing if all is well."""
     rng = rng_for(seed, "kills")
     begun, killed = time.monotonic(), 0
-    with FakeBatches(ALL, seed) as fake:
+    told = [lie for lie in lies() if lie.name in LIES and lie.step != "create"] * 3 if lying else []
+    with LyingBatches(told, ALL, seed) as fake:
         command = _command(backend, fake.url, dataset)
         batched = [*command, "--batch", "--batch-size", str(size), "--poll", "0.3", "--out", str(run), "--resume"]
         while killed < kills:
@@ -46,6 +55,11 @@ def soak(backend: str, dataset: Path, run: Path, *, questions: int, kills: int, 
                 process.wait()
             else:
                 break
+        if lying:
+            subprocess.run(batched, env=_environment(), capture_output=True, check=False)
+            closed = sum(part.status == "closed" for part in parts_of(run).values())
+            batched, fake.told = [*batched, "--retry-errors"], []
+            print(f"{backend}: {closed} batches closed")
         ended = subprocess.run(batched, env=_environment(), capture_output=True, text=True, check=False)
         failed = any(row["status"] == "api_error" for row in _verdicts(run))  # a request may fail four times in a row
         faults = [f"status {ended.returncode}: {ended.stderr[-300:]}"] if ended.returncode != failed else []
@@ -99,6 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=5000)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--lying", action="store_true", help="about whole batches too, as tests/faults does")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--backend", nargs="*", default=["api", "anthropic", "google"])
     options = parser.parse_args()
@@ -107,7 +122,7 @@ def main() -> None:
         wrong = 0
         for backend in options.backend:
             sizes = {"questions": options.questions, "kills": options.kills, "size": max(1, options.questions // 20)}
-            faults = soak(backend, dataset, Path(folder) / backend, **sizes, seed=options.seed)
+            faults = soak(backend, dataset, Path(folder) / backend, **sizes, seed=options.seed, lying=options.lying)
             wrong += len(faults)
             print(*(f"{backend}: {fault}" for fault in faults), sep="\n", end="\n" if faults else "")
     raise SystemExit(min(wrong, 1))

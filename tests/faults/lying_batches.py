@@ -33,9 +33,9 @@ MARKS = (KEY[:12], base64.b64encode(KEY.encode()).decode()[:16], quote(KEY, safe
 _LOOKS = """
     HTTP 401 with text; HTTP 403 with HTML; HTTP 404 with empty; HTTP 404 with text; HTTP 400 with deep JSON
     HTTP 500 with HTML; HTTP 429 with text; status 204; status 99; status 999; status abc; 307 to another host
-    301 to another host; redirect to 'file:///etc/'; redirect to 'http://u:p@1'; hang; half a body; half a header; close
-    garbage; HTTP/0.9; a header of a megabyte; negative length; bad chunks; cut chunks; gzip, cut; gzip, false; gzip bomb
-    br; zstd; JSON: empty; JSON: list; JSON: deep; JSON: deep list; event stream; the key in an error, cut
+    301 to another host; redirect to 'file:///etc/'; redirect to 'http://u:p@1'; hang; half a body; half a header
+    close; garbage; HTTP/0.9; a header of a megabyte; negative length; bad chunks; cut chunks; gzip, cut; gzip, false
+    gzip bomb; br; zstd; JSON: empty; JSON: list; JSON: deep; JSON: deep list; event stream; the key in an error, cut
 """
 _RESULTS = """
     HTTP 401 with text; HTTP 403 with HTML; HTTP 404 with text; HTTP 500 with empty; 307 to another host; half a body
@@ -87,6 +87,11 @@ def _set(fields: frozenset[str], value: Any) -> Callable[[Any], Any]:
     return lambda body: _every(body, lambda name, item: value if name in fields else item)
 
 
+def _say(value: Any) -> Callable[[Any], Any]:
+    """Another text of the reply."""
+    return lambda body: _every(body, lambda name, old: value if name in _TEXTS and isinstance(old, str) else old)
+
+
 def _failed(message: Any) -> Callable[[Any], Any]:
     """A batch that was refused, for a reason in each provider's place for it."""
 
@@ -120,17 +125,17 @@ def lies() -> list[Lie]:
         found.append(_changed("look", f"a file is {kind}", _set(_FILES, value)))
     for spelling, text in SPELT.items():
         found.append(_changed("look", f"refused, key {spelling}", _failed(text)))
-        found.append(_changed("results", f"key {spelling}", _set(_TEXTS, text)))
+        found.append(_changed("results", f"key {spelling}", _say(text)))
     found.append(_changed("look", "refused, odd errors", _failed([{"a": [1]}])))
     found.append(_changed("look", "cancelled in the console", _cancelled))
     for kind, value in {"a number": 5, "a list": [1], "null": None, "another's": "x", "the key": KEY}.items():
         found.append(_changed("results", f"the name is {kind}", _set(_NAMES, value)))
     for kind, value in {"a number": 5, "a list": [1], "null": None, "NUL": "\0\x1b[31m", "half": "\ud800"}.items():
-        found.append(_changed("results", f"the text is {kind}", _set(_TEXTS, value)))
+        found.append(_changed("results", f"the text is {kind}", _say(value)))
     deep: Any = "x"
     for _ in range(300):
         deep = [deep]
-    found.append(_changed("results", "300 levels", _set(_TEXTS, deep)))
+    found.append(_changed("results", "300 levels", _say(deep)))
     for kind, value in {"the key": KEY, "a path": "../x", "a number": 4, "another batch": "batch_1"}.items():
         found.append(_changed("create", f"the id is {kind}", _set(frozenset({"id", "name"}), value)))
     return found
@@ -139,8 +144,8 @@ def lies() -> list[Lie]:
 class LyingBatches(FakeBatches):
     """Lies about every second part: the first one meets the first lie, and so on; later parts meet none."""
 
-    def __init__(self, told: list[Lie], faults: Faults = Faults(slow_s=0), seed: int = 0) -> None:
-        super().__init__(faults, seed)
+    def __init__(self, told: list[Lie], faults: Faults | None = None, seed: int = 0) -> None:
+        super().__init__(faults or Faults(slow_s=0), seed)
         self.told = told
         self.parts: list[str] = []
         """In the order in which their batches were asked for first."""

@@ -29,14 +29,14 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     try:
         yield scratch
         scratch.chmod(0o644)
-        with _named(target):
+        with writing(target):
             scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)
 
 
 def _scratch(target: Path) -> Path:
-    with _named(target):
+    with writing(target):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -46,8 +46,8 @@ def _scratch(target: Path) -> Path:
 
 
 @contextmanager
-def _named(target: Path) -> Iterator[None]:
-    """An error of the file system says which file was to be written."""
+def writing(target: Path) -> Iterator[None]:
+    """An error of the file system becomes a :class:`RunError` that says which file was to be written."""
     try:
         yield
     except OSError as error:
@@ -56,7 +56,7 @@ def _named(target: Path) -> Iterator[None]:
 
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write ``content`` to ``path`` atomically."""
-    with atomic_path(path) as scratch, _named(Path(path)):
+    with atomic_path(path) as scratch, writing(Path(path)):
         scratch.write_bytes(content)
 
 

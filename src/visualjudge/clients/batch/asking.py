@@ -95,6 +95,8 @@ class _Call:
     posts: int = 0
     result: Result | None = None
     known: bool = False
+    body: Sequence[bytes] = ()
+    """Of the request that has no result yet."""
 
 
 _call: ContextVar[_Call] = ContextVar("call")
@@ -137,7 +139,8 @@ class Batched(Wrapping):
                 try:
                     reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
                     return replace(reply, cached=True) if call.known else reply
-                except Pending:
+                except Pending as pending:  # noted here, where an error of the disk is none of the server
+                    self._desk.note(str(pending), call.body)
                     raise
                 except ClientError as error:
                     billed.update(error.usage)
@@ -157,17 +160,21 @@ class Batched(Wrapping):
         within = tries < MOST_TRIES and causes[REFUSED] < MOST_QUEUED
         return result.old or (error.retryable and result.retryable and within)
 
-    def answer(self, body: Sequence[bytes]) -> Answer:
-        """What a batch says to a request."""
+    @property
+    def _desk(self) -> Desk:
         if self.desk is None:
             raise UsageError("a batched client can be used by `judge` only")
+        return self.desk
+
+    def answer(self, body: Sequence[bytes]) -> Answer:
+        """What a batch says to a request."""
         call = _call.get()
         name = f"{call.name}-{call.posts}"
-        result = self.desk.result(name)
+        result = self._desk.result(name)
         if result is None:
-            self.desk.note(name, body)
+            call.body = body
             raise Pending(name)
-        call.posts, call.result, call.known = call.posts + 1, result, not self.desk.is_first(name)
+        call.posts, call.result, call.known = call.posts + 1, result, not self._desk.is_first(name)
         if result.cause is not None:
             raise TransportError(f"{self.inner.base_url}: no reply: {result.cause}", cause=result.cause)
         return Answer(result.status, {}, result.body)

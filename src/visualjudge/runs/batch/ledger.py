@@ -25,7 +25,7 @@ from visualjudge.clients.batch.provider import Look, Provider, Ticket, is_id, is
 from visualjudge.clients.failures import one_line
 from visualjudge.clients.limits import LONGEST_LINE
 from visualjudge.core import jsons
-from visualjudge.core.atomic import atomic_path
+from visualjudge.core.atomic import atomic_path, writing
 from visualjudge.core.confine import own_path
 from visualjudge.core.errors import DataError
 from visualjudge.runs.journal import Journal, read_records
@@ -313,7 +313,8 @@ class Ledger:
         """
         left = set(self._names(part.name))
         replies, total, others = 0, len(left), set()
-        with atomic_path(self.results_of(part.name)) as scratch, scratch.open("wb") as out:
+        target = self.results_of(part.name)
+        with atomic_path(target) as scratch, writing(target), scratch.open("wb") as out:
             for name, result in _read(provider, sources):
                 if name in left:
                     left.discard(name)
@@ -331,7 +332,8 @@ class Ledger:
     def give_up(self, part: Part) -> None:
         """Write a line for each request of a part that is dropped; none where even their names are lost."""
         names = self._names(part.name) if self.names_of(part.name).is_file() else []
-        with atomic_path(self.results_of(part.name)) as scratch, scratch.open("wb") as out:
+        target = self.results_of(part.name)
+        with atomic_path(target) as scratch, writing(target), scratch.open("wb") as out:
             for name in sorted(names):
                 out.write(_row(name, Result(0, b"", "batch dropped", retryable=False)))
 

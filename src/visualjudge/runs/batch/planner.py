@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from visualjudge.clients.batch.provider import Provider
+from visualjudge.core.atomic import writing
 from visualjudge.core.errors import TransportError
 from visualjudge.runs.batch.ledger import Ledger
 
@@ -56,26 +57,30 @@ class Planner:
         ):
             self.finish()
         part = self._name or self._begin()
-        self._content.writelines([framing.between if self._requests else framing.head, *pieces])
-        self._names.write(name.encode() + b"\n")
+        with writing(self._ledger.requests_of(part)):
+            self._content.writelines([framing.between if self._requests else framing.head, *pieces])
+            self._names.write(name.encode() + b"\n")
         self._requests, self._bytes = self._requests + 1, self._bytes + size
         return part
 
     def _begin(self) -> str:
         self._name, self._requests, self._bytes = secrets.token_hex(8), 0, 0
         self._ledger.begin(self._name)
-        self._content = self._files.enter_context(self._ledger.requests_of(self._name).open("xb"))
-        self._names = self._files.enter_context(self._ledger.names_of(self._name).open("xb"))
+        requests, names = self._ledger.requests_of(self._name), self._ledger.names_of(self._name)
+        with writing(requests):
+            self._content = self._files.enter_context(requests.open("xb"))
+            self._names = self._files.enter_context(names.open("xb"))
         return self._name
 
     def finish(self) -> None:
         """Close the file that is being written."""
         if self._name is None:
             return
-        self._content.write(self._provider.framing.tail)
-        for file in (self._content, self._names):
-            file.flush()
-            os.fsync(file.fileno())
-        self._files.close()
+        with writing(self._ledger.requests_of(self._name)):
+            self._content.write(self._provider.framing.tail)
+            for file in (self._content, self._names):
+                file.flush()
+                os.fsync(file.fileno())
+            self._files.close()
         self.whole.append((self._name, self._requests))
         self._name = None
