@@ -284,10 +284,12 @@ def is_part(value: Any) -> TypeGuard[str]:
 _PART = re.compile(r"[0-9a-f]{16}")
 _ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 LONGEST_ID = 200
-_GOES_ON = frozenset(
-    "accepted canceling cancelling created finalizing in_progress initializing not_started paused pending preparing "
-    "processing queued running scheduled started submitted updating validating waiting".split()
-)
+_GOES_ON = frozenset({
+    "accepted", "canceling", "cancelling", "created", "finalizing", "in_progress", "initializing", "not_started",
+    "paused", "pending", "preparing", "processing", "queued", "running", "scheduled", "started", "submitted", "updating",
+    "validating", "waiting",
+})  # fmt: skip
+"""States of a batch that has not ended, of the providers and of servers that are like theirs."""
 _TOKENS = frozenset({"logprobs", "logprobsResult"})
 """Fields of a reply that spell it token by token."""
 
