@@ -650,3 +650,53 @@ metadata: {input_schema_name: PairJudgeInput, output_schema_name: PairJudgeOutpu
     prompt = PromptAssetStore(tmp_path).get_prompt("edit/pairwise")
     assert prompt.system == "You compare edits."
     assert prompt.user == "Source:<image>\nEdits:<image>\n\n<image>\nInstruction: {{ instruction }}"
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "backend",
+        "model_name",
+        "prompt_info",
+        "structured_output",
+        "cache_dir",
+        "rules",
+        "retries",
+        "extra_body",
+        "base_url",
+    ],
+)
+def test_a_key_in_another_field_is_refused_and_not_shown(
+    field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VJ_OTHER_KEY", key := "sk-misplaced-0123456789")
+    value = {"prompt_info": "{prompt_id: '${a}'}", "extra_body": "{text: 'is ${a}'}", "base_url": "'http://x/${a}'"}
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        "a: ${oc.env:VJ_OTHER_KEY}\n"
+        f"metric_configs: {{m: {{pipe_name: x, init_config: {{{field}: {value.get(field, '${a}')!s}}}}}}}".replace(
+            ": ${a}", ": '${a}'"
+        )
+    )
+    with pytest.raises(UsageError, match=rf"init_config\.{field}\S* must not hold the key .*VJ_OTHER_KEY") as refused:
+        read_config(file)
+    assert key not in str(refused.value)
+
+
+def test_a_key_may_stand_where_keys_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VJ_OTHER_KEY", key := "sk-in-its-place-0123456789")
+    file = tmp_path / "c.yaml"
+    init = "{api_key: '${k}', headers: {X-Any: '${k}'}, extra_body: {auth_token: '${k}'}, base_url: 'http://u:${k}@h'}"
+    file.write_text(f"k: ${{oc.env:VJ_OTHER_KEY}}\nmetric_configs: {{m: {{pipe_name: x, init_config: {init}}}}}")
+    assert read_config(file)["m"].init_config["api_key"] == key
+
+
+@pytest.mark.parametrize("field", ["headers", "extra_body", "largest_reply", "follow_redirects", "structured_output"])
+def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    prompt = "{prompt_id: vlm/assessment/visual_consistency/pairwise}"
+    init = f"{{backend: vllm, model_name: m, prompt_info: {prompt}, {field}: [1]}}"
+    file.write_text(f"metric_configs: {{m: {{pipe_name: pairwise-judge, init_config: {init}}}}}")
+    with pytest.raises(UsageError, match=rf"{field}\b.* must") as refused:
+        build_pipes(read_config(file))
+    assert "\n" not in str(refused.value)
