@@ -102,6 +102,7 @@ SOAK_SECONDS ?= 3600
 soak: $(VENV)/.test
 	@VISUALJUDGE_SOAK=$(SOAK_SECONDS) $(BIN)/python -m pytest --timeout 7200 tests/faults
 	@$(BIN)/python tests/batch/soak_batches.py --questions 5000 --kills 20
+	@$(BIN)/python tests/batch/soak_batches.py --questions 120 --kills 10 --lying
 
 FUZZ_SECONDS ?= 60
 fuzz: $(VENV)/.test

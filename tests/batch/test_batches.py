@@ -19,7 +19,8 @@ from visualjudge.clients.batch.asking import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batch.keeping import Keeper
-from visualjudge.runs.batch.ledger import Ledger, parts_of
+from visualjudge.runs.batch.ledger import Ledger
+from visualjudge.runs.batch.parts import parts_of
 from visualjudge.runs.budget import Prices
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")
@@ -233,7 +234,7 @@ def test_status_fetch_and_cancel(dataset: Path, tmp_path: Path) -> None:
         judged(fake, dataset, tmp_path, mode="text", batch=Settings(6, 0.05, wait=False))
 
         async def keep() -> None:
-            keeper = Keeper.of(tmp_path, base_url=None, api_key=KEY, folder=None)
+            keeper = Keeper.of(tmp_path, base_url=f"{fake.url}/v1", api_key=KEY, folder=None)
             assert [state async for _, state in keeper.states()] == ["in_progress, 0 replies"] * 2
             assert await keeper.fetch() == (0, 2)
             fake.batches["batch_1"].ready = 0

@@ -71,7 +71,9 @@ def test_other_batches_replies_all_reach_the_run(
     backend: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="visualjudge")
-    told = lies() if WHOLE else lies()[BACKENDS.index(backend) :: 9]
+    told, place = lies(), BACKENDS.index(backend)
+    if not WHOLE:
+        told = [lie for lie in told if "key" in lie.name][place::3] + told[place::12]
     dataset = make_dataset(tmp_path / "dataset", pairwise=2 * len(told) + 1, ranking=0, scoring=0)
     out = tmp_path / "run"
     with LyingBatches(told) as fake:

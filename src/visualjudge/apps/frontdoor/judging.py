@@ -28,7 +28,7 @@ from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.trial import trial_of
 from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
-from visualjudge.runs.batch.ledger import parts_of
+from visualjudge.runs.batch.parts import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.judging import Engine, RunSettings, check_images, live, run_judge
 from visualjudge.runs.processes import open_processes

@@ -286,8 +286,8 @@ _ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 LONGEST_ID = 200
 _GOES_ON = frozenset({
     "accepted", "canceling", "cancelling", "created", "finalizing", "in_progress", "initializing", "not_started",
-    "paused", "pending", "preparing", "processing", "queued", "running", "scheduled", "started", "submitted", "updating",
-    "validating", "waiting",
+    "paused", "pending", "preparing", "processing", "queued", "running", "scheduled", "started", "submitted",
+    "updating", "validating", "waiting",
 })  # fmt: skip
 """States of a batch that has not ended, of the providers and of servers that are like theirs."""
 _TOKENS = frozenset({"logprobs", "logprobsResult"})

@@ -17,7 +17,8 @@ from visualjudge.clients.batch.provider import Provider
 from visualjudge.core.errors import Pending, RunError
 from visualjudge.judges.asks import Ask
 from visualjudge.judges.trial import SchemaTrial
-from visualjudge.runs.batch.ledger import Ledger, Part
+from visualjudge.runs.batch.ledger import Ledger
+from visualjudge.runs.batch.parts import Part
 from visualjudge.runs.batch.planner import Planner
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.journal import Journal

@@ -10,7 +10,7 @@ and only files of parts that the journal names are removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,151 +21,19 @@ from typing import Any, BinaryIO, Self
 import orjson
 
 from visualjudge.clients.batch.asking import CANCELLED, REFUSED, UNSENT, Result
-from visualjudge.clients.batch.provider import Look, Provider, Ticket, is_id, is_part
+from visualjudge.clients.batch.provider import Look, Provider, Ticket
 from visualjudge.clients.failures import one_line
 from visualjudge.clients.limits import LONGEST_LINE
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path, writing
 from visualjudge.core.confine import own_path
 from visualjudge.core.errors import DataError
-from visualjudge.runs.journal import Journal, read_records
+from visualjudge.runs.batch.parts import CLOSED, FOLDER, JOURNAL, OF, Part, replayed
+from visualjudge.runs.journal import Journal
 
-FOLDER, JOURNAL = "batches", "journal.jsonl"
 LOST = "result lost"
 """The server counts a reply and does not give it out: paid for, so not asked again unasked."""
 MISSING = "no result in the batch"
-CLOSED, DROPPED = "closed", "dropped"
-"""How a part ended that could not be had, and one that the user gave up."""
-_OF = "the batches of a run"
-_EVENTS: dict[str, dict[str, Any]] = {
-    "begun": {},
-    "planned": {"requests": int, "learned": [str], "trial": (str, None), "settled": bool},
-    "uploaded": {"file": str},
-    "submitting": {},
-    "refused": {"reason": str},
-    "submitted": {"batch": str, "certain": bool},
-    "foreign": {"batch": str},
-    "closed": {"reason": str, "replies": int},
-    "reopened": {},
-    "ended": {"status": str, "replies": int},
-}
-"""The fields of each line of the journal, beside ``part`` and ``at``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Requests that are one batch. ``learned`` and ``trial`` are what was known when they were written."""
-
-    name: str
-    requests: int
-    learned: frozenset[str] = frozenset()
-    trial: str | None = None
-    settled: bool = True
-    """Whether the trial of a schema was over."""
-    file: str | None = None
-    submitting: str | None = None
-    """When it was tried to make the batch, in ISO 8601."""
-    batch: str | None = None
-    certain: bool = True
-    """Whether the server named the batch when it was made; else it was found, and may be another's."""
-    status: str | None = None
-    """How the batch ended; ``closed`` where it could not be had, for ``reason``."""
-    reason: str | None = None
-    replies: int = 0
-    foreign: frozenset[str] = frozenset()
-    """Batches that turned out to be others'."""
-
-    @property
-    def open(self) -> bool:
-        """Whether its results are not here yet."""
-        return self.status is None
-
-    def after(self, record: Mapping[str, Any]) -> Part:
-        """With one line of the journal taken in."""
-        event, at = record["event"], record.get("at")
-        if event == "uploaded":
-            return replace(self, file=record["file"])
-        if event == "submitting":
-            return replace(self, submitting=self.submitting or at)
-        if event == "refused":
-            return replace(self, submitting=None, file=None)
-        if event == "submitted":
-            return replace(self, batch=record["batch"], certain=record["certain"])
-        if event == "foreign":
-            return replace(self, batch=None, foreign=self.foreign | {record["batch"]})
-        if event == "closed":
-            return replace(self, status=CLOSED, replies=record["replies"], reason=record["reason"])
-        if event == "reopened":
-            return replace(self, status=None)
-        return replace(self, status=record["status"], replies=record["replies"])
-
-
-def parts_of(run: str | Path) -> dict[str, Part]:
-    """The parts of a run, in order; empty where it has none. Needs no lock.
-
-    Raises
-    ------
-    DataError
-        If the journal is not one of batches.
-    """
-    path = own_path(run, f"{FOLDER}/{JOURNAL}", of=_OF)
-    return _replayed(path, read_records(path))[0] if path.is_file() else {}
-
-
-def _replayed(path: Path, records: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Part], set[str]]:
-    """The parts, and the names of all that were begun."""
-    parts: dict[str, Part] = {}
-    begun: set[str] = set()
-    for number, record in enumerate(records, 1):
-        where = f"{path}: line {number}"
-        name, event = _checked(where, record)
-        begun.add(name)
-        if event == "planned":
-            learned = frozenset(record["learned"])
-            parts[name] = Part(name, record["requests"], learned, record["trial"], record["settled"])
-        elif event != "begun" and name not in parts:
-            raise DataError(f"{where}: part {name} must be planned before it is {event}")
-        elif event != "begun":
-            parts[name] = parts[name].after(record)
-    return parts, begun
-
-
-def _checked(where: str, record: Mapping[str, Any]) -> tuple[str, str]:
-    """The part and the event of a line of the journal."""
-    name, event = record.get("part"), record.get("event")
-    if not isinstance(event, str) or event not in _EVENTS:
-        raise DataError(f"{where}: event must be one of {', '.join(_EVENTS)}, got {_shown(event)}")
-    if not is_part(name):
-        raise DataError(f"{where}: part must be 16 hexadecimal digits, got {_shown(name)}")
-    kinds = _EVENTS[event]
-    missing = next((field for field in kinds if field not in record), None)
-    if missing is not None:
-        raise DataError(f"{where}: {missing} is missing")
-    jsons.check_kinds(where, record, kinds)
-    for id_ in ("file", "batch"):
-        if id_ in kinds and not is_id(record[id_]):
-            raise DataError(f"{where}: {id_} must be an id of the server, got {_shown(record[id_])}")
-    for count in ("requests", "replies"):
-        if count in kinds and not 0 <= record[count] <= _MOST_REQUESTS:
-            raise DataError(f"{where}: {count} must be from 0 to {_MOST_REQUESTS}, got {record[count]}")
-    if event == "submitting" and not _is_time(record.get("at")):
-        raise DataError(f"{where}: at must be a time in ISO 8601 with its zone, got {_shown(record.get('at'))}")
-    return name, event
-
-
-_MOST_REQUESTS = 10**9
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
-
-
-def _is_time(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
-    except ValueError:
-        return False
 
 
 @dataclass
@@ -189,7 +57,7 @@ class Ledger:
         self.path = self.run / FOLDER
         self._journal = Journal.resume(self._own(JOURNAL))
         try:
-            self.parts, self._begun = _replayed(self._journal.path, self._journal.records())
+            self.parts, self._begun = replayed(self._journal.path, self._journal.records())
             self._old = {part.name for part in self.parts.values() if not part.open}
             self.sweep()
             for part in self.parts.values() if self.indexed else ():
@@ -266,7 +134,7 @@ class Ledger:
         DataError
             If it, or the folder, is a link.
         """
-        return own_path(self.run, f"{FOLDER}/{name}", of=_OF)
+        return own_path(self.run, f"{FOLDER}/{name}", of=OF)
 
     def _names(self, part: str) -> list[str]:
         """The names of a part's requests."""
