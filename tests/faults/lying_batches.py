@@ -99,10 +99,11 @@ def _failed(message: Any) -> Callable[[Any], Any]:
         if "processing_status" in body:  # Anthropic refuses none; the word for its state says it
             return body | {"processing_status": str(message)[:50], "error": {"message": message}}
         if "metadata" in body and "status" not in body:
-            about = body["metadata"] | {"state": "BATCH_STATE_FAILED"}
+            about = body["metadata"] | {"state": "BATCH_STATE_FAILED", "batchStats": {}}
             return {"name": body["name"], "metadata": about, "done": True, "error": {"code": 3, "message": message}}
         errors = {"data": [{"code": "invalid", "message": message}]}
-        return {**body, "status": "failed", "errors": errors, "output_file_id": None, "error_file_id": None}
+        gone = {"output_file_id": None, "error_file_id": None, "request_counts": {"completed": 0}}
+        return {**body, "status": "failed", "errors": errors, **gone}
 
     return change
 

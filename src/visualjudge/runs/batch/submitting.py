@@ -202,7 +202,9 @@ class Batches:
                 self._tell(part, found.failure)
             return self.closing
         self.ledger.arrived(await self.ledger.say("ended", part, status=look.status, replies=found.replies))
-        self.say(f"batch {part.batch}: {look.status}, {found.replies} of {part.requests} replies{_because(look)}")
+        again = "; --retry-errors submits its requests again" if look.refused and not look.limited else ""
+        ended = f"{look.status}, {found.replies} of {part.requests} replies{_because(look)}{again}"
+        self.say(f"batch {part.batch}: {ended}")
         self.limited = 0 if found.replies else self.limited + look.limited
         return True
 
@@ -217,7 +219,8 @@ class Batches:
         if not self.closing:
             self._tell(part, error)
         elif error.retryable and self._unseen_looks[part.name] < _LOOKS:
-            self.say(f"batch {part.batch}: {error}; looking again")
+            if self._unseen_looks[part.name] == 1:
+                self.say(f"batch {part.batch}: {error}; looking again")
         else:
             await self._close(part, error)
         return self.closing and not self.ledger.parts[part.name].open
@@ -248,9 +251,8 @@ class Batches:
             if found.whole or failure is not None:
                 break
         if failure is None and not found.whole:
-            failure = TransportError(
-                f"it has {look.succeeded} replies, of which {found.replies} can be read", cause=LOST
-            )
+            said = f"it has {look.succeeded} replies, of which {found.replies} can be read{_because(look)}"
+            failure = TransportError(said, cause=LOST)
         return _Taken(found.replies, failure if found.missing else None)
 
     async def _downloads(self, look: Look, opened: ExitStack) -> tuple[list[BinaryIO], ClientError | None]:
@@ -280,7 +282,4 @@ def _unmade(error: Exception) -> str:
 
 def _because(look: Look) -> str:
     """Why a batch was refused."""
-    if not look.refused:
-        return ""
-    again = "" if look.limited else "; --retry-errors submits its requests again"
-    return f", refused: {look.reason or 'no reason was given'}{again}"
+    return f", refused: {look.reason or 'no reason was given'}" if look.refused else ""
