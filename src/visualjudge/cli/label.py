@@ -76,7 +76,7 @@ def _how(gain: Gain | None) -> str:
     if gain is None:
         return "drawn at random: too few errors of the judge are known to expect a gain from its doubt"
     seen = f"by the judge's errors on {many(gain.items, 'known answer')}"
-    expected = f"{100 * gain.value:.0f} ± {100 * gain.error:.0f} %"
+    expected = f"{round(100 * gain.value)} ± {round(100 * gain.error)} %"
     if not gain.shown:
         return f"drawn at random: {seen}, its doubt would save {expected} of the variance, not surely more than 0"
     return f"drawn by the judge's doubt: saves {expected} of the variance of random drawing, {seen}"

@@ -117,9 +117,9 @@ def label_study(
     done = np.zeros(heads.size, dtype=bool) if placed is None else np.isfinite(placed.y)[heads]
     open_items = heads[~done]
     many = _number(n, open_items.size)
-    gain = _gain(found, placed, heads, many)
-    doubt = expected_error(found)[open_items] if gain is not None and gain.shown else np.ones(open_items.size)
-    chances = inclusion_probabilities(doubt, many)
+    gain, error = _gain(found, placed, heads, many)
+    shape = error[~done] if gain is not None and gain.shown else np.ones(open_items.size)
+    chances = inclusion_probabilities(shape, many)
     picked = draw(chances, rng_for(seed, "label", chosen, many), found.source[open_items])
     rows = np.concatenate([heads[done], open_items[picked]])
     numbers, own = _rounds(placed, heads[done], chances[picked])
@@ -150,23 +150,35 @@ def _strata(found: Items, heads: IntArray) -> tuple[IntArray, IntArray]:
     return strata, np.bincount(strata[heads], minlength=int(strata.max()) + 1)
 
 
-def _gain(found: Items, placed: Placed | None, heads: IntArray, n: int) -> Gain | None:
-    """What drawing ``n`` of all items by the judge's doubt would save, by the errors that are known."""
+def _gain(found: Items, placed: Placed | None, heads: IntArray, n: int) -> tuple[Gain | None, FloatArray]:
+    """What drawing ``n`` of all items by the judge's doubt would save, and the error to expect of each item."""
     y = found.truth if placed is None else np.where(np.isfinite(placed.y), placed.y, found.truth)
     known = np.isfinite(y)
     if not known.any():
-        return None
+        return None, np.ones(heads.size)
+    weights = np.ones(y.size)
+    if placed is not None and not np.isfinite(found.truth).any():
+        weights = 1 / np.where(np.isfinite(placed.probability), placed.probability, 1.0)
+    squares = _residuals(found, np.where(known, y, 0.0), known * weights) ** 2
+    doubt = expected_error(found) ** 2
+    level, slope = _line(doubt[known], squares[known], weights[known])
+    error = np.sqrt(level + slope * doubt)[heads]
     place_of = {found.item[int(row)]: i for i, row in enumerate(heads)}
     item = np.array([place_of[name] for name in found.item])
-    chances = inclusion_probabilities(expected_error(found)[heads], n)[item]
-    alike = np.full(item.size, n / heads.size)
-    weights = np.ones(item.size)
-    if placed is not None and not np.isfinite(found.truth).any():
-        weights = 1 / np.where(np.isfinite(placed.probability), placed.probability, alike)
-    squares = _residuals(found, np.where(known, y, 0.0), known * weights) ** 2
+    chances = inclusion_probabilities(error, n)[item]
     count = np.bincount(found.source, minlength=len(found.names))[found.source]
-    each = (squares / count**2, chances, alike, found.image, weights)
-    return expected_gain(*(values[known] for values in each))
+    each = (squares / count**2, chances, np.full(item.size, n / heads.size), found.image, weights)
+    return expected_gain(*(values[known] for values in each)), error
+
+
+def _line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """The level and the slope of ``y`` by ``x``, both at least 0: doubt alone does not say how large errors are."""
+    share = weights / weights.sum()
+    middle, height = float(share @ x), float(share @ y)
+    spread = float(share @ (x - middle) ** 2)
+    slope = max(0.0, float(share @ ((x - middle) * (y - height))) / spread) if spread > 1e-12 else 0.0
+    level = max(0.0, height - slope * middle)
+    return (level, slope if level > 0 else height / middle) if height > 0 else (1.0, 0.0)
 
 
 def _residuals(found: Items, y: FloatArray, weights: FloatArray) -> FloatArray:
