@@ -75,8 +75,8 @@ def _how(gain: Gain | None) -> str:
     """How the items were drawn, and what that is expected to gain."""
     if gain is None:
         return "drawn at random: too few errors of the judge are known to expect a gain from its doubt"
-    seen = f"by the judge's errors on {many(gain.items, 'known answer')}"
-    expected = f"{round(100 * gain.value)} ± {round(100 * gain.error)} %"
+    saves = f"{round(100 * gain.value)} ± {round(100 * gain.error)} % of the variance"
+    seen = f"by its errors on {many(gain.items, 'known answer')}"
     if not gain.shown:
-        return f"drawn at random: {seen}, its doubt would save {expected} of the variance, not surely more than 0"
-    return f"drawn by the judge's doubt: saves {expected} of the variance of random drawing, {seen}"
+        return f"drawn at random: drawing by the judge's doubt would save {saves}, {seen}"
+    return f"drawn by the judge's doubt, which saves {saves} of random drawing, {seen}"
