@@ -247,6 +247,15 @@ def test_a_queue_without_rounds_is_one_round(world: World, tmp_path: Path) -> No
     assert new.items == old.items and [item.round for item in new.items] == [1] * 30 + [2] * 20
 
 
+def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(world: World, tmp_path: Path) -> None:
+    """A people's run names questions, also of scores."""
+    rows = [(f"s{g}-0", "5.0", "0.2") for g in range(12)]
+    labels = _labels(tmp_path / "l.csv", rows, "question_id,score,probability")
+    (tmp_path / "l.csv").write_text(labels.read_text().replace("score", "answer"))
+    queue = label_study(_scored(world), 8, labels=tmp_path / "l.csv")
+    assert [item.said for item in queue.items] == ["5.0"] * 12 + [None] * 8
+
+
 def test_items_are_drawn_by_the_doubt_of_a_judge_that_errs_where_it_is_unsure(world: World) -> None:
     questions = world.scoring_questions()
     rng = np.random.default_rng(5)

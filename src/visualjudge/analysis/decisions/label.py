@@ -7,14 +7,14 @@ labels that are there, else against the dataset's ground truth. Where they show 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis.decisions.items import Items, items, kinds, require_sources
-from visualjudge.analysis.decisions.labels import Labels, Placed, kind_of, place, read_labels
+from visualjudge.analysis.decisions.labels import Placed, kind_of, place, read_labels
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
@@ -126,9 +126,9 @@ def label_study(
     strata, sizes = _strata(found, heads)
     pooled = pooled_probabilities(own, numbers, strata[rows], sizes)
     own = np.where(np.isfinite(own), own, pooled)
-    meta = _meta(study, chosen)
+    meta, said = _meta(study, chosen), {} if placed is None else placed.said
     drawn = tuple(
-        _drawn(found, int(row), meta, (float(chance), int(number), float(alone)), _said(known, found, int(row)))
+        _drawn(found, int(row), meta, (float(chance), int(number), float(alone)), said.get(int(row)))
         for row, chance, number, alone in zip(rows, pooled, numbers, own, strict=True)
     )
     by = "annotation_id" if chosen == "scoring" else "question_id"
@@ -168,7 +168,9 @@ def _gain(found: Items, placed: Placed | None, heads: IntArray, n: int) -> tuple
     chances = inclusion_probabilities(error, n)[item]
     count = np.bincount(found.source, minlength=len(found.names))[found.source]
     each = (squares / count**2, chances, np.full(item.size, n / heads.size), found.image, weights)
-    return expected_gain(*(values[known] for values in each)), error
+    gain = expected_gain(*(values[known] for values in each))
+    answers = found.item.filter(pl.Series(known)).n_unique()
+    return None if gain is None else replace(gain, items=answers), error
 
 
 def _line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[float, float]:
@@ -229,13 +231,6 @@ def expected_error(found: Items) -> FloatArray:
     doubt = found.spread + 0.25 * room / np.maximum(room.mean(), 1e-9) * max(float(found.spread.mean()), 1e-3)
     absent = ~np.isfinite(found.said)
     return np.asarray(np.where(absent, doubt.max(), doubt))
-
-
-def _said(known: Labels | None, found: Items, row: int) -> str | None:
-    if known is None:
-        return None
-    names = (found.item[row], found.annotation[row])
-    return next((known.labels[name].said for name in names if name in known.labels), None)
 
 
 def _meta(study: Study, kind: str) -> Mapping[str, About]:

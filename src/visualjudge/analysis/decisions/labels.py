@@ -180,7 +180,7 @@ def _probability(text: str | None) -> float | str | None:
 class Placed:
     """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined.
 
-    ``drawn``: the probability in the label's own ``round``.
+    ``drawn``: the probability in the label's own ``round``; ``said``: what the label of a row says.
     """
 
     y: FloatArray
@@ -188,6 +188,7 @@ class Placed:
     problems: tuple[Problem, ...]
     round: IntArray
     drawn: FloatArray
+    said: Mapping[int, str]
 
 
 def kind_of(labels: Labels, study: Study) -> str:
@@ -242,6 +243,7 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
         rows = _by_question(rows, study)
     y, chances, drawn = (np.full(len(items.item), np.nan) for _ in range(3))
     rounds = np.ones(len(items.item), dtype=np.int64)
+    told: dict[int, str] = {}
     problems = []
     for label in labels.labels.values():
         where = rows.get(label.name)
@@ -253,7 +255,8 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
         chances[where] = np.nan if label.probability is None else label.probability
         drawn[where] = np.nan if label.drawn is None else label.drawn
         rounds[where] = label.round
-    return Placed(y, chances, tuple(problems), rounds, drawn)
+        told |= dict.fromkeys(where, label.said)
+    return Placed(y, chances, tuple(problems), rounds, drawn, told)
 
 
 def _reason(label: Label, by: str, kind: str, where: list[int] | None) -> tuple[str, str]:
