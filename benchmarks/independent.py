@@ -15,7 +15,7 @@ import argparse
 import csv
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -304,11 +304,15 @@ def alternative(replications: int) -> Iterator[tuple[str, ...]]:
                     "other": dict.fromkeys(range(image.size), 0),
                 }
                 judge = dict(enumerate(np.where(sign > 0, 1, 0).tolist()))
-                found = alt_test(human, judge, epsilon=0.2, images=image.__getitem__)  # type: ignore[arg-type]
+                found = alt_test(human, judge, epsilon=0.2, metric=_near, images=image.__getitem__)  # type: ignore[arg-type]
                 row = next(row for row in found.people if row.person == "person")
                 assert row.p_by_image is not None
                 wins += (row.p <= 0.05, row.p_by_image <= 0.05)
             yield (how, str(images), *(f"{100 * w / replications:.1f} %" for w in wins))
+
+
+def _near(answer: float, others: Sequence[float]) -> float:
+    return -abs(answer - others[0])
 
 
 def _ahead(rng: np.random.Generator, how: str, images: int) -> np.ndarray:
