@@ -36,7 +36,7 @@ def clusters(draw: st.DrawFn) -> tuple[FloatArray, FloatArray]:
 
 @given(data=clusters(), more=st.lists(st.integers(0, 300), min_size=16, max_size=16), supposed=SUPPOSED,
        tail=st.sampled_from([0.025, 0.1]))  # fmt: skip
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=60)
 def test_no_further_error_lowers_an_upper_bound(
     data: tuple[FloatArray, FloatArray], more: list[int], supposed: Supposed, tail: float
 ) -> None:
@@ -47,7 +47,7 @@ def test_no_further_error_lowers_an_upper_bound(
 
 
 @given(data=clusters(), place=st.integers(0, 15))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=60)
 def test_one_more_right_answer_raises_both_ends_or_leaves_them(data: tuple[FloatArray, FloatArray], place: int) -> None:
     right, cases = data
     place %= cases.size
@@ -63,7 +63,7 @@ def test_one_more_right_answer_raises_both_ends_or_leaves_them(data: tuple[Float
 
 
 @given(data=clusters(), seed=st.integers(0, 99), supposed=SUPPOSED)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_the_order_of_images_does_not_matter(
     data: tuple[FloatArray, FloatArray], seed: int, supposed: Supposed
 ) -> None:
@@ -74,7 +74,7 @@ def test_the_order_of_images_does_not_matter(
 
 
 @given(data=clusters(), supposed=SUPPOSED)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_cases_in_images_never_have_a_narrower_interval_than_each_case_alone(
     data: tuple[FloatArray, FloatArray], supposed: Supposed
 ) -> None:
@@ -90,7 +90,7 @@ def test_cases_in_images_never_have_a_narrower_interval_than_each_case_alone(
 
 
 @given(share=st.integers(0, 6), size=st.integers(1, 30), images=st.sampled_from([10, 12, 16]), supposed=SUPPOSED)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_merging_images_that_err_alike_never_narrows(share: int, size: int, images: int, supposed: Supposed) -> None:
     cases = np.full(images, 6.0 * size)
     right = np.where(np.arange(images) < images // 2, share * size, 6.0 * size)

@@ -6,18 +6,18 @@ two tests, so the bound is the larger of two:
 - all cases independent: the binomial test, with three quarters of the probability of the count seen
   (between the mid-P test, one half, and Clopper & Pearson's, all of it);
 - cases of an image alike: the errors of image i less those expected are dᵢ = xᵢ − π mᵢ, and π is refuted where
-  Σ d + t √S² < 0, with S² = w Σ d² + (1 − w) V. Here V is the variance of Σ d that is supposed beforehand, that of
+  Σ d + t S + b S² < 0, with S² = w Σ d² + (1 − w) V. Here V is the variance of Σ d that is supposed beforehand, that of
   cases with an intraclass correlation ``alike``; Σ d² is the variance seen, taken at π itself as in a score test
   (Wilson 1927; Rao, Scott & Skinner 1998 for clusters); w is the part of the degrees of freedom that is the data's,
-  few where few images are expected to hold an error at π (Satterthwaite 1946); and t is Student's, raised for the
-  skewness of few errors (Hall 1992).
+  few where few images are expected to hold an error at π (Satterthwaite 1946); t is Student's; and b stands for the
+  skewness of few errors that go together (Hall 1992).
 
 The lower bound of the errors is one less the upper bound of the right answers.
 
-w, t and V depend on π and on the sizes of the images, never on where the errors lie. So a further error can lower
-Σ d + t S only through Σ d², on an image with far fewer errors than expected. The test takes the least value over all
-ways to add errors, which is where each dᵢ is at least −c, c = S / (t w): it can only rise with an error. So **no error
-lowers an upper bound, and no right answer in place of one raises it**, whatever the images.
+w, t, b and V depend on π and on the sizes of the images, never on where the errors lie. So a further error can lower
+the statistic only through Σ d², on an image with far fewer errors than expected. The test takes the statistic's least
+value over all ways to add errors. It is convex, so that is where each dᵢ is at least −c, with one c for all images.
+An error then adds to it or leaves it, so **no error lowers an upper bound, no right answer in place of one raises it**.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 EDGE = 1e-9
 MOST_STEPS, CLOSE = 100, 1e-12
 """Steps towards a bound, and how near is near enough."""
-SKEWED = 0.4
-"""What the skewness of Σ d, in standard deviations, adds to t or takes from it, as a share of t."""
-MOST_SKEWED = 0.5
+HALVINGS = 40
+LONGER, SHORTER, MOST_SHORTER = 3.0, 0.3, 0.5
+"""What the skewness of few errors adds to a bound of theirs, and takes from one of many."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class Supposed:
     ties: float
 
 
-SHARES = Supposed(0.5, 1.0, 0.75)
+SHARES = Supposed(0.4, 0.5, 0.75)
 """Answers: alike within an image to an unknown, moderate degree."""
-SINGLE = Supposed(0.0, 1.0, 0.75)
+SINGLE = Supposed(0.0, 0.5, 0.75)
 """Events that strike single calls unless they are seen to cluster, as replies that cannot be used."""
 WHOLE_IMAGES = Supposed(1.0, 3.0, 1.0)
 """What must hold where an image can go wrong as a whole: a promise of few errors."""
@@ -247,48 +247,68 @@ class _Clusters:
         given = errors[kept], cases[kept], squares[kept]
         return _Clusters(given, place[self.place[kept]], int(chosen.sum()), self.supposed, self.tail)
 
-    def _scales(self, pi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """w, t, and the part of S² that does not depend on where the errors lie."""
+    def _terms(self, pi: FloatArray) -> _Terms:
+        """What the test of π depends on beside the places of the errors."""
         spread = np.maximum(pi * (1 - pi), TINY)
         chance = np.minimum(0.5, np.minimum(pi, 1 - pi) * self.independent / self.images)
         excess = 1 / np.maximum(chance * (1 - chance), TINY) - 4
         own = (self.images - 1) / np.maximum(1.0, excess / 2)
         w = own / (own + self.supposed.worth)
         t = special.stdtrit(own + self.supposed.worth, 1 - self.tail)
-        skewness = (1 - 2 * pi) / np.sqrt(np.maximum(self.independent * spread, TINY))
-        t = t / np.sqrt(1 + t**2 * w / self.images) * (1 + np.clip(SKEWED * skewness, -MOST_SKEWED, MOST_SKEWED))
-        return w, t, spread * ((1 - w) * self.variance + self.single)
+        skewness = np.maximum(2 * pi - 1, 0) / np.sqrt(np.maximum(self.independent * spread, TINY))
+        t = t / np.sqrt(1 + t**2 * w / self.images) * (1 - np.minimum(SHORTER * skewness, MOST_SHORTER))
+        lean = LONGER * w * np.maximum(1 - 2 * pi, 0) / (spread * np.maximum(self.squares, EDGE))
+        return _Terms(w, t, lean, spread * ((1 - w) * self.variance + self.single))
+
+    def _squares(self, pi: FloatArray) -> FloatArray:
+        return np.asarray(np.maximum(self.xx - 2 * pi * self.xm + pi**2 * self.mm, 0))
 
     def statistic(self, pi: FloatArray) -> FloatArray:
-        """Σ d + t S; (K,)."""
-        w, t, known = self._scales(pi)
-        squares = np.maximum(self.xx - 2 * pi * self.xm + pi**2 * self.mm, 0)
-        return np.asarray(self.x - pi * self.n + t * np.sqrt(w * squares + known))
+        """Σ d + t S + b S²; (K,)."""
+        return self.x - pi * self.n + self._terms(pi).above(self._squares(pi))
 
     def with_few_errors(self, pi: FloatArray) -> BoolArray:
         """Columns in which an image has so few errors that :meth:`least_statistic` is less; (K,)."""
-        w, t, known = self._scales(pi)
-        squares = np.maximum(self.xx - 2 * pi * self.xm + pi**2 * self.mm, 0)
-        least = np.sqrt(w * squares + known) / np.maximum(t * w, TINY)
+        least = self._terms(pi).least(self._squares(pi))
         found = np.zeros(pi.size, dtype=bool)
         found[self.column[self.errors - pi[self.column] * self.cases < -least[self.column]]] = True
         return found
 
     def least_statistic(self, pi: FloatArray) -> FloatArray:
-        """The least Σ d + t S over all ways to add errors: each dᵢ is raised to −c, and S = c t w; (K,)."""
-        w, t, known = self._scales(pi)
-        d = self.errors - pi[self.column] * self.cases
-        columns, raised = pi.size, np.zeros(d.size, dtype=bool)
-        while True:
-            squares = w * sums(self.column, np.where(raised, 0, d**2), columns) + known
-            few = sums(self.column, raised.astype(float), columns)
-            c = np.sqrt(squares / np.maximum((t * w) ** 2 - w * few, TINY))
-            further = ~raised & (d < -c[self.column])
-            if not further.any():
-                break
-            raised |= further
-        moved = sums(self.column, np.where(raised, -c[self.column] - d, 0), columns)
-        return np.asarray(self.x - pi * self.n + moved + t**2 * w * c)
+        """The least of :meth:`statistic` over all ways to add errors: each dᵢ is raised to −c; (K,)."""
+        terms, d = self._terms(pi), self.errors - pi[self.column] * self.cases
+        low, high = np.zeros(pi.size), terms.least(self._squares(pi))
+
+        def raised(c: FloatArray) -> FloatArray:
+            return np.maximum(d, -c[self.column])
+
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            more = terms.least(sums(self.column, raised(middle) ** 2, pi.size)) < middle
+            low, high = np.where(more, low, middle), np.where(more, middle, high)
+        moved = raised(high)
+        added = sums(self.column, moved - d, pi.size)
+        return self.x - pi * self.n + added + terms.above(sums(self.column, moved**2, pi.size))
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """w, t, b and the part of S² that does not depend on where the errors lie; arrays (K,)."""
+
+    w: FloatArray
+    t: FloatArray
+    lean: FloatArray
+    known: FloatArray
+
+    def above(self, squares: FloatArray) -> FloatArray:
+        """t S + b S² with Σ d² = ``squares``."""
+        variance = self.w * squares + self.known
+        return np.asarray(self.t * np.sqrt(variance) + self.lean * variance)
+
+    def least(self, squares: FloatArray) -> FloatArray:
+        """c: to raise a d below −c lowers Σ d + t S + b S²."""
+        slope = self.t / np.sqrt(np.maximum(self.w * squares + self.known, TINY)) + 2 * self.lean
+        return np.asarray(1 / np.maximum(self.w * slope, TINY))
 
 
 __all__ = [
