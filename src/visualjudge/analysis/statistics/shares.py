@@ -1,7 +1,7 @@
 """The engine of every share whose cases come in images: two-sided intervals and one-sided upper bounds.
 
-An upper bound of a share of errors is the largest share π that the errors seen do not refute. π is refuted by either of
-two tests, so the bound is the larger of two:
+An upper bound of a share of errors is the largest share π that the errors seen do not refute, by either of two tests,
+so it is the larger of two; and never below what no error at all would show of as many independent cases as supposed:
 
 - all cases independent: the binomial test, with three quarters of the probability of the count seen
   (between the mid-P test, one half, and Clopper & Pearson's, all of it);
@@ -42,7 +42,8 @@ EDGE = 1e-9
 MOST_STEPS, CLOSE = 100, 1e-12
 """Steps towards a bound, and how near is near enough."""
 HALVINGS = 40
-LONGER, SHORTER, MOST_SHORTER = 3.0, 0.3, 0.5
+LEAST_DF = 3.0
+LONGER, SHORTER, MOST_SHORTER = 3.0, 0.25, 0.5
 """What the skewness of few errors adds to a bound of theirs, and takes from one of many."""
 
 
@@ -65,7 +66,7 @@ class Supposed:
     ties: float
 
 
-SHARES = Supposed(0.4, 0.5, 0.75)
+SHARES = Supposed(0.5, 0.5, 0.75)
 """Answers: alike within an image to an unknown, moderate degree."""
 SINGLE = Supposed(0.0, 0.5, 0.75)
 """Events that strike single calls unless they are seen to cluster, as replies that cannot be used."""
@@ -183,6 +184,8 @@ def upper_bounds(
     if again.any():
         those = seen.only(again)
         bound[again] = _root(start[again], those.least_statistic)
+    nothing = 1 - (tail / supposed.ties) ** (1 / np.maximum(seen.independent, 1.0))
+    bound = np.maximum(bound, nothing)
     if whole or not seen.several.all():
         n = seen.n**2 / np.maximum(seen.squares, EDGE)
         alone = _root(start, lambda pi: _binomial_tail(start * n, n, pi, supposed.ties) - tail)
@@ -254,7 +257,7 @@ class _Clusters:
         excess = 1 / np.maximum(chance * (1 - chance), TINY) - 4
         own = (self.images - 1) / np.maximum(1.0, excess / 2)
         w = own / (own + self.supposed.worth)
-        t = special.stdtrit(own + self.supposed.worth, 1 - self.tail)
+        t = special.stdtrit(np.maximum(own + self.supposed.worth, LEAST_DF), 1 - self.tail)
         skewness = np.maximum(2 * pi - 1, 0) / np.sqrt(np.maximum(self.independent * spread, TINY))
         t = t / np.sqrt(1 + t**2 * w / self.images) * (1 - np.minimum(SHORTER * skewness, MOST_SHORTER))
         lean = LONGER * w * np.maximum(1 - 2 * pi, 0) / (spread * np.maximum(self.squares, EDGE))
