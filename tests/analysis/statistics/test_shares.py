@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -15,12 +13,9 @@ from visualjudge.analysis.statistics.shares import (
     WHOLE_IMAGES,
     Supposed,
     one_share,
-    shares,
     upper_bound,
-    upper_bounds,
 )
 from visualjudge.core.records import FloatArray
-from visualjudge.core.seeding import rng_for
 
 NEAR = 1e-7
 SUPPOSED = st.sampled_from([SHARES, SINGLE, WHOLE_IMAGES])

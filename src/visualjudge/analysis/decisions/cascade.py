@@ -14,7 +14,9 @@ from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
-from visualjudge.analysis.statistics.shares import one_share
+from visualjudge.analysis.statistics.jackknife import renumbered, spread
+from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.shares import one_share, ratio_influence
 from visualjudge.analysis.words import many, percent
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -35,6 +37,7 @@ class Accuracy:
 class Cascade:
     """The rule, what it promises, and what it would have done on the questions that both judges answered.
 
+    ``ahead``: how many more of the questions the cheap judge answers rightly, −1 … 1, with its 95 % interval.
     ``saved``: the share of the questions that the expensive judge need not be asked. ``tokens_saved``: the share of
     its tokens less those of the cheap judge; None where tokens are not known.
     """
@@ -46,6 +49,7 @@ class Cascade:
     cheap_accuracy: Accuracy
     expensive_accuracy: Accuracy
     accuracy: Accuracy
+    ahead: Accuracy
     saved: float
     tokens_saved: float | None
     questions: int
@@ -55,6 +59,11 @@ class Cascade:
     @property
     def answer(self) -> str:
         """What to do, in one sentence."""
+        if self.cheap_is_better:
+            return (
+                f"Do not use this cascade: {self.cheap} alone is right more often than {self.expensive} "
+                f"({percent(self.cheap_accuracy.value, 0)} against {percent(self.expensive_accuracy.value, 0)})."
+            )
         if not self.saved:
             return (
                 f"{self.cheap} keeps a risk of {self.threshold.alpha:g} at no threshold shown by "
@@ -63,8 +72,19 @@ class Cascade:
         return (
             f"Let {self.cheap} answer where its confidence ({self.rule.by}) is at least {self.rule.threshold:.3f}: "
             f"{percent(self.saved, 0)} of the questions, at most {percent(self.threshold.alpha, 0)} of them wrong; ask "
-            f"{self.expensive} the others."
+            f"{self.expensive} the others.{self._doubt}"
         )
+
+    @property
+    def cheap_is_better(self) -> bool:
+        """Whether the cheap judge is shown to be right more often than the expensive one."""
+        return self.ahead.interval is not None and self.ahead.interval[0] > 0
+
+    @property
+    def _doubt(self) -> str:
+        if self.ahead.value <= 0:
+            return ""
+        return f" {self.expensive} was not right more often than {self.cheap} here: compare them on more images first."
 
     def __str__(self) -> str:
         from visualjudge.analysis.decisions.pages import cascade_table
@@ -129,6 +149,7 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
         _accuracy(cheap_right, image),
         _accuracy(later, image),
         _accuracy(np.where(kept, right, later), image),
+        _ahead(cheap_right, later, image),
         float(kept.mean()),
         _tokens_saved(both, kept),
         both.height,
@@ -162,6 +183,18 @@ def _asks(study: Study) -> pl.DataFrame:
 def _accuracy(right: BoolArray, image: IntArray) -> Accuracy:
     found = one_share(np.bincount(image, weights=right.astype(float)).astype(float), np.bincount(image).astype(float))
     return Accuracy(float(right.mean()), found.interval(0))
+
+
+def _ahead(first: BoolArray, second: BoolArray, image: IntArray) -> Accuracy:
+    """The share right of ``first`` less that of ``second`` on the same questions."""
+    where = renumbered(image)[1]
+    gap, n = first.astype(float) - second, np.bincount(where).astype(float)
+    place = np.zeros(n.size, dtype=np.int64)
+    value, influence = ratio_influence(np.bincount(where, gap), n, place, 1)
+    found = spread(influence, n, place, 1)
+    low, high = gap_ends(value, found, np.array([np.abs(gap).sum()]), np.array([n.sum()]))
+    told = bool(np.isfinite(low[0]) and np.isfinite(high[0]))
+    return Accuracy(float(value[0]), (float(low[0]), float(high[0])) if told else None)
 
 
 def _tokens_saved(both: pl.DataFrame, kept: BoolArray) -> float | None:

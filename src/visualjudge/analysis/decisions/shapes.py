@@ -227,6 +227,7 @@ def cascade_json(found: Cascade) -> Json:
             "expensive": accuracy(found.expensive_accuracy),
             "cascade": accuracy(found.accuracy),
         },
+        "ahead": accuracy(found.ahead),
         "questions": found.questions,
         "images": found.images,
         "answer": found.answer,

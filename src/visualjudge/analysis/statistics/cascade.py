@@ -3,10 +3,11 @@
 Thresholds are tested from a strict one down, and the first that fails ends the search (fixed sequence testing). Three
 searches start from keeping 5, 25 and 60 % of the answers, each at level δ/3, since few answers prove nothing and many
 may err too often. So the promise holds for the threshold chosen: with probability ≥ 1 − δ over calibration sets, the
-share of errors among the answers that are kept is at most α. Clusters shrink the sample to its effective size.
+share of errors among the answers that are kept is at most α. The bound of that share is the engine's
+(:mod:`~visualjudge.analysis.statistics.shares`) for images that may go wrong as a whole.
 
 Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman & Choi 2024, "Trust or
-escalate"; Clopper & Pearson 1934; Korn & Graubard 1998 (effective size).
+escalate".
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
+from visualjudge.analysis.statistics import shares
 from visualjudge.analysis.statistics.arguments import cluster_codes, risk, same_length, vector
+from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -84,21 +86,6 @@ def _search(
 
 
 def upper_bound(wrong: FloatArray, codes: IntArray, delta: float) -> float:
-    """Upper bound, at level 1 − ``delta``, of the share of errors, by the effective number of answers."""
-    images, where = np.unique(codes, return_inverse=True)
-    n, rate = wrong.size, float(wrong.mean())
-    size = float(min(n, images.size)) if rate in (0.0, 1.0) else _effective(wrong, where, images.size)
-    hits = rate * size
-    return 1.0 if rate == 1 else float(stats.beta.ppf(1 - delta, hits + 1, size - hits))
-
-
-def _effective(wrong: FloatArray, where: IntArray, images: int) -> float:
-    """n over the design effect of clusters, and adjusted by Student's t for few of them."""
-    n, rate = wrong.size, float(wrong.mean())
-    if images < 2:
-        return 1.0
-    sums = np.bincount(where, weights=wrong - rate)
-    variance = float(images / (images - 1) * (sums @ sums) / n**2)
-    size = float(n) if variance <= 0 else min(float(n), float(rate * (1 - rate) / variance))
-    ratio = float(stats.t.isf(0.1, n - 1) / stats.t.isf(0.1, images - 1))
-    return float(max(1.0, size * ratio**2))
+    """Upper bound, at level 1 − ``delta``, of the share of errors, where an image may go wrong as a whole."""
+    where = renumbered(codes)[1]
+    return shares.upper_bound(np.bincount(where, wrong), np.bincount(where), tail=delta)

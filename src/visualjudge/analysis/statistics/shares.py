@@ -43,8 +43,8 @@ MOST_STEPS, CLOSE = 100, 1e-12
 """Steps towards a bound, and how near is near enough."""
 HALVINGS = 40
 LEAST_DF = 3.0
-LONGER, SHORTER, MOST_SHORTER = 3.0, 0.25, 0.5
-"""What the skewness of few errors adds to a bound of theirs, and takes from one of many."""
+SHORTER, MOST_SHORTER = 0.25, 0.5
+"""What the skewness of few right answers, in standard deviations, takes from t for the errors, and the most of it."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,21 @@ class Supposed:
         As how many further images that counts.
     ties
         How much of the probability of the count seen counts in the binomial test: 1 is exact, ½ the mid-P test.
+    skew
+        What is added to a bound of few errors for their skewness, in errors that are independent.
     """
 
     alike: float
     worth: float
     ties: float
+    skew: float = 3.0
 
 
 SHARES = Supposed(0.5, 0.5, 0.75)
 """Answers: alike within an image to an unknown, moderate degree."""
 SINGLE = Supposed(0.0, 0.5, 0.75)
 """Events that strike single calls unless they are seen to cluster, as replies that cannot be used."""
-WHOLE_IMAGES = Supposed(1.0, 3.0, 1.0)
+WHOLE_IMAGES = Supposed(1.0, 3.0, 1.0, 1.3)
 """What must hold where an image can go wrong as a whole: a promise of few errors."""
 
 
@@ -260,7 +263,7 @@ class _Clusters:
         t = special.stdtrit(np.maximum(own + self.supposed.worth, LEAST_DF), 1 - self.tail)
         skewness = np.maximum(2 * pi - 1, 0) / np.sqrt(np.maximum(self.independent * spread, TINY))
         t = t / np.sqrt(1 + t**2 * w / self.images) * (1 - np.minimum(SHORTER * skewness, MOST_SHORTER))
-        lean = LONGER * w * np.maximum(1 - 2 * pi, 0) / (spread * np.maximum(self.squares, EDGE))
+        lean = self.supposed.skew * w * np.maximum(1 - 2 * pi, 0) / (spread * np.maximum(self.squares, EDGE))
         return _Terms(w, t, lean, spread * ((1 - w) * self.variance + self.single))
 
     def _squares(self, pi: FloatArray) -> FloatArray:
