@@ -2,10 +2,11 @@
 
 Two encodings of a task are compared over the pairs of annotations that the judge saw in both, clustered by image; p is
 adjusted by Holm over all comparisons of that judge and task. Where none is shown to be worse than another, no
-difference is shown, and the table says so in place of a winner: the best of six alike is best by luck. Where a
-difference is shown, the recommended encoding is chosen on one half of the images, and its share right is from the other
-half, so that luck in choosing does not flatter it. An encoding under which the judge is not shown to be better than
-chance is never recommended.
+difference is shown, and the table says so in place of a winner: the best of six alike is best by luck. Where one
+half of the images shows a difference, the recommended encoding is chosen on it, and its share right is from the other
+half. The first half alone says whether anything is recommended, and what: whatever the other half had a say in, luck
+there would flatter. An encoding under which the first half does not show the judge to be better than chance is never
+recommended.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ LEAST_IMAGES = 5
 LEAST_COMMON = 10
 """Pairs that an encoding shares with the best, else the two were asked unlike questions."""
 NO_DIFFERENCE = "no difference shown"
+TOO_FEW = "too few verdicts, or too few on the same pairs"
 RIGHT = {"n": pl.col("right").is_not_null(), "right": pl.col("right")}
 
 
@@ -138,14 +140,17 @@ def recommend(table: pl.DataFrame, task: str, seed: int = 0, chance: float = 0.5
     """
     duels = compare_encodings(table)
     rows = _rows(table, duels)
-    candidates = _candidates(rows, chance)
-    reason = _why_none(rows, candidates)
-    cheapest = _cheapest(rows, candidates) if reason == NO_DIFFERENCE else None
+    half, held = _halves(table, seed)
+    learnt = rows if half.is_empty() or len(rows) == 1 else _rows(half, compare_encodings(half))
+    candidates = _candidates(learnt, chance)
+    reason = (None if _enough(rows) or len(rows) == 1 else TOO_FEW) or _why_none(learnt, candidates)
     if reason:
+        cheapest = _cheapest(rows, _candidates(rows, chance)) if reason == NO_DIFFERENCE else None
         return EncodingChoice(task, None, reason, NO_SHARE, cheapest, tuple(rows), duels)
-    name, share = _cross_chosen(table, candidates, seed)
-    marked = tuple(replace(row, recommended=row.name == name) for row in rows)
-    return EncodingChoice(task, name, None, share, None, marked, duels)
+    chosen = _chosen(candidates)
+    marked = tuple(replace(row, recommended=row.name == chosen.name) for row in rows)
+    share = _share(held.filter(pl.col("encoding") == chosen.name))
+    return EncodingChoice(task, chosen.name, None, share, None, marked, duels)
 
 
 def _enough(rows: list[Encoding]) -> bool:
@@ -158,7 +163,7 @@ def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
     if len(rows) == 1:
         return f"only {rows[0].name}"
     if not _enough(rows):
-        return "too few verdicts, or too few on the same pairs"
+        return TOO_FEW
     if not candidates:
         ends = rows[0].share.interval
         spread = f", 95 % {100 * ends[0]:.1f} to {100 * ends[1]:.1f}" if ends and None not in ends else ""  # type: ignore[operator]
@@ -181,16 +186,19 @@ def _cheapest(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
     return min(priced, key=lambda name: (priced[name], name))
 
 
-def _cross_chosen(table: pl.DataFrame, pool: list[Encoding], seed: int) -> tuple[str, Share]:
-    """Of ``pool``, the best on one half of the images, or a cheaper equivalent; its share right on the other."""
+def _halves(table: pl.DataFrame, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The verdicts on the images to choose on, and those on the images to measure on."""
     images = np.unique(table["cluster"].to_numpy())
     half = rng_for(seed, "halves", int(images.size)).permutation(images)[: images.size // 2]
     learn, held = (table.filter(pl.col("cluster").is_in(half.tolist()) == side) for side in (True, False))
-    means = dict(learn.group_by("encoding").agg(pl.col("right").mean()).iter_rows())
-    best = max(pool, key=lambda row: (means.get(row.name) or 0.0, row.name))
+    return learn, held
+
+
+def _chosen(pool: list[Encoding]) -> Encoding:
+    """The best of ``pool``, or the cheapest that is equivalent to it."""
+    best = max(pool, key=lambda row: (row.share.value or 0.0, row.name))
     cheaper = [row for row in pool if row.standing == "equivalent" and _cheaper(row, best)]
-    chosen = min(cheaper, key=lambda row: (row.tokens or 0.0, row.name)) if cheaper else best
-    return chosen.name, _share(held.filter(pl.col("encoding") == chosen.name))
+    return min(cheaper, key=lambda row: (row.tokens or 0.0, row.name)) if cheaper else best
 
 
 def _cheaper(row: Encoding, than: Encoding) -> bool:
