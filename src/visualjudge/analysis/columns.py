@@ -288,6 +288,7 @@ PROBE: Table[f.ProbeResult] = Table((
     Column("images", lambda p: p.effect.images, "Images", lambda p: number(p.effect.images)),
     *figure("effect", lambda p: p.effect, "Effect, points", points, ends="ci95"),
     Column("margin", lambda p: p.margin, "Margin", lambda p: points(p.margin)),
+    Column("p_holm", lambda p: p.p_holm, "p (Holm)", lambda p: p_value(p.p_holm)),
     Column("failed", lambda p: p.failed, "No answer", lambda p: number(p.failed)),
     Column("state", lambda p: p.state, "State", lambda p: p.state.replace("_", " "), text=True),
     Column("example", lambda p: p.example),

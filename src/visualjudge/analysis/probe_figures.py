@@ -22,6 +22,8 @@ class ProbeResult:
     failed: int
     example: str
     """Id of one of its questions."""
+    p_holm: float | None = None
+    """p of an effect of 0, by Holm over the probes of the judge; None where nothing is measured."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ Every effect is a mean over groups of questions that belong together, with an in
 A reply that could not be read chooses nothing: 0 in all but ``change``, where it is wrong.
 
 The state is ``pass`` where two one-sided tests at 5 % show the effect to be within the margin (the whole 90 % interval
-is; Schuirmann 1987), ``fail`` where the 95 % interval leaves out 0 and the effect is at least the margin, and
-``not_shown`` otherwise. ``withheld`` fails only above 0. A staircase passes where the 95 % interval is below 0, and
-fails where it is above.
+is; Schuirmann 1987), ``fail`` where the effect is at least the margin and its p is below 5 % after Holm's adjustment
+over all probes of the judge, and ``not_shown`` otherwise. p is the least level at which an interval leaves out 0.
+``withheld`` fails only above 0. A staircase passes where the 95 % interval is below 0, and fails above 0.
+
+A probe of fewer than 40 questions is not measured: what a fair judge shows by luck is then as large as a fault.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ import polars as pl
 from visualjudge.analysis.cells import estimate_of, image_sums, share_of
 from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.probe_figures import ProbeResult, ProbeState, ToolTrust
-from visualjudge.analysis.statistics.jackknife import spread
+from visualjudge.analysis.statistics.jackknife import TAIL, holm, spread
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import ratio_influence
+from visualjudge.analysis.words import many
 
 MARGIN = 0.125
 """An effect of a cue below this is too small to matter: it is one of a cue that decides one answer in four."""
@@ -39,6 +42,9 @@ WIDE_MARGIN = 0.15
 """The same for designs that ask less sharply: a share of right answers, and answers that a fair judge draws."""
 EQUIVALENCE_TAIL = 0.05
 """Of each of the two one-sided tests."""
+LEVEL = 0.05
+LEAST_QUESTIONS = 40
+LEAST_TAIL, HALVINGS = 1e-12, 30
 Interval = tuple[float, float]
 _UNIT = ("probe_group", "cluster")
 
@@ -54,8 +60,18 @@ class Design:
     units: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
     scale: float
     margin: float
-    state: Callable[[float, Interval, Interval, float], ProbeState]
-    """Of the effect, its 95 % and its 90 % interval, and the margin."""
+    state: Callable[[_Effect, bool, float], ProbeState]
+    """Of the effect, whether it is other than 0 after Holm's adjustment, and the margin."""
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """A measured effect: its value, its 95 % and 90 % intervals, and the p of its being 0."""
+
+    value: float
+    ends: Interval
+    inner: Interval
+    p: float
 
 
 def _sign(hit: pl.Expr) -> pl.Expr:
@@ -96,20 +112,20 @@ def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
     return pairs.group_by(_UNIT).agg(x=(pl.col("score_worse") - pl.col("score")).sign().fill_null(0.0).mean())
 
 
-def _two_sided(value: float, ends: Interval, inner: Interval, margin: float) -> ProbeState:
-    if -margin < inner[0] and inner[1] < margin:
+def _two_sided(effect: _Effect, shown: bool, margin: float) -> ProbeState:
+    if -margin < effect.inner[0] and effect.inner[1] < margin:
         return "pass"
-    return "fail" if (ends[0] > 0 or ends[1] < 0) and abs(value) >= margin else "not_shown"
+    return "fail" if shown and abs(effect.value) >= margin else "not_shown"
 
 
-def _upwards(value: float, ends: Interval, inner: Interval, margin: float) -> ProbeState:
-    if inner[1] < margin:
+def _upwards(effect: _Effect, shown: bool, margin: float) -> ProbeState:
+    if effect.inner[1] < margin:
         return "pass"
-    return "fail" if ends[0] > 0 and value >= margin else "not_shown"
+    return "fail" if shown and effect.value >= margin else "not_shown"
 
 
-def _falling(_value: float, ends: Interval, _inner: Interval, _margin: float) -> ProbeState:
-    return "pass" if ends[1] < 0 else "fail" if ends[0] > 0 else "not_shown"
+def _falling(effect: _Effect, shown: bool, _margin: float) -> ProbeState:
+    return "pass" if effect.ends[1] < 0 else "fail" if shown and effect.value > 0 else "not_shown"
 
 
 DESIGNS: Mapping[str, Design] = {
@@ -128,26 +144,38 @@ def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
     """
     asked = answered.filter(pl.col("probe_design").is_in(list(DESIGNS)))
     control = answered.filter(pl.col("probe_design") == "control")
+    parts = asked.partition_by("probe_name", as_dict=True, maintain_order=True)
+    found = [_measured(part, control) for part in parts.values()]
+    adjusted = holm([None if effect is None else effect.p for _, effect in found])
     return tuple(
-        _result(str(name), str(part["probe_design"][0]), part, control)
-        for (name,), part in asked.partition_by("probe_name", as_dict=True, maintain_order=True).items()
+        _result(str(name), part, figure, effect, p)
+        for ((name,), part), (figure, effect), p in zip(parts.items(), found, adjusted, strict=True)
     )
 
 
-def _result(name: str, kind: str, table: pl.DataFrame, control: pl.DataFrame) -> ProbeResult:
+def _result(
+    name: str, table: pl.DataFrame, figure: Estimate, effect: _Effect | None, p_holm: float | None
+) -> ProbeResult:
+    kind = str(table["probe_design"][0])
     design = DESIGNS[kind]
-    effect, inner = _effect(design.units(table, control), design.scale, table.height)
     state: ProbeState = "not_shown"
-    if effect.value is not None and effect.interval is not None and inner is not None:
-        low, high = effect.interval
-        assert low is not None and high is not None  # gap_ends leaves no side open
-        state = design.state(effect.value, (low, high), inner, design.margin)
+    if effect is not None:
+        state = design.state(effect, p_holm is not None and p_holm < LEVEL, design.margin)
     failed = int((~table["parsed"]).sum())
-    return ProbeResult(name, kind, effect, design.margin, state, failed, str(table["id"][0]))
+    return ProbeResult(name, kind, figure, design.margin, state, failed, str(table["id"][0]), p_holm)
 
 
-def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, Interval | None]:
-    """The mean of ``x`` over groups, times ``scale``, with its 95 % interval; and the 90 % interval."""
+def _measured(table: pl.DataFrame, control: pl.DataFrame) -> tuple[Estimate, _Effect | None]:
+    """The effect of a probe as a figure and as it is judged; None where it is not measured."""
+    design, asked = DESIGNS[str(table["probe_design"][0])], table["id"].n_unique()
+    if asked < LEAST_QUESTIONS:
+        why = f"not measured: {many(asked, 'question')}; at least {LEAST_QUESTIONS} are needed"
+        return Estimate(None, None, table.height, table["cluster"].n_unique(), why), None
+    return _effect(design.units(table, control), design.scale, table.height)
+
+
+def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effect | None]:
+    """The mean of ``x`` over groups, times ``scale``."""
     if units.is_empty():
         return Estimate(None, None, n, 0, "nothing can be compared"), None
     sums = image_sums(units, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0})
@@ -155,10 +183,32 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, Interv
     place = np.zeros(weights.size, dtype=np.int64)
     value, influence = ratio_influence(sums.columns["x"], weights, place, 1)
     found = spread(influence, weights, place, 1)
-    given = (value, found, sums.total("apart"), sums.total("n"))
-    low, high = gap_ends(*given)
-    inner = tuple(float(end[0] * scale) for end in gap_ends(*given, tail=EQUIVALENCE_TAIL))
-    return estimate_of(value * scale, found, (low * scale, high * scale), n), (inner[0], inner[1])
+
+    def ends(tail: float) -> Interval:
+        low, high = gap_ends(value, found, sums.total("apart"), sums.total("n"), tail=tail)
+        return float(low[0]) * scale, float(high[0]) * scale
+
+    low, high = ends(TAIL)
+    figure = estimate_of(value * scale, found, (np.array([low]), np.array([high])), n)
+    if figure.value is None or figure.interval is None:
+        return figure, None
+    return figure, _Effect(figure.value, (low, high), ends(EQUIVALENCE_TAIL), _least_level(ends))
+
+
+def _least_level(ends: Callable[[float], Interval]) -> float:
+    """The p of an effect of 0: twice the least tail at which the interval leaves out 0."""
+
+    def out(tail: float) -> bool:
+        low, high = ends(tail)
+        return low > 0 or high < 0
+
+    if not out(0.5 - 1e-9):
+        return 1.0
+    low, high = np.log(LEAST_TAIL), np.log(0.5)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if out(float(np.exp(middle))) else (middle, high)
+    return float(2 * np.exp(high))
 
 
 def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:

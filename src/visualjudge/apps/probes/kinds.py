@@ -18,6 +18,7 @@ from visualjudge.apps.probes.shown import Edit, Paint, doubled, edited, with_lin
 from visualjudge.core.records import Probe, Question
 from visualjudge.core.registry import Registry
 from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.prompts.template import PromptTemplate
 
 Pool = Literal["image", "other_image", "text", "steps"]
 LEVELS = (0.55, 0.75, 0.95)
@@ -69,8 +70,12 @@ class ProbeKind:
     compared: bool = False
 
 
+def _asset() -> PromptTemplate:
+    return PromptAssetStore().get_prompt("probes/cues", "v2")
+
+
 def _cues(name: str, **values: object) -> tuple[str, str]:
-    asset = PromptAssetStore().get_prompt("probes/cues")
+    asset = _asset()
     return asset.part(f"{name}_cued", values), asset.part(f"{name}_plain", values)
 
 
@@ -122,7 +127,7 @@ def mirrored(base: Base, edit: Edit) -> Sequence[Question]:
 
 def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
     """Both options with a name that says nothing."""
-    asset = PromptAssetStore().get_prompt("probes/cues")
+    asset = _asset()
     lines = [asset.part(f"renamed_{letter}") for letter in "AB"]
     return [_changed(with_lines(base.pair, lines), base, "renamed", "options bear names that say nothing")]
 
@@ -182,6 +187,8 @@ _ROWS = dict([
     _line("author", "the name of the option's author"),
     _line("length", "a longer text that says nothing"),
     _line("label", "an instruction in the option's label"),
+    _line("file_format", "the format of the option's file"),
+    _line("file_size", "the size of the option's file"),
     ("painted_instruction", ProbeKind("image", painted, "an instruction painted into the option's image")),
     ("bright", ProbeKind("image", partial(image_cue, "bright", painting.brighter, painting.duller,
                                           "its image brighter, the other duller"),
