@@ -2,6 +2,9 @@
 
 Scripted judges answer 200 questions a probe on 100 images. Each has one fault, and is otherwise right with a
 probability of 0.9 (chance where nothing can be known). Run ``python benchmarks/probes.py --seeds 200``.
+
+``--few``: 40, 60 and 120 questions a probe on 20 and 60 images, a fair judge that is right in 75 %, and faults in 60 %
+of the answers; prints how often a fair judge fails any probe, and how often the fault is convicted.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -24,7 +28,19 @@ DESIGNS: dict[str, ProbeDesign] = {
     "withheld": "withheld",
     **dict.fromkeys(("renamed", "recoloured", "recompressed", "mirrored", "encoding"), "change"),
     **dict.fromkeys(
-        ("confidence", "decimals", "author", "length", "label", "painted_instruction", "bright", "tool"), "cue"
+        (
+            "confidence",
+            "decimals",
+            "author",
+            "length",
+            "label",
+            "file_format",
+            "file_size",
+            "painted_instruction",
+            "bright",
+            "tool",
+        ),
+        "cue",
     ),
     "severity": "staircase",
 }
@@ -33,7 +49,7 @@ Rng = np.random.Generator
 Judge = Callable[[pl.DataFrame, Rng], tuple[np.ndarray, np.ndarray]]
 
 
-def question(name: str, design: ProbeDesign, k: int) -> Question:
+def question(name: str, design: ProbeDesign, k: int, images: int = IMAGES) -> Question:
     """The k-th question of a probe."""
     group = k // {"cue": 2, "staircase": STEPS}.get(design, 1)
     answer, step = "AB"[group % 3 == 0], k % STEPS
@@ -46,7 +62,7 @@ def question(name: str, design: ProbeDesign, k: int) -> Question:
         answer = "AB"[k % 2]
     return Question(
         id=f"{name}{k}", task="t", encoding="e", question_type="scoring" if scoring else "pairwise", subset=(),
-        image_id=f"i{group % IMAGES}", class_of_interest=None, error_type=None,
+        image_id=f"i{group % images}", class_of_interest=None, error_type=None,
         annotation_ids=("a",) if scoring else ("a", "b"),
         final_scores=(8.0 - 2 * step,) if scoring else ((6.0, 4.0) if answer == "A" else (4.0, 6.0)),
         sources=(None,) if scoring else (None, None), prompt="", images=(),
@@ -54,10 +70,10 @@ def question(name: str, design: ProbeDesign, k: int) -> Question:
     )  # fmt: skip
 
 
-def fair(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+def fair(table: pl.DataFrame, rng: Rng, skill: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
     """Letters (as whether it says A) and scores."""
     chance = table["probe_design"].is_in(["same", "withheld"]).to_numpy()
-    right = rng.random(table.height) < np.where(chance, 0.5, 0.9)
+    right = rng.random(table.height) < np.where(chance, 0.5, skill)
     is_a = (table["answer"].fill_null("A") == "A").to_numpy()
     truth = table["truth"].fill_null(0).to_numpy()
     return np.where(right, is_a, ~is_a), np.clip(truth + rng.normal(0, 1, table.height), 0, 10)
@@ -117,6 +133,39 @@ def states(questions: pl.DataFrame, judge: Judge, rng: Rng) -> dict[str, str]:
     return {row.name: row.state for row in probe_results(join(questions, table))}
 
 
+def few(seeds: int) -> None:
+    """Few questions: any probe failed by a fair judge, and faults convicted."""
+    judges: dict[str, tuple[str | None, Judge]] = {
+        "fair": (None, partial(fair, skill=0.75)),
+        **{f"follows {name}": (name, swayed(name, 0.6)) for name in ("author", "painted_instruction")},
+        "takes the first": ("same_option", partial(places, share=0.6)),
+    }
+    for number, images in ((40, 20), (40, 60), (60, 20), (60, 60), (120, 60)):
+        plain = [question("control", "control", k, images) for k in range(number)]
+        asked = [question(name, design, k, images) for name, design in DESIGNS.items() for k in range(number)]
+        questions = question_table([*plain, *asked])
+        for label, (fault, judge) in judges.items():
+            if fault and number != 60:
+                continue
+            own = any_other = 0
+            for seed in range(seeds):
+                found = states(questions, judge, np.random.default_rng([seed, number, images]))
+                failed = {name for name, state in found.items() if state == "fail"}
+                own += fault in failed
+                any_other += bool(failed - {fault})
+            told = f"convicted {own / seeds:.1%}, " if fault else ""
+            print(
+                f"{number} questions, {images} images, {label}: {told}fails another {any_other / seeds:.1%}", flush=True
+            )
+
+
+def places(table: pl.DataFrame, rng: Rng, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Takes the first option in a share of the questions whose options are the same."""
+    said, score = fair(table, rng, 0.75)
+    taken = (table["probe_design"] == "same").to_numpy() & (rng.random(table.height) < share)
+    return np.where(taken, True, said), score
+
+
 def drift(seeds: int) -> None:
     """A judge that repeats its replies and is 5 points worse from one day on; judges that do not change."""
     for number in (60, 200):
@@ -148,7 +197,12 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
-    seeds = parser.parse_args().seeds
+    parser.add_argument("--few", action="store_true", help="few questions a probe")
+    args = parser.parse_args()
+    seeds = args.seeds
+    if args.few:
+        few(seeds)
+        return
     plain = [question("control", "control", k) for k in range(NUMBER)]
     asked = [question(name, design, k) for name, design in DESIGNS.items() for k in range(NUMBER)]
     questions = question_table([*plain, *asked])

@@ -39,3 +39,22 @@ def test_the_error_is_the_mean_gap_of_the_bins() -> None:
     found = calibration(stated, happened, np.tile(np.arange(8), 2))
     assert found.ece.value == pytest.approx(0.25)
     assert found.brier.value == pytest.approx(np.mean((stated - happened) ** 2))
+
+
+def test_the_corrected_calibration_error_is_near_0_where_probabilities_come_true() -> None:
+    found = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        stated = rng.uniform(0.5, 0.95, 200)
+        happened = (rng.random(200) < stated).astype(float)
+        found.append(calibration(stated, happened, np.repeat(np.arange(20), 10)))
+    assert np.mean([row.ece.value for row in found]) > 0.06
+    assert np.mean([row.ece_corrected.value for row in found]) < 0.03
+    assert all(row.ece_corrected.value <= row.ece.value for row in found)
+
+
+def test_a_large_calibration_error_is_hardly_corrected() -> None:
+    rng = np.random.default_rng(0)
+    stated = rng.uniform(0.5, 0.95, 400)
+    found = calibration(stated, (rng.random(400) < stated - 0.3).astype(float), np.repeat(np.arange(40), 10))
+    assert 0.85 * found.ece.value < found.ece_corrected.value <= found.ece.value

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import orjson
+import polars as pl
 import pytest
 
 from making import make_folder
@@ -29,6 +30,7 @@ from visualjudge.judges.asks import Ask
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.prompts.spans import spans_of
+from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.raster.images import read_rgb
 
 TASKS = ("object_detection", "depth_estimation", "lowlevel-deblur")
@@ -185,6 +187,41 @@ def test_unknown_probes_and_numbers_are_refused(made: tuple[Path, Probed, Datase
         build_probes(made[0], tmp_path / "out", only=["no"])
     with pytest.raises(UsageError, match="--n must be at least 2, got 1"):
         build_probes(made[0], tmp_path / "out", number=1)
+
+
+def test_a_cue_is_as_long_as_its_control() -> None:
+    parts = PromptAssetStore().get_prompt("probes/cues", "v2").parts
+    cues = [name.removesuffix("_cued") for name in parts if name.endswith("_cued")]
+    unlike = [name for name in cues if len(parts[f"{name}_cued"]) != len(parts[f"{name}_plain"])]
+    assert {"file_format", "file_size", "author", "label", "decimals"} <= set(cues)
+    assert unlike == ["length"]
+
+
+def _cue_table(faults: Sequence[float], questions: int) -> pl.DataFrame:
+    """Answers to as many cue probes, each followed in a share of its questions and right by chance elsewhere."""
+    rng = rng_for(0, "cues")
+    rows = [
+        {
+            "probe_design": "cue", "probe_name": f"cue{p}", "probe_group": f"g{k // 2}", "cluster": k // 2,
+            "probe_cue": "AB"[k % 2], "text": "AB"[k % 2 if rng.random() < fault else rng.integers(2)],
+            "id": f"{p}-{k}", "parsed": True,
+        }
+        for p, fault in enumerate(faults) for k in range(questions)
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def test_few_questions_are_not_measured_and_say_so() -> None:
+    (row,) = probe_results(_cue_table([1.0], 38))
+    assert (row.state, row.effect.value, row.p_holm) == ("not_shown", None, None)
+    assert row.effect.why == "not measured: 38 questions; at least 40 are needed"
+
+
+def test_a_fault_has_to_be_shown_among_all_probes() -> None:
+    """An effect that fails alone is not shown beside 17 others; a large one is."""
+    (alone,) = probe_results(_cue_table([0.4], 60))
+    together = probe_results(_cue_table([0.4, 0.9, *[0.0] * 16], 60))
+    assert (alone.state, [row.state for row in together[:2]]) == ("fail", ["not_shown", "fail"])
 
 
 def test_a_probe_without_controls_is_analysed(made: tuple[Path, Probed, Dataset], tmp_path: Path) -> None:

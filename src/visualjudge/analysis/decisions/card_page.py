@@ -147,7 +147,7 @@ def _source_notes(kind: KindOfSystem) -> list[str]:
 def _extras(found: JudgeCard) -> list[str]:
     out = []
     if found.probabilities is not None:
-        brier, ece = found.probabilities.brier, found.probabilities.ece
+        brier, ece = found.probabilities.brier, found.probabilities.ece_corrected
         out.append(
             f"Its probabilities: Brier score {brier.value:.3f} ({span(brier.interval)}), expected calibration error "
             f"{ece.value:.3f} ({span(ece.interval)}), {found.probabilities.n} answers."

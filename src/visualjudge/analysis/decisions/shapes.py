@@ -191,6 +191,7 @@ def _calibration(found: Calibration) -> Json:
         "brier_ci95": _pair(found.brier.interval),
         "ece": found.ece.value,
         "ece_ci95": _pair(found.ece.interval),
+        "ece_corrected": found.ece_corrected.value,
         "n": found.n,
         "images": found.images,
         "bins": [{"stated": b.stated, "observed": b.observed, "n": b.n} for b in found.bins],

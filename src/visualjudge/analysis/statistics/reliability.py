@@ -4,6 +4,10 @@ Sources: Brier 1950; Murphy & Winkler 1977; Naeini et al. 2015 and Guo et al. 20
 equal mass). The Brier score has the interval of a share. Few items bias the ECE upwards (Kumar et al. 2019), the more
 the nearer it is to 0, so its interval is from resampled clusters, each side by what bounds its error: the gaps of the
 bins err together by at most the sum of their errors, which is the reach downwards; upwards, their signs stay.
+
+The corrected ECE is the ECE times the square root of the part of the bins' mean squared gap that their standard errors
+do not account for (the debiased calibration error of Kumar et al. 2019, clustered): 0 where the gaps are as luck makes
+them.
 """
 
 from __future__ import annotations
@@ -44,10 +48,14 @@ class Measure:
 
 @dataclass(frozen=True)
 class Calibration:
-    """``brier`` (0 is perfect, 0.25 is "always one half"), ``ece`` (0 is calibrated), the diagram's ``bins``."""
+    """``brier`` (0 is perfect, 0.25 is "always one half"), ``ece`` (0 is calibrated), the diagram's ``bins``.
+
+    ``ece`` is as published, and too high with few items; ``ece_corrected`` has the same interval, without that bias.
+    """
 
     brier: Measure
     ece: Measure
+    ece_corrected: Measure
     bins: tuple[Bin, ...]
     n: int
     images: int
@@ -75,9 +83,11 @@ def calibration(
     images = int(codes.max()) + 1
     brier = one_share(sums(codes, squares, images), sums(codes, np.ones(truth.size), images), whole=False)
     gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
+    ece = _expected_error(gaps, codes, seed)
     return Calibration(
         Measure(float(squares.mean()), brier.interval(0)),
-        _expected_error(gaps, codes, seed),
+        ece,
+        Measure(_corrected(gaps, codes, ece), ece.interval),
         _diagram(stated, truth, which),
         stated.size,
         images,
@@ -103,6 +113,22 @@ def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
     reaches = np.abs(errors).sum(1), errors @ np.where(mean < 0, 1.0, -1.0)
     down, up = (wider * float(np.quantile(reach, 1 - TAIL)) for reach in reaches)
     return Measure(value, (max(0.0, value - down), min(1.0, value + max(0.0, up))))
+
+
+def _corrected(gaps: FloatArray, codes: IntArray, ece: Measure) -> float:
+    """The ECE of items' ``gaps`` (n, bins) without the bias of few items; within the interval, at most as published."""
+    images = int(codes.max()) + 1
+    if images < 2:
+        return ece.value
+    gap = gaps.mean(0)
+    each = np.stack([sums(codes, column, images) for column in gaps.T], axis=1) / len(gaps)
+    luck = images / (images - 1) * ((each - gap / images) ** 2).sum(0)
+    held = np.maximum((gaps != 0).mean(0), 1 / len(gaps))
+    seen = float((gap**2 / held).sum())
+    part = 1 - float((luck / held).sum()) / seen if seen > 0 else 0.0
+    size = ece.value * np.sqrt(max(0.0, part))
+    least = 0.0 if ece.interval is None else ece.interval[0]
+    return float(np.clip(size, min(least, ece.value), ece.value))
 
 
 def _diagram(stated: FloatArray, truth: FloatArray, which: ArrayLike) -> tuple[Bin, ...]:
