@@ -24,6 +24,7 @@ from visualjudge.analysis.statistics import (
     draw,
     inclusion_probabilities,
     pooled_means,
+    pooled_probabilities,
     rank_sets,
     risk_threshold,
 )
@@ -170,6 +171,30 @@ def queue(replications: int) -> Iterator[tuple[str, ...]]:
         yield (str(images), str(n), *cells, *(f"{s:.3f}" for s in spread), f"{1 - (spread[1] / spread[0]) ** 2:.0%}")
 
 
+def rounds(replications: int) -> Iterator[tuple[str, ...]]:
+    """RMSE of labels in rounds, pooled and with probability 1 for earlier rounds (as version 0.2 had it)."""
+    for images, sizes in itertools.product((50, 200), ((50,), (50, 50), (25, 25, 25, 25), (100,))):
+        errors: dict[str, list[np.ndarray]] = {"pooled": [], "one": []}
+        for i in range(replications):
+            rng = rng_for(i, "rounds", images, len(sizes), sum(sizes))
+            pool = scores(rng, images, True)
+            own, number = np.full(pool.said.size, np.nan), np.zeros(pool.said.size, dtype=int)
+            for r, n in enumerate(sizes, 1):
+                left = np.flatnonzero(number == 0)
+                chances = inclusion_probabilities(pool.doubt[left], n)
+                drawn = draw(chances, rng, pool.system[left])
+                own[left[drawn]], number[left[drawn]] = chances[drawn], r
+            kept = number > 0
+            pooled = own.copy()
+            pooled[kept] = pooled_probabilities(own[kept], number[kept], pool.system[kept], np.bincount(pool.system))
+            for name, chance in (("pooled", pooled), ("one", np.where(number < len(sizes), 1.0, own))):
+                y = np.where(kept, pool.true, np.nan)
+                found = pooled_means(pool.said, y, pool.system, pool.image, probability=np.where(kept, chance, np.nan))
+                errors[name].append(found.values - np.bincount(pool.system, pool.true) / images)
+        cells = [f"{np.sqrt(np.nanmean(np.array(table) ** 2)):.3f}" for table in errors.values()]
+        yield (str(images), " + ".join(map(str, sizes)), *cells)
+
+
 def cascades(replications: int, alpha: float = 0.1, delta: float = 0.1) -> Iterator[tuple[str, ...]]:
     """How often the risk is kept on new questions, for judges whose confidence tells little and much."""
     for images, alike, skill in itertools.product((50, 200), (False, True), (0.5, 1.5)):
@@ -219,6 +244,8 @@ def main() -> None:
     table("Corrected figures", columns, coverage(n))
     columns = ("Images", "Labels", "Bias, random", "Bias, label", "RMSE, random", "RMSE, label", "Variance saved")
     table("What to label next", columns, queue(n))
+    columns = ("Images", "Labels", "RMSE", "RMSE, earlier rounds with probability 1")
+    table("Labels in rounds", columns, rounds(n))
     columns = ("Images", "Errors", "Skill", "Risk kept", "Answers kept")
     table("Cascade, risk 0.1, delta 0.1", columns, cascades(n))
 
