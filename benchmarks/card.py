@@ -19,10 +19,12 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.analysing import PAIRED, pairwise_figures
-from visualjudge.analysis.bias import preference
+from visualjudge.analysis.analysing import PAIRED
+from visualjudge.analysis.bias import both_orders, preference, swap_figures
+from visualjudge.analysis.cells import accuracy, macro
 from visualjudge.analysis.decisions.card import Answer, Shown, answer_of
 from visualjudge.analysis.decisions.checks import NOT_ASKED, read_thresholds
+from visualjudge.analysis.figures import Pairwise
 from visualjudge.analysis.join import VERDICT_SCHEMA, WIRE, Run, Study, asked_table, join, numbered
 from visualjudge.core.seeding import rng_for
 
@@ -127,15 +129,16 @@ def answered(pairs: Pairs, said: np.ndarray, used: np.ndarray) -> Answer:
     study = Study(questions, (Run("judge", None, {}, join(questions, verdicts)),))
     table = study.kind(0, "pairwise", PAIRED)
     place = preference(table.filter("parsed"), "position").estimate
-    return answer_of(study, 0, Shown(pairwise_figures(table), place, None, None), RULES, NOT_ASKED)
+    swap = swap_figures(both_orders(table))
+    figures = Pairwise(accuracy(table), n, 0.5, macro(table, "task"), None, swap, {})
+    return answer_of(study, 0, Shown(figures, place, None, None), RULES, NOT_ASKED)
 
 
 JUDGES: tuple[tuple[str, str, Reply], ...] = (
     ("perfect", "yes", judge()),
-    ("right in 95 %", "yes", judge(0.95)),
-    ("right in 90 %", "yes", judge(0.90)),
     ("lifts the fourth source to the second rank", "no", judge(lift=2.0)),
-    ("the same, right in 95 %", "no", judge(0.95, lift=2.0)),
+    ("lifts it, right in 95 %", "no", judge(0.95, lift=2.0)),
+    ("right in 90 %", "yes", judge(0.90)),
     ("right in 75 %", "not yes", judge(0.75)),
     ("takes the first place in 20 %", "not yes", judge(place=0.2)),
     ("5 % of calls fail", "not yes", judge(failed=0.05)),

@@ -35,22 +35,15 @@ EVEN = (1.5, 0.5, -0.5, -1.5)
 TOP = (4.0, 0.6, 0.0, -0.6)
 LOW = (0.8, 0.3, -0.2, -0.7, -4.5)
 BOTH = (4.0, 0.8, 0.2, -0.2, -0.8, -4.0)
-MANY = (*np.linspace(2.5, -2.5, 14).tolist(), -5.0)
 SAME = (0.0,) * 5
 
 DESIGNS = (
-    Design("4 sources", EVEN, 10, 6),
     Design("4 sources", EVEN, 20, 6),
-    Design("4 sources, alike", EVEN, 20, 12, 0.7),
-    Design("4 sources, sparse", EVEN, 50, 1),
-    Design("one at the top", TOP, 10, 6),
     Design("one at the top", TOP, 20, 6),
     Design("one at the top, alike", TOP, 20, 12, 0.7),
     Design("one at the top, sparse", TOP, 50, 1),
     Design("one at the bottom", LOW, 20, 8),
     Design("top and bottom", BOTH, 20, 8),
-    Design("top and bottom", BOTH, 50, 8),
-    Design("15 sources, one at the bottom", MANY, 20, 20),
     Design("5 equal sources", SAME, 20, 8),
 )
 

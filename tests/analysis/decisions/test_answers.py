@@ -198,6 +198,7 @@ def test_a_task_of_a_few_images_is_named() -> None:
     said = [Verdict(q.id, "AB", str(q.answer), "ok", "") for q in few]
     found = _judge([*questions, *few], [*verdicts, *said])
     assert _line(found, "macro_accuracy").why == "a task with fewer than 5 images: depth_estimation"
+    assert _line(found, "macro_accuracy").needs_images == 2
     depth = next(task for task in found.tasks if task.task == "depth_estimation")
     assert depth.verdict == "unclear" and depth.needs_images == 7
 

@@ -33,7 +33,7 @@ from visualjudge.analysis.guessing import guessed, pairwise_asked
 from visualjudge.analysis.join import Study, clusters_of
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks
 from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
-from visualjudge.analysis.statistics.jackknife import FEW, TAIL
+from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
 from visualjudge.analysis.statistics.shares import SINGLE, one_share
 
 Interval = tuple[float, float]
@@ -71,6 +71,8 @@ class Answer:
         """How many more images would probably settle it: the fewest for a "no" where a figure misses its threshold,
         else the most that any check needs. None where it is settled, or where some check needs more than images.
         """
+        if self.state == "not_measured":
+            return next(line.needs_images for line in self.checks if line.name == "order_of_sources")
         if self.state != "undecided":
             return None
         undecided = [line for line in self.checks if line.state == "undecided"]
@@ -194,18 +196,24 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
 
 @dataclass(frozen=True)
 class Shown:
-    """What the questions of a run, or of one of its tasks, show: ``place`` is the lean to the option shown first."""
+    """What the questions of a run, or of one of its tasks, show: ``place`` is the lean to the option shown first.
+
+    ``short``: how many more images its tasks need, so that each has enough for an interval.
+    """
 
     pairwise: Pairwise
     place: Estimate | None
     ranking: Estimate | None
     scoring: Estimate | None
+    short: int = 0
 
 
 def shown_of(result: JudgeResult) -> Shown:
     """What all questions of a run show."""
     place = next((row.estimate for row in result.bias if row.feature == "position"), None)
-    return Shown(result.pairwise, place, result.ranking.tau, result.scoring.within)
+    images = (cell.accuracy.share.images for cell in result.by_task if cell.accuracy.share.n)
+    short = sum(max(0, LEAST_IMAGES - n) for n in images)
+    return Shown(result.pairwise, place, result.ranking.tau, result.scoring.within, short)
 
 
 def answer_of(study: Study, run: int, shown: Shown, rules: Thresholds, people: Evidence) -> Answer:
@@ -215,7 +223,7 @@ def answer_of(study: Study, run: int, shown: Shown, rules: Thresholds, people: E
     evidence = {
         **_evidence(shown),
         "failed": _failed(study, run),
-        "order_of_sources": _order(ordered),
+        "order_of_sources": _order(ordered, rules.least_images),
         "favour": _favour(ordered),
         "omega": people,
     }
@@ -238,7 +246,9 @@ def _evidence(shown: Shown) -> Mapping[str, Evidence]:
         nothing = Evidence(None, None, pairwise.accuracy.share.images, UNANSWERED)
         return {"macro_accuracy": nothing, "right_in_both_orders": nothing, "lean": nothing}
     return {
-        "macro_accuracy": _measured(pairwise.macro) if pairwise.questions else NOT_ASKED,
+        "macro_accuracy": replace(_measured(pairwise.macro), short=shown.short or None)
+        if pairwise.questions
+        else NOT_ASKED,
         "right_in_both_orders": _measured(pairwise.swap.right_in_both),
         "lean": _lean(pairwise, shown.place),
     }
@@ -281,10 +291,11 @@ def _failed(study: Study, run: int) -> Evidence:
     return Evidence(float(failed.mean()), found.interval(0), int(found.images[0]), found.why(0))
 
 
-def _order(found: System) -> Evidence:
+def _order(found: System, least: int) -> Evidence:
     main = found.main
     if main is None:
-        return Evidence(None, None, 0, found.why)
+        few = 0 < found.images < LEAST_IMAGES
+        return Evidence(None, None, found.images, found.why, short=least - found.images if few else None)
     tau = main.found.tau_b
     return Evidence(tau.value, tau.interval, main.found.images, None if tau.interval else FEW)
 
@@ -356,10 +367,10 @@ def answer(found: Answer) -> str:
         failed = [f"it fails {', '.join(due)}"] if due else []
         parts = [said, *failed] if line.state == "fail" else [*failed, said]
         return f"{found.judge}: no, do not rank models with it: {'; '.join(parts)}."
-    if found.state == "not_measured":
-        return f"{found.judge}: not measured whether models may be ranked with it: {said}."
-    others = f"; undecided: {', '.join(due)}" if due and line.state == "pass" else ""
     needed = f"; it {needs(found.needs_images)}" if found.needs_images else ""
+    if found.state == "not_measured":
+        return f"{found.judge}: not measured whether models may be ranked with it: {said}{needed}."
+    others = f"; undecided: {', '.join(due)}" if due and line.state == "pass" else ""
     return f"{found.judge}: undecided whether models may be ranked with it: {said}{others}{needed}."
 
 

@@ -69,10 +69,17 @@ def _task_cells(task: TaskCard) -> tuple[str, ...]:
     lines = {line.name: line for line in task.checks}
     figures = (lines["macro_accuracy"], lines["order_of_sources"])
     needed = f", {needs(task.needs_images)}" if task.needs_images else ""
-    due = [line for line in task.checks if line.state == task.state and task.state not in ("pass", "not_measured")]
-    why = "; ".join(f"{LABELS[line.name]}: {line.why}" if line.why else LABELS[line.name] for line in due)
-    said = lines["order_of_sources"].why if task.state == "not_measured" else why
-    return ANSWERS[task.verdict] + needed, *(shown_value(line) for line in figures), said or ""
+    return ANSWERS[task.verdict] + needed, *(shown_value(line) for line in figures), _due(task)
+
+
+def _due(task: TaskCard) -> str:
+    """What an answer that is no "yes" is due to: the checks, or the one reason that all of them have."""
+    if task.state == "pass":
+        return ""
+    order = [line for line in task.checks if line.name == "order_of_sources"]
+    due = order if task.state == "not_measured" else [line for line in task.checks if line.state == task.state]
+    reasons = {line.why for line in due}
+    return str(due[0].why) if reasons != {None} and len(reasons) == 1 else ", ".join(LABELS[line.name] for line in due)
 
 
 def _asked_for(line: Check) -> str:

@@ -94,7 +94,8 @@ class Evidence:
     """What a run shows of one check; ``value`` None: it was not measured. ``why``: why there is no interval.
 
     ``tested``: the figure is the result of tests. It has no interval, and is held to the threshold itself. ``note``:
-    what is said beside the figure, whatever its state.
+    what is said beside the figure, whatever its state. ``short``: how many more images there must be for a figure with
+    an interval; None where that is not what is missing.
     """
 
     value: float | None
@@ -103,6 +104,7 @@ class Evidence:
     why: str | None = None
     tested: bool = False
     note: str | None = None
+    short: int | None = None
 
 
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
@@ -146,7 +148,7 @@ def check(name: str, evidence: Evidence, rules: Thresholds, *, skill: Evidence) 
 
 def _state(found: Evidence, threshold: Threshold, least: int, skill: Evidence) -> tuple[State, str | None, int | None]:
     if found.value is None:
-        return "not_measured", found.why or "was not asked", None
+        return "not_measured", found.why or "was not asked", found.short
     short = max(0, least - found.images) or None
     ends = (found.value, found.value) if found.tested else found.interval
     projected = None if ends is None else threshold.images_needed(found.value, ends, found.images)
@@ -155,7 +157,7 @@ def _state(found: Evidence, threshold: Threshold, least: int, skill: Evidence) -
         needed = max(short, projected or 0) if state == "undecided" else short
         return "undecided", f"only {many(found.images, 'image')}; at least {least} are needed", needed
     if state is None:
-        return "undecided", found.why or "has no interval", None
+        return "undecided", found.why or "has no interval", found.short
     if state == "undecided":
         return state, "the threshold lies within the interval", projected
     if state == "pass" and not _above_zero(skill):

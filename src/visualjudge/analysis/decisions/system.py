@@ -10,7 +10,8 @@ import numpy as np
 from visualjudge.analysis.decisions.items import MEASURES, RANGES, Items, items
 from visualjudge.analysis.decisions.true_order import overturned
 from visualjudge.analysis.join import Study
-from visualjudge.analysis.statistics.shares import shares
+from visualjudge.analysis.statistics.jackknife import mean_ends, spread
+from visualjudge.analysis.statistics.shares import ratio_influence, shares
 from visualjudge.analysis.statistics.systems import (
     Favour,
     Interval,
@@ -88,11 +89,12 @@ class KindOfSystem:
 class System:
     """The kinds that compare at least two sources; ``main`` is the first of pairwise, ranking, scoring.
 
-    ``why``: the reason, if there is none.
+    ``why``: the reason, if there is none; ``images``: those on which it answered questions on the sources.
     """
 
     kinds: tuple[KindOfSystem, ...]
     why: str | None = None
+    images: int = 0
 
     @property
     def main(self) -> KindOfSystem | None:
@@ -108,7 +110,9 @@ def system(study: Study, run: int, families: Mapping[str, tuple[str, ...]] | Non
     kinds = tuple(kind for kind in measured if kind is not None)
     if kinds:
         return System(kinds)
-    return System((), _why_none(asked[0]) if asked else "the questions compare no two named sources of one task")
+    if not asked:
+        return System((), "the questions compare no two named sources of one task")
+    return System((), _why_none(asked[0]), int(np.unique(asked[0].image[np.isfinite(asked[0].said)]).size))
 
 
 def _why_none(found: Items) -> str:
@@ -143,7 +147,7 @@ def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> KindOfSystem 
         found.names,
         found.groups,
         agreement,
-        _true_ends(sums, RANGES[found.kind][1]),
+        _true_ends(sums, found.kind),
         overturned(study, found, agreement.true),
         worth(found),
         _self_preference(found, own),
@@ -151,12 +155,16 @@ def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> KindOfSystem 
     )
 
 
-def _true_ends(sums: Sums, most: float) -> tuple[Interval | None, ...]:
-    """The interval of each true mean between 0 and ``most``, as of a share whose cases lie between 0 and 1."""
+def _true_ends(sums: Sums, kind: str) -> tuple[Interval | None, ...]:
+    """The interval of each true mean: of scores as of a mean, of won comparisons as of a share."""
     image, source = np.nonzero(sums.count)
-    ends = shares(sums.true[image, source] / most, sums.count[image, source], source, sums.count.shape[1], whole=False)
-    found = (ends.interval(s) for s in range(sums.count.shape[1]))
-    return tuple(None if pair is None else (most * pair[0], most * pair[1]) for pair in found)
+    top, bottom, size = sums.true[image, source], sums.count[image, source], sums.count.shape[1]
+    if kind != "scoring":
+        ends = shares(top, bottom, source, size, whole=False)
+        return tuple(ends.interval(s) for s in range(size))
+    value, influence = ratio_influence(top, bottom, source, size)
+    low, high = np.clip(mean_ends(value, spread(influence, bottom, source, size)), *RANGES[kind])
+    return tuple(None if np.isnan(a) else (float(a), float(b)) for a, b in zip(low, high, strict=True))
 
 
 def worth(found: Items) -> float | None:
