@@ -139,7 +139,10 @@ def components(check: Check, name: str, stated: Mapping[str, Any], rows: list[Ve
 
 
 def strengths(check: Check, name: str, board: Mapping[str, Any], rows: list[Verdict]) -> None:
-    """Davidson's strengths by a general optimiser, to 1e-5; boards without an addition and of one component."""
+    """Davidson's strengths by a general optimiser, to 1e-4; boards of one component whose games do not go together.
+
+    The penalty's half games, h / 2 between sources that met, are found by turns: h from the curvature at the strengths.
+    """
     if board["regularised"] or board["components"] != 1 or len(board["rows"]) < 2:
         return
     said: dict[Any, list[Verdict]] = defaultdict(list)
@@ -149,26 +152,35 @@ def strengths(check: Check, name: str, board: Mapping[str, Any], rows: list[Verd
             said[v["id"], v["repeat"]].append(v)
     names = sorted({row["source"] for row in board["rows"]})
     place = {source: k for k, source in enumerate(names)}
-    a, b = (np.array([place[g[0]["q"]["sources"][side]] for g in said.values()]) for side in (0, 1))
-    mean = np.array([np.mean([{"A": 1.0, "B": 0.0}.get(v["value"], 0.5) for v in g]) for g in said.values()])
+    size = len(names)
+    wins, ties = np.zeros((size, size)), np.zeros((size, size))
+    for group in said.values():
+        a, b = (place[group[0]["q"]["sources"][side]] for side in (0, 1))
+        mean = np.mean([{"A": 1.0, "B": 0.0}.get(v["value"], 0.5) for v in group])
+        if mean == 0.5:
+            ties[a, b] += 1
+            ties[b, a] += 1
+        else:
+            wins[(a, b) if mean > 0.5 else (b, a)] += 1
+    games, added = wins + wins.T + ties, np.zeros((size, size))
 
-    won, lost = mean > 0.5, mean < 0.5
-
-    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
-        half, tie = (x[a] - x[b]) / 2, np.full(a.size, x[-1])
+    def loss(x: np.ndarray) -> float:
+        half, tie = (x[:size, None] - x[None, :size]) / 2, x[-1]
         total = np.logaddexp(np.logaddexp(half, -half), tie)
-        value = (total - np.where(won, half, np.where(lost, -half, tie))).sum() + x[:-1].sum() ** 2
-        lead = (np.exp(half - total) - np.exp(-half - total) - won + lost) / 2
-        slope = np.zeros(x.size) + 2 * x[:-1].sum()
-        np.add.at(slope, a, lead)
-        np.add.at(slope, b, -lead)
-        slope[-1] = (np.exp(tie - total) - ~(won | lost)).sum()
-        return float(value), slope
+        return float(((wins + added) * (total - half)).sum() + (ties * (total - tie)).sum() / 2 + x[:size].sum() ** 2)
 
-    start = np.zeros(len(names) + 1)
-    found = optimize.minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-7, "maxiter": 5000}).x
+    x = np.append(np.zeros(size), -1.0 if ties.any() else -30.0)
+    for _ in range(30):
+        x = optimize.minimize(loss, x, method="BFGS", options={"gtol": 1e-7, "maxiter": 5000}).x
+        half = (x[:size, None] - x[None, :size]) / 2
+        whole = np.exp(half) + np.exp(-half) + np.exp(x[-1])
+        lead, tie = (np.exp(half) - np.exp(-half)) / whole, np.exp(x[-1]) / whole
+        weight = games * (1 - tie - lead**2) / 4
+        inverse = np.linalg.pinv(np.diag(weight.sum(1)) - weight)
+        own = np.diag(inverse)
+        added = board["dispersion"] * weight * (own[:, None] + own[None, :] - 2 * inverse) / 2
     for row in board["rows"]:
-        near = abs(row["strength"] - (found[place[row["source"]]] - found[:-1].mean())) < 1e-4
+        near = abs(row["strength"] - (x[place[row["source"]]] - x[:size].mean())) < 1e-4
         check(f"{name}.strength.{row['source']}", near, True)
 
 

@@ -246,6 +246,7 @@ LEADERBOARD: Table[f.Leaderboard] = Table((
     Column("regularised", lambda b: b.regularised),
     Column("ties", lambda b: b.ties),
     Column("log_tie", lambda b: b.log_tie),
+    Column("dispersion", lambda b: b.dispersion),
     Column("rank_correlation", lambda b: None if b.spearman is None and b.kendall_tau is None
            else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}),
 ))  # fmt: skip

@@ -153,7 +153,8 @@ def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
     log_tie, same = (boards[0].log_tie, boards[0].agreement) if len(boards) == 1 else (None, (None, None))
     ranked = tuple(chain.from_iterable(board.rows for board in boards))
     contrasts = tuple(chain.from_iterable(board.contrasts for board in boards))
-    return Leaderboard(ranked, games.height, len(names), endless, ties, log_tie, *same, contrasts)
+    together = boards[0].dispersion if len(boards) == 1 else None
+    return Leaderboard(ranked, games.height, len(names), endless, ties, log_tie, *same, contrasts, together)
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,7 @@ class _Board:
     endless: bool
     log_tie: float | None
     agreement: tuple[float | None, float | None]
+    dispersion: float
 
 
 def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
@@ -177,12 +179,14 @@ def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
     draws = drawn(fit, judged.wins, judged.ties, rng_for(seed, "strengths", len(rows), judged.wins.shape[0]))
     sure = standing(fit, judged.wins, judged.ties, judged.images, draws)
     filled = _filled(rows, fit, judged, sure)
-    by_truth = zip(filled, _bounded(truth.log_strength, true), strict=True)
-    ranked = _ranked([replace(row, true_strength=x) for row, x in by_truth], fit.log_strength, truth.log_strength)
+    by_truth = _bounded(truth.log_strength, true)
+    told = zip(filled, np.where(np.isfinite(by_truth), by_truth, np.nan).tolist(), strict=True)
+    known = [replace(row, true_strength=None if np.isnan(x) else x) for row, x in told]
+    ranked = _ranked(known, fit.log_strength, by_truth)
     _, finite = components(judged.wins.sum(0), judged.ties.sum(0))
     agreement = _agreement(fit.log_strength, [row.mean_score for row in rows])
     contrasts = _contrasts(ranked, filled, fit, sure)
-    return _Board(ranked, contrasts, int(judged.ties.sum() / 2), not finite, fit.log_tie, agreement)
+    return _Board(ranked, contrasts, int(judged.ties.sum() / 2), not finite, fit.log_tie, agreement, fit.dispersion)
 
 
 def _filled(rows: list[SourceRow], fit: Penalised, games: Games, sure: Standing) -> list[SourceRow]:
@@ -222,10 +226,10 @@ def _contrasts(
     return tuple(out)
 
 
-def _bounded(strength: FloatArray, games: Games) -> list[float | None]:
-    """``strength``; None for a source that never lost, or never won: its own is as the penalty has it."""
+def _bounded(strength: FloatArray, games: Games) -> FloatArray:
+    """``strength``, infinite for a source that never lost, or never won: all of these are equal."""
     never_won, never_lost = never(games.wins.sum(0), games.ties.sum(0))
-    return [None if a or b else float(x) for a, b, x in zip(never_won, never_lost, strength, strict=True)]
+    return np.where(never_lost, np.inf, np.where(never_won, -np.inf, strength))
 
 
 def _ranked(rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray) -> tuple[SourceRow, ...]:

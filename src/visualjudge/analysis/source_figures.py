@@ -58,6 +58,8 @@ class Leaderboard:
     spearman: float | None
     kendall_tau: float | None
     contrasts: tuple[Contrast, ...] = ()
+    dispersion: float | None = None
+    """How many games go together, in a single group: the penalty is as many times its usual size."""
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:

@@ -8,6 +8,7 @@ from visualjudge.analysis.figures import (
     NO_PROOF,
     UNANSWERED,
     Accuracy,
+    Cell,
     Comparison,
     EncodingChoice,
     Estimate,
@@ -138,6 +139,20 @@ def own_score(score: OwnScore) -> str:
 def part(count: int, whole: int) -> str:
     """3 of 4; a dash where there are none."""
     return f"{number(count)} of {number(whole)}" if whole else NONE
+
+
+def graded(cell: Cell) -> dict[str, str]:
+    """What the rankings and scores of a cell show, by the name of the figure, where it has any."""
+    out = {}
+    for name, figure in (
+        ("ranking, τ-b", None if cell.ranking is None else cell.ranking.tau),
+        ("scoring, τ-b in an image", None if cell.scoring is None else cell.scoring.within),
+        ("scoring, mean error", None if cell.scoring is None else cell.scoring.mae),
+    ):
+        if figure is not None and figure.value is not None:
+            ends = span(figure.interval) if figure.interval else figure.why
+            out[name] = f"{number(figure.value)} ({ends}), {many(figure.images, 'image')}"
+    return out
 
 
 def failed_share(failed: int, n: int) -> str:

@@ -50,6 +50,8 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
         (judge.by_margin, "Margin"),
     ):
         yield "\n" + _cells(title, cells)
+    graded = [[cell.name, name, value] for cell in judge.by_task for name, value in words.graded(cell).items()]
+    yield "\n" + table(["Task", "Rankings and scores", "Value (95 %)"], graded)
     yield "\n" + of(columns.ABOVE, scopes.above(judge.above_baseline))
     yield "\n" + of(columns.SENSITIVITY, scopes.sensitivity(judge.sensitivity))
     yield "\n" + of(columns.CHOICE, judge.encodings)

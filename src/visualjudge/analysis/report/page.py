@@ -87,10 +87,20 @@ def _where(judges: Sequence[JudgeResult], images: Mapping[str, Thumbnail]) -> li
     margin = across("Margin between the scores", judges, lambda j: j.by_margin)
     why = "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
     return [
-        Section("tasks", "By task", why, [("", task)], open=True),
+        Section("tasks", "By task", why, [("", task), ("Rankings and scores", _graded(judges))], open=True),
         Section("encodings", "By encoding", why, [("", encoding)]),
         Section("errors", "By error type and margin", why, [("", error), ("", margin)]),
     ]
+
+
+def _graded(judges: Sequence[JudgeResult]) -> Grid:
+    """What rankings and scores show by task."""
+    found: dict[str, dict[str, str]] = {}
+    for judge in judges:
+        for cell in judge.by_task:
+            for name, value in words.graded(cell).items():
+                found.setdefault(f"{cell.name} · {name}", {})[judge.name] = value
+    return by_rows(["Task · figure"], judges, found)
 
 
 def _compared(results: Results, names: Sequence[str]) -> Section:
