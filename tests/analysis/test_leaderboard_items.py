@@ -11,7 +11,10 @@ from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.figures import Leaderboard
 from visualjudge.analysis.join import question_table
+from visualjudge.analysis.report.markdown import markdown
+from visualjudge.analysis.report.page import html
 from visualjudge.analysis.statistics.jackknife import ALIKE
+from visualjudge.analysis.statistics.strengths import NEVER_LOST
 from visualjudge.core.records import Question, Verdict
 
 ONE = Question(
@@ -92,6 +95,42 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
     assert [row.rank for row in board.rows] == [1, 1, 1]
     assert all((row.strength.interval, row.strength.why) == (None, ALIKE) for row in board.rows)
     assert sorted(row.true_rank for row in board.rows) == [1, 2, 3]
+
+
+def test_sources_that_the_truth_never_puts_below_another_are_equal_by_truth() -> None:
+    """Two are right at the top, of different opponents: the card has both at a win rate of 1."""
+    twos = [("best", "low")] * 12 + [("good", "mid")] * 12 + [("mid", "low")] * 12
+    questions = [pair(i, (7.0, 5.0), sources=names) for i, names in enumerate(twos)]
+    rows = _board(questions, [said(q, "AB"[i % 5 == 0]) for i, q in enumerate(questions)]).rows
+    assert {row.source: row.true_rank for row in rows} == {"best": 1, "good": 1, "mid": 3, "low": 4}
+    assert {row.source: row.true_strength is None for row in rows} == {
+        "best": True,
+        "good": True,
+        "mid": False,
+        "low": True,
+    }
+
+
+def test_differences_and_rank_sets_are_in_the_file_and_on_the_pages() -> None:
+    names = ("one", "two", "three")
+    twos = [(a, b) for a in names for b in names if a < b] * 16
+    questions = [pair(i, (7.0, 5.0), sources=two) for i, two in enumerate(twos)]
+    verdicts = [said(q, "A" if q.sources[0] == "one" or i % 4 else "B") for i, q in enumerate(questions)]
+    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
+    board = analysis.metrics["judges"][0]["leaderboard"]
+    best = board["rows"][0]
+    assert (best["source"], best["ci95"], best["ci95_why"]) == ("one", None, NEVER_LOST)
+    assert best["bound"][0] > 0 and best["bound"][1] is None
+    assert all(len(row["ci95"]) == 2 and None not in row["ci95"] for row in board["rows"][1:])
+    assert [(row["above"], row["below"]) for row in board["contrasts"]][:2] == [
+        ("one", r["source"]) for r in board["rows"][1:]
+    ]
+    assert all(
+        row["rank_set_all"][0] <= row["rank_set"][0] <= row["rank"] <= row["rank_set"][1] for row in board["rows"]
+    )
+    page = html(analysis)
+    assert "differences, p (95 %)" in page and "All at once" in page and "Above \\ below" in markdown(analysis)
+    assert analysis.tables["source_differences"].height == 3
 
 
 def _board(questions: list[Question], verdicts: list[Verdict]) -> Leaderboard:

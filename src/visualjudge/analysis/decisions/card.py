@@ -316,17 +316,13 @@ def skill_of(shown: Shown) -> Evidence:
     decide over hundreds of the first.
     """
     pairwise = shown.pairwise
-    if pairwise.questions:
-        found, chance = pairwise.accuracy.shown, pairwise.chance
-    else:
-        ranked = shown.ranking is not None and shown.ranking.value is not None
-        tau = shown.ranking if ranked else shown.scoring
-        if tau is None:
-            return NOT_ASKED
-        found, chance = tau, 0.0
+    chance = pairwise.chance if pairwise.questions else 0.0
+    ranked = shown.ranking is not None and shown.ranking.value is not None
+    found = pairwise.accuracy.shown if pairwise.questions else shown.ranking if ranked else shown.scoring
+    if found is None or found.value is None:
+        return NOT_ASKED
     ends = _closed(found.interval)
-    value = None if found.value is None else found.value - chance
-    return Evidence(value, None if ends is None else (ends[0] - chance, ends[1] - chance), found.images)
+    return Evidence(found.value - chance, None if ends is None else (ends[0] - chance, ends[1] - chance), found.images)
 
 
 def _probabilities(study: Study, run: int) -> Calibration | None:

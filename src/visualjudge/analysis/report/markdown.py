@@ -57,10 +57,10 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(columns.CHOICE, judge.encodings)
     yield f"\n{_cell(words.SOURCES)}\n" if judge.leaderboard.rows else ""
     for name, rows in judge.leaderboard.groups:
-        own = [row for row in judge.leaderboard.contrasts if row.group == name]
         yield f"\n{_cell(name)}:\n\n{of(columns.SOURCE, rows)}"
-        titles, cells = columns.contrasts(rows, own)
-        yield "\n" + table([_cell(title) for title in titles], cells)
+        apart = [row for row in judge.leaderboard.contrasts if row.group == name]
+        titles, matrix = columns.contrasts(rows, apart)
+        yield "\n" + table([_cell(title) for title in titles], matrix)
     yield "\n" + of(columns.CHECKED, judge.rater_checks)
     yield "\n" + of(columns.PROBE, judge.probes)
     yield "\n" + of(columns.TRUST, judge.tool_trust)

@@ -185,7 +185,8 @@ def _leverage(theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray)
     information = hessian[:-1, :-1]
     inverse = np.linalg.inv(information + np.ones_like(information) * np.trace(information) / theta.size**2)
     own = np.diag(inverse)
-    return np.abs((information - np.diag(np.diag(information))) * (own[:, None] + own[None, :] - 2 * inverse))
+    between = information - np.diag(np.diag(information))
+    return np.asarray(np.abs(between * (own[:, None] + own[None, :] - 2 * inverse)))
 
 
 def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float = 1.0) -> float:
