@@ -158,11 +158,11 @@ def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> 
         questions.append(q)
         verdicts.append(said(q, "A" if rng.random() < chance else "B"))
     rows = {row.source: row for row in result(questions, verdicts).leaderboard.rows}
-    ends = rows["best"].strength.interval
-    assert ends is not None
-    assert ends[0] is not None
-    assert ends[1] is None
-    assert rows["best"].strength.images == 16
+    best = rows["best"]
+    assert best.strength.interval is None and best.bound is not None
+    assert best.bound[0] is not None and best.bound[1] is None
+    assert best.strength.images == 16
+    assert all(None not in (rows[name].strength.interval or (None,)) for name in "xy")
 
 
 @pytest.mark.parametrize("per_image", [1, 5])
@@ -259,14 +259,13 @@ def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
 
 def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:
     from visualjudge.analysis.columns import ACCURACY
-    from visualjudge.analysis.document import document
 
     questions = [pair(i, (8.0, 1.0)) for i in range(24)]
     analysis = analyse_study(
         study_of(questions, {"judge": [said(q, "A" if i % 4 else "B") for i, q in enumerate(questions)]})
     )
     accuracy = analysis.results.judges[0].pairwise.accuracy
-    stated = document(analysis.results)["judges"][0]["pairwise"]
+    stated = analysis.metrics["judges"][0]["pairwise"]
     assert stated["accuracy"] == accuracy.share.value == 0.75
     assert ACCURACY.cells(accuracy)[ACCURACY.titles.index("Right")] == "75.0 %"
     assert isinstance(analysis.tables["headline"], pl.DataFrame)
