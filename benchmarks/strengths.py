@@ -36,6 +36,7 @@ TOP = (4.0, 0.6, 0.0, -0.6)
 LOW = (0.8, 0.3, -0.2, -0.7, -4.5)
 BOTH = (4.0, 0.8, 0.2, -0.2, -0.8, -4.0)
 SAME = (0.0,) * 5
+TWINS = (1.2, 1.19, 0.01, 0.0, -1.19, -1.2)
 
 DESIGNS = (
     Design("4 sources", EVEN, 20, 6),
@@ -45,6 +46,7 @@ DESIGNS = (
     Design("one at the bottom", LOW, 20, 8),
     Design("top and bottom", BOTH, 20, 8),
     Design("5 equal sources", SAME, 20, 8),
+    Design("near ties", TWINS, 20, 8),
 )
 
 

@@ -80,7 +80,10 @@ def report(
         )
         status.update("writing the report")
         _write(analysis, out, json, shape, csv, questions)
-    typer.echo(text(analysis.results, opening(analysis).sentences))
+    answers = opening(analysis)
+    typer.echo(text(analysis.results, answers.sentences))
+    if answers.tasks is not None:
+        typer.echo(answers.tasks.text())
     following("card", *runs, *(word for said in part for word in ("--where", said)))
     _tell(analysis)
 
