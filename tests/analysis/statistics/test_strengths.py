@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -55,6 +55,7 @@ def test_a_ladder_without_exceptions_has_finite_intervals_in_between() -> None:
     assert np.isfinite([found.low[1:3], found.high[1:3]]).all()
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 30), st.integers(0, 30))
 def test_of_two_sources_it_is_the_logit_with_half_a_win_each_way(won: int, lost: int) -> None:
     wins = np.array([[0.0, won], [lost, 0.0]])
