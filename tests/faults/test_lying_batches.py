@@ -92,7 +92,8 @@ def test_other_batches_replies_all_reach_the_run(
         assert {name for name, all_of_it in statuses(out).items() if all_of_it == ["api_error"]} == set()
         again = paid_twice(fake, told)
         assert {name for step, name in again if step == "create"} <= MADE_ALL_THE_SAME
-        assert {name for step, name in again if step == "look"} <= {"cancelled in the console"}
+        looked = {name for step, name in again if step == "look"}  # a server that says that nothing ran is believed
+        assert {name for name in looked if not name.startswith("refused")} <= {"cancelled in the console"}
         assert {name for step, name in again if step == "results"} <= {f"the text is {kind}" for kind in UNREADABLE}
 
 
