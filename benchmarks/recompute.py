@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import recompute_more as more
 from recompute_leans import lean, sides
-from scipy import stats
+from scipy import optimize, stats
 
 Verdict = dict[str, Any]
 Q = dict[str, Any]
@@ -89,23 +89,51 @@ def share(cases: list[tuple[str, float]], whole: bool = True) -> tuple[float | N
     p = x.sum() / n.sum()
     if n.size < 5:
         return p, None
-    without = np.array([(x.sum() - a) / (n.sum() - b) for a, b in zip(x, n, strict=True)])
-    variance, _, skew, g = spread(p - without, n)
-    if g < 2:
+    if n.sum() ** 2 / (n**2).sum() < 2:
         return p, None
-    total, size = n.sum(), n.sum() / g
-    effect = variance * (total - 1) / (p * (1 - p)) if variance > 1e-24 else 1.0
-    effect = max(effect, 1.0) if whole else effect
-    third = skew * math.sqrt(variance * n.size / (n.size - 1))
-    effect += max((total - 1) * (1 - 2 * p) * third - (1 - 2 * p) ** 2 * effect, 0.0)
-    weight = 2 / (2 + total * p * (1 - p) / effect)
-    effect = effect ** (1 - weight) * max(effect, size) ** weight
-    t = (stats.t.isf(0.025, max(g - 1, 1)) / stats.norm.isf(0.025)) ** 2
-    alone = total / effect
-    alone = max(alone / (1 + (t - 1) * (1 - 1 / effect if whole else 1)), min(alone, g))
-    low = stats.beta.ppf(0.025, alone * p, alone * (1 - p) + 1) if p > 1e-9 else 0.0
-    high = stats.beta.isf(0.025, alone * p + 1, alone * (1 - p)) if p < 1 - 1e-9 else 1.0
-    return p, (float(low), float(high))
+    return p, (1 - upper(n - x, n, whole), upper(x, n, whole))
+
+
+def upper(x: np.ndarray, n: np.ndarray, whole: bool) -> float:
+    """The largest share that neither test refutes (docs/analysis.md)."""
+    total, hits = n.sum(), x.sum()
+    if hits >= total * (1 - 1e-9):
+        return 1.0
+
+    def binomial(pi: float) -> float:
+        below = stats.beta.sf(pi, hits, total - hits + 1) if hits > 1e-9 else 0.0
+        return 0.75 * stats.beta.sf(pi, hits + 1, total - hits) + 0.25 * below - 0.025
+
+    start = hits / total
+    alone = optimize.brentq(binomial, start, 1, xtol=1e-12)
+    if not (n > 1).any():
+        return float(alone)
+    several, single = n > 1, float((n == 1).sum())
+    supposed = float((n[several] + 0.5 * (n[several] ** 2 - n[several])).sum())
+    images, independent = total**2 / (n**2).sum(), total**2 / (supposed + single)
+
+    def clustered(pi: float) -> float:
+        q = pi * (1 - pi)
+        chance = min(0.5, min(pi, 1 - pi) * independent / images)
+        own = (images - 1) / max(1.0, (1 / max(chance * (1 - chance), 1e-12) - 4) / 2)
+        w = own / (own + 0.5)
+        t = stats.t.isf(0.025, max(own + 0.5, 3.0))
+        t /= math.sqrt(1 + t**2 * w / images)
+        t *= 1 - min(0.5, 0.25 * max(2 * pi - 1, 0.0) / math.sqrt(max(independent * q, 1e-12)))
+        d = (x - pi * n)[several]
+
+        def value(c: float) -> float:
+            raised = np.maximum(d, -c)
+            variance = w * (raised**2).sum() + q * ((1 - w) * supposed + single)
+            more = 3 * w * max(1 - 2 * pi, 0.0) / (q * total) * variance
+            return float(hits - pi * total + (raised - d).sum() + t * math.sqrt(variance) + more)
+
+        least = optimize.minimize_scalar(value, bounds=(0, float(np.abs(d).max()) + 1e-9), method="bounded")
+        return min(value(float(np.abs(d).max())), float(least.fun))
+
+    together = optimize.brentq(clustered, start + 1e-12, 1 - 1e-9, xtol=1e-12)
+    nothing = 1 - (0.025 / 0.75) ** (1 / independent)
+    return float(max(together, nothing, alone if whole else 0.0))
 
 
 def mean(cases: list[tuple[str, float]]) -> tuple[float | None, tuple[float, float] | None, float | None]:
