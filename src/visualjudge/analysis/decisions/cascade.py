@@ -14,7 +14,7 @@ from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
-from visualjudge.analysis.statistics.jackknife import renumbered, spread
+from visualjudge.analysis.statistics.jackknife import renumbered, spread, sums
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.shares import one_share, ratio_influence
 from visualjudge.analysis.words import many, percent
@@ -190,7 +190,7 @@ def _ahead(first: BoolArray, second: BoolArray, image: IntArray) -> Accuracy:
     where = renumbered(image)[1]
     gap, n = first.astype(float) - second, np.bincount(where).astype(float)
     place = np.zeros(n.size, dtype=np.int64)
-    value, influence = ratio_influence(np.bincount(where, gap), n, place, 1)
+    value, influence = ratio_influence(sums(where, gap, n.size), n, place, 1)
     found = spread(influence, n, place, 1)
     low, high = gap_ends(value, found, np.array([np.abs(gap).sum()]), np.array([n.sum()]))
     told = bool(np.isfinite(low[0]) and np.isfinite(high[0]))
