@@ -47,7 +47,7 @@ def table_metadata(path: Path) -> dict[str, str]:
 
 
 def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
-    """The rows of a ``.parquet`` or ``.arrow`` file, at most ``rows`` and 64 MiB at a time.
+    """The rows of a ``.parquet`` or ``.arrow`` file, at most ``rows`` and 32 MiB at a time.
 
     Raises
     ------

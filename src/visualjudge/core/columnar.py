@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 _LONGEST_REASON = 200
-BYTES_A_PART = 64 << 20
+BYTES_A_PART = 32 << 20
 """Bytes of a part of a table, texts that stand once in the file counted for each row, unless it is one row."""
-LARGEST_ROW = 128 << 20
+LARGEST_ROW = 64 << 20
 
 
 def parquet_schema(path: Path) -> pl.Schema:
@@ -75,7 +75,7 @@ def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
 
 
 def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """The rows in their order, at most ``rows`` and 64 MiB at a time; a row group or two are in memory.
+    """The rows in their order, at most ``rows`` and 32 MiB at a time; a row group or two are in memory.
 
     Parameters
     ----------
@@ -94,14 +94,14 @@ def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -
 
 
 def bounded_slices(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
-    """``frame`` in parts of at most ``rows`` rows that become at most 64 MiB of Python objects, or are one row.
+    """``frame`` in parts of at most ``rows`` rows that become at most 32 MiB of Python objects, or are one row.
 
     A text that stands once in a file's dictionary may stand in every row, and takes no memory until then.
 
     Raises
     ------
     DataError
-        If a row takes more than 128 MiB.
+        If a row takes more than 64 MiB.
     """
     for part in frame.iter_slices(rows):
         size = part.estimated_size()

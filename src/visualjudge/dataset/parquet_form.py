@@ -47,6 +47,8 @@ INDEX = f"{FOLDER}/index.json"
 VERSION = 1
 ROWS_A_GROUP = 2048
 ROWS_A_FRAME = 50_000
+LARGEST_GROUP = 128 << 20
+"""Bytes of so many questions, a text that stands once in the file counted for each."""
 PIECE = 1024
 """Rows that become Python objects at once."""
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
@@ -135,6 +137,7 @@ class ParquetQuestions(QuestionFiles):
             shard = bisect_right(self._first, position) - 1
             inside = (position - self._first[shard]) // ROWS_A_GROUP * ROWS_A_GROUP
             group = parquet_rows(self.shards[shard], inside, ROWS_A_GROUP)
+            _check_size(self.shards[shard], group.estimated_size(), group.height)
             first = self._first[shard] + inside
             self._group = first, group
         start, size = (position - first) // PIECE * PIECE, PIECE
@@ -185,7 +188,10 @@ class ParquetQuestions(QuestionFiles):
         """The bytes of each question, after the bytes between it and the one before."""
         number = 0
         for path in self.shards:
+            size = rows = 0
             for part in parquet_parts(path, PIECE):
+                size, rows = size + part.estimated_size(), rows + part.height
+                _check_size(path, size, rows)
                 for row in part.to_dicts():
                     before = (BETWEEN if number else FIRST) if row["before"] is None else row["before"]
                     yield before, _bytes(row, number)
@@ -218,6 +224,15 @@ def _shard(root: Path, name: str, stated: object) -> Path:
     if file_sha256(path) != stated:
         raise DataError(f"{path}: its SHA-256 is not the one in {INDEX}; convert the dataset again")
     return path
+
+
+def _check_size(path: Path, size: float, rows: int) -> None:
+    """Refuse texts that stand once in a file and in each of its questions, and together take too much."""
+    if size > LARGEST_GROUP * max(1, rows / ROWS_A_GROUP):
+        raise DataError(
+            f"{path}: questions must take at most {LARGEST_GROUP >> 20} MiB for {ROWS_A_GROUP} of them, "
+            f"got {int(size) >> 20} for {rows}"
+        )
 
 
 def _questions(rows: pl.DataFrame, first: int) -> list[Question]:
