@@ -18,6 +18,7 @@ import polars as pl
 
 from visualjudge.analysis.join import ColumnTypes
 from visualjudge.core import jsons
+from visualjudge.core.columnar import parquet_parts, parquet_schema
 from visualjudge.core.errors import DataError, Problem, UsageError
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
@@ -38,7 +39,7 @@ def _read(path: Path) -> pl.DataFrame:
         ".csv": _read_csv,
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
-        ".parquet": pl.read_parquet,
+        ".parquet": _read_parquet,
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -49,6 +50,10 @@ def _read(path: Path) -> pl.DataFrame:
         return reader(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *parquet_parts(path, 100_000)])
 
 
 def _read_csv(path: Path) -> pl.DataFrame:

@@ -28,6 +28,8 @@ _COMMA = re.compile(rb"\s*+,\s*+")
 _END = re.compile(rb"\s*+\]\s*+")
 _BOM = b"\xef\xbb\xbf"
 _PARQUET_BATCH = 256
+LONGEST_RECORD = 32 << 20
+"""Bytes of a record."""
 LARGEST_SPOOL, SPOOL_RATIO = 256 << 20, 64
 """Bytes of a Parquet table's rows as JSON, or that many times its own, if that is more."""
 FORMATS = (".json", ".jsonl", ".parquet")
@@ -96,6 +98,10 @@ def spans(path: Path) -> Iterator[tuple[Span, Any]]:
             raise DataError(f"{path.name}: must be a JSON array, got an empty file")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             for start, stop, flaw in scan(content, path.name):
+                if stop - start > LONGEST_RECORD:
+                    flaw = (
+                        f"{path.name}: a record must have at most {LONGEST_RECORD >> 20} MiB, got {stop - start >> 20}"
+                    )
                 found = _tried(content[start:stop], path.name) if flaw is None else DataError(flaw)
                 yield Span(str(path), start, stop), found
 

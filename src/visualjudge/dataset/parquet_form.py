@@ -116,8 +116,11 @@ class ParquetQuestions(QuestionFiles):
     def _note(self, path: Path) -> None:
         if parquet_schema(path) != schema():
             raise DataError(f"{path}: must have the columns of a dataset's questions; convert the dataset again")
+        height = parquet_height(path)
+        if height > path.stat().st_size:
+            raise DataError(f"{path}: must have at most one question a byte, got {height:,}")
         self._first.append(self._count)
-        self._count += parquet_height(path)
+        self._count += height
 
     def __len__(self) -> int:
         return self._count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from codecs import BOM_UTF8
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.validation import first_problem
 
+LONGEST_LINE = 16 << 20
+"""Bytes of one row."""
 MOST_IMAGES = 100
 """Edited images of one row."""
 
@@ -65,10 +68,10 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
         raise DataError(f"{file}: no such file")
     rows: dict[str, Row] = {}
     problems: list[Problem] = []
-    for number, line in enumerate(file.read_bytes().removeprefix(BOM_UTF8).splitlines(), 1):
+    for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
-        row = _row(line, file, number)
+        row = _row(line, file, number) if len(line) <= LONGEST_LINE else _too_long(file, number)
         if isinstance(row, Row) and str(row.key) in rows:
             row = Problem(str(file), f"line {number}", "key", f"{row.key!r} stands in an earlier line too")
         if isinstance(row, Row):
@@ -78,6 +81,22 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     if not rows and not problems:
         raise DataError(f"{file}: holds no rows")
     return list(rows.values()), problems
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long a byte more than is allowed."""
+    with path.open("rb") as file:
+        file.seek(len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0)
+        while line := file.readline(LONGEST_LINE + 1):
+            yield line
+            while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+                line = file.readline(LONGEST_LINE + 1)
+                if len(line) <= LONGEST_LINE:
+                    break
+
+
+def _too_long(file: Path, number: int) -> Problem:
+    return Problem(str(file), f"line {number}", "row", f"must have at most {LONGEST_LINE >> 20} MiB")
 
 
 def _row(line: bytes, file: Path, number: int) -> Row | Problem:
