@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Annotation
-from visualjudge.dataset import groups as groups_module
-from visualjudge.dataset.groups import Group, group, spread
-from visualjudge.dataset.sampling import SUBSETS, Caps, Item, Stems, deal, sample
+from visualjudge.dataset import sampling as sampling_module
+from visualjudge.dataset.sampling import SUBSETS, Caps, Group, Item, Stems, deal, group, sample, spread
 
 STEMS = Stems(("s0", "s1", "s2"), ("s0", "s1", "s2"))
 
@@ -198,7 +197,7 @@ def test_the_work_of_a_choice_does_not_grow_with_the_groups(shared: str, monkeyp
             looks += 1
             return super().__getitem__(key)
 
-    monkeypatch.setattr(groups_module, "Counter", Counted)
+    monkeypatch.setattr(sampling_module, "Counter", Counted)
     number = 400
     groups = [
         Group(

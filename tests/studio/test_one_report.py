@@ -74,7 +74,7 @@ def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
     pages = people_pages(Site(find_places([dataset]), folder.parent / "cache"), folder, settings, RATERS)
     client = TestClient(people_app(pages), base_url="http://127.0.0.1:1")
     for rater in RATERS:
-        headers, rng = {"x-studio-token": pages.tokens.of(rater)}, rng_for(7, rater)
+        headers, rng = {"x-studio-token": pages.tokens.token(rater)}, rng_for(7, rater)
         state = client.get(f"/people/{rater}/next", headers=headers).json()
         while state["question"]:
             answer = {"cannot_tell": True} if rng.random() < 0.1 else {"value": "AB"[int(rng.random() < 0.4)]}

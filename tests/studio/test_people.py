@@ -68,7 +68,7 @@ class Study:
         self.client = TestClient(people_app(self.pages), base_url="http://127.0.0.1:1")
 
     def headers(self, rater: str) -> dict[str, str]:
-        return {"x-studio-token": self.pages.tokens.of(rater)}
+        return {"x-studio-token": self.pages.tokens.token(rater)}
 
     def next(self, rater: str) -> Any:
         return self.client.get(f"/people/{rater}/next", headers=self.headers(rater)).json()
@@ -264,14 +264,14 @@ def test_a_name_that_cannot_be_a_rater_is_refused(study: Study, name: str) -> No
 @pytest.mark.parametrize("token", ["", "wrong", "ben's"])
 def test_without_the_raters_token_nothing_is_read_or_written(study: Study, token: str) -> None:
     state = study.next("anna")["question"]
-    headers = {"x-studio-token": study.pages.tokens.of("ben") if token == "ben's" else token}
+    headers = {"x-studio-token": study.pages.tokens.token("ben") if token == "ben's" else token}
     body = {"slot": state["slot"], "seconds": 1, "cannot_tell": True}
     assert study.client.post("/people/anna/answer", headers=headers, json=body).status_code == 403
     assert study.client.post("/people/anna/answer", json=body).status_code == 403
     assert study.client.get("/people/anna/next", headers=headers).status_code == 403
     assert study.client.get("/people/anna/back", headers=headers).status_code == 403
     assert study.client.get(f"/people/anna?token={token}").status_code == 403
-    assert study.client.get(f"/?token={study.pages.tokens.of('anna')}").status_code == 403
+    assert study.client.get(f"/?token={study.pages.tokens.token('anna')}").status_code == 403
     assert study.client.get("/people/nobody/next", headers=study.headers("nobody")).status_code == 403
     assert study.lines() == []
 
@@ -303,19 +303,19 @@ def test_large_bodies_and_garbage_are_refused(study: Study) -> None:
 
 
 def test_tokens_stay_out_of_the_run_folder_and_survive_a_restart(study: Study) -> None:
-    token = study.pages.tokens.of("anna")
+    token = study.pages.tokens.token("anna")
     assert all(token not in path.read_text() for path in study.folder.iterdir() if path.is_file())
-    assert study.pages.tokens.of("anna") == token
-    assert study.pages.tokens.of("ben") != token
+    assert study.pages.tokens.token("anna") == token
+    assert study.pages.tokens.token("ben") != token
     if os.name != "nt":
         assert (study.site.home / "secret").stat().st_mode & 0o077 == 0
 
 
 def test_a_secret_that_was_not_written_to_its_end_is_made_anew(tmp_path: Path) -> None:
     (tmp_path / "secret").touch()
-    token = Tokens(tmp_path, tmp_path).of("anna")
+    token = Tokens(tmp_path, tmp_path).token("anna")
     assert len((tmp_path / "secret").read_bytes()) == 32
-    assert Tokens(tmp_path, tmp_path).of("anna") == token
+    assert Tokens(tmp_path, tmp_path).token("anna") == token
 
 
 def test_a_hostile_name_is_escaped(dataset: Path) -> None:

@@ -77,7 +77,7 @@ def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:
 def test_counts_agree_with_a_plain_count(site: Site, slug: str) -> None:
     shelf = site.shelf(slug)
     raw = [shelf.index.question(row) for row in range(shelf.index.columns.count)]
-    state = State.of([("error_type", "missed"), ("margin", "4 and more")])
+    state = State.from_query([("error_type", "missed"), ("margin", "4 and more")])
     selection = shelf.select(state)
     expected = [
         i for i, q in enumerate(raw) if len(q.final_scores) > 1 and max(q.final_scores) - min(q.final_scores) >= 4

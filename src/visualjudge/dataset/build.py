@@ -24,7 +24,7 @@ from visualjudge.dataset.decidable import counted, unseen_errors
 from visualjudge.dataset.engines import Engine, EngineName, open_engine
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
 from visualjudge.dataset.json_form import QUESTIONS
-from visualjudge.dataset.plan import CHUNK, TaskRecords, read_tasks, sample_tasks, units_of
+from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
@@ -116,7 +116,7 @@ def build(
     check_target(target, force)
     with DataFolder(data, partial(progress, "fetching files")) as folder:
         tasks = asked_tasks(folder, chosen)
-        with stage_of(target) as stage, open_crew(folder, tasks, engine, workers) as running:
+        with stage_of(target) as stage, open_workers(folder, tasks, engine, workers) as running:
             return _fill(_Target(stage, form, media), folder, tasks, chosen, running, progress)
 
 
@@ -159,7 +159,9 @@ def _fill(
     order = zip(kept, deal(asked, options.seed), strict=True)
     files[QUESTIONS] = write_questions(stage, spool.records(order), target.form)
     spool.close()
-    undecidable, unseen = counted(items, left_out), unseen_errors(items, left_out, _error_types(tasks))
+    notes = (member.entry.annotation for task in tasks for member in task.members)
+    error_types = {(note.task, note.annotation_id): note.error_type for note in notes}
+    undecidable, unseen = counted(items, left_out), unseen_errors(items, left_out, error_types)
     write_json(
         stage / META,
         {
@@ -169,12 +171,6 @@ def _fill(
         },
     )
     return Built(len(asked), len(files) - 2, tuple(folder.problems), undecidable, unseen)
-
-
-def _error_types(tasks: Sequence[TaskRecords]) -> dict[tuple[str, str], str | None]:
-    """The error type of each annotation by (task, annotation_id)."""
-    notes = (member.entry.annotation for task in tasks for member in task.members)
-    return {(note.task, note.annotation_id): note.error_type for note in notes}
 
 
 class _Target:
@@ -260,7 +256,7 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
     return [name for name in folder.tasks if name in options.tasks]
 
 
-def open_crew(folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int) -> Engine:
+def open_workers(folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int) -> Engine:
     """The engine, with no more processes of this machine than the tasks have work for."""
     busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
     return open_engine(engine, busy if engine == "local" else workers)

@@ -53,6 +53,10 @@ PIECE = 1024
 """Rows that become Python objects at once."""
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources", "images")
+_FIELDS = tuple(field.name for field in fields(Question))
+_TYPES = frozenset(get_args(QuestionType))
+_OPTIONS = ("annotation_ids", "final_scores", "sources")
+GROUPS_A_SHARD = 64
 
 
 @cache
@@ -197,7 +201,8 @@ class ParquetQuestions(QuestionFiles):
                 _check_size(path, size, rows)
                 for row in part.to_dicts():
                     before = (BETWEEN if number else FIRST) if row["before"] is None else row["before"]
-                    yield before, _bytes(row, number)
+                    own: bytes | None = row["json"]
+                    yield before, orjson.dumps(question_to_wire(question_of(row, number))) if own is None else own
                     number += 1
 
     def scan(self) -> Iterator[Located]:
@@ -260,21 +265,11 @@ def question_of(row: dict[str, Any], position: int = 0) -> Question:
     return question_from_wire({**row, "answer": answer}, position)
 
 
-def _bytes(row: dict[str, Any], position: int) -> bytes:
-    stored: bytes | None = row["json"]
-    return orjson.dumps(question_to_wire(question_of(row, position))) if stored is None else stored
-
-
 def _values(path: Path, rows: pl.DataFrame, name: str) -> Sequence[Any]:
     try:
         return values_of(rows, name)
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: {error}; convert the dataset again") from None
-
-
-_FIELDS = tuple(field.name for field in fields(Question))
-_TYPES = frozenset(get_args(QuestionType))
-_OPTIONS = ("annotation_ids", "final_scores", "sources")
 
 
 def questions_of(rows: pl.DataFrame) -> list[Question] | None:
@@ -401,9 +396,6 @@ _READERS: dict[str, Callable[[pl.DataFrame, str], list[Any]]] = {
     "ties": _ties,
     **dict.fromkeys(("subset", "annotation_ids", "images"), _arrays),
 }
-
-
-GROUPS_A_SHARD = 64
 
 
 @dataclass

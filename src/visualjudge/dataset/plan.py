@@ -150,11 +150,11 @@ def sample_tasks(
         notes = [member.entry.annotation for member in task.members]
         for item in sample(task.name, notes, (stems or stems_of)(task.name), subsets, caps, seed):
             cells[order[task.name], TYPES.index(item.question_type), place[task.name, item.stem]].append(item)
-    return [item for cell in sorted(cells) for item in sorted(cells.pop(cell), key=_within_a_cell)]
-
-
-def _within_a_cell(item: Item) -> tuple[str, list[str]]:
-    return item.image_id, sorted(item.annotation_ids)
+    return [
+        item
+        for cell in sorted(cells)
+        for item in sorted(cells.pop(cell), key=lambda item: (item.image_id, sorted(item.annotation_ids)))
+    ]
 
 
 def stems_of(task: str) -> Stems:

@@ -24,7 +24,7 @@ from visualjudge.dataset.predictions_file import hole_line, prediction_line
 from visualjudge.dataset.sampling import Item
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
-from visualjudge.vision.encode import Encoded, context_image, encode_each
+from visualjudge.vision.encode import context_image, encode_each
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
@@ -89,15 +89,6 @@ class _Context:
     image_id: str = ""
     original: bool = False
     control: bool = False
-
-    @property
-    def masked(self) -> bool:
-        """Whether a region of the original is marked as the one to fill."""
-        return self.hole is not None
-
-    def line(self, task: str) -> bytes:
-        """The marked region as a line of ``predictions.jsonl``."""
-        return b"" if self.hole is None else hole_line(task, self.image_id, self.hole)
 
     @property
     def size(self) -> Size | None:
@@ -167,7 +158,11 @@ def render(job: Job) -> Piece:
         for task in {task for task, _ in needed}
     }
     options: dict[tuple[str, str, str], _Option] = {}
-    predictions = [context.line(task) for task, context in sorted(contexts.items()) if context.hole is not None]
+    predictions = [
+        hole_line(task, context.image_id, context.hole)
+        for task, context in sorted(contexts.items())
+        if context.hole is not None
+    ]
     for (task, name), stems in sorted(needed.items()):
         member = job.unit.members[task, name]
         prediction = _prediction(member.entry.load(), contexts[task], root, job.max_side)
@@ -269,25 +264,11 @@ def _options(
         if encoded.image is not None:
             path, length = media.write(file_name(note.task, note.annotation_id, stem), encoded.image)
         look = encoded.text, None if path is None else media.files[path]
-        features = _features(note, prediction, encoded, length, area)
-        made.append((stem, _Option(_shown(note, encoded), path, features, look)))
+        shown = Shown(encoded.image is not None, encoded.text, encoded.legend, note.prompt)
+        chars = None if encoded.text is None else len(encoded.text)
+        features = OptionFeatures(_severity(note), chars, length, prediction.count, area)
+        made.append((stem, _Option(shown, path, features, look)))
     return made
-
-
-def _shown(note: Annotation, encoded: Encoded) -> Shown:
-    return Shown(encoded.image is not None, encoded.text, encoded.legend, note.prompt)
-
-
-def _features(
-    note: Annotation, prediction: Prediction, encoded: Encoded, png_length: int | None, area: float | None
-) -> OptionFeatures:
-    return OptionFeatures(
-        severity=_severity(note),
-        text_chars=None if encoded.text is None else len(encoded.text),
-        png_bytes=png_length,
-        count=prediction.count,
-        area=area,
-    )
 
 
 def _severity(note: Annotation) -> float | None:
@@ -315,7 +296,7 @@ def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[st
         size=context.size,
         original=context.original,
         control=context.control,
-        masked=context.masked,
+        masked=context.hole is not None,
         combo=shown[0].image and shown[0].text is not None,
         class_of_interest=notes[0].class_of_interest,
     )

@@ -86,10 +86,10 @@ def stage_of(target: Path) -> Iterator[Stage]:
     """
     store = far(located(target))
     if store is not None:
-        with _shipped(store) as stage:
+        with _uploaded(store) as stage:
             yield stage
         return
-    with _beside(target) as root:
+    with _local_stage(target) as root:
         yield Stage(root, lambda path: None)
 
 
@@ -97,20 +97,20 @@ def stage_of(target: Path) -> Iterator[Stage]:
 
 
 @contextmanager
-def _shipped(target: RemotePath) -> Iterator[Stage]:
+def _uploaded(target: RemotePath) -> Iterator[Stage]:
     _check_store(target, force=False)
     with tempfile.TemporaryDirectory(prefix="visualjudge_") as folder:
-        freight = _Freight(Path(folder), target)
+        upload = _Upload(Path(folder), target)
         try:
-            freight.begin()
-            yield Stage(freight.root, freight.send)
-            freight.finish()
+            upload.begin()
+            yield Stage(upload.root, upload.send)
+            upload.finish()
         except BaseException:
-            freight.take_back()
+            upload.undo()
             raise
 
 
-class _Freight:
+class _Upload:
     """Files on their way from ``root`` to ``target``; each leaves ``root`` when it has arrived."""
 
     def __init__(self, root: Path, target: RemotePath) -> None:
@@ -137,7 +137,7 @@ class _Freight:
             self.send(last)
         remove([self.target / UNDER_WAY])
 
-    def take_back(self) -> None:
+    def undo(self) -> None:
         """Remove what has arrived, as far as the store lets it."""
         with suppress(RunError, DataError, OSError):
             arrived = set(self.target.rglob("*"))
@@ -148,7 +148,7 @@ class _Freight:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
+def _local_stage(target: Path) -> Iterator[Path]:
     """A folder beside ``target`` that takes its name when the block ends well and is removed when it does not.
 
     Its lock goes with the process: what a killed one left behind is known by its lock being free, and is removed by the
@@ -156,29 +156,29 @@ def _beside(target: Path) -> Iterator[Path]:
     renames of a replacement, the older folder gets its name back.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    _tidy(target)
+    _remove_left_over(target)
     token = secrets.token_hex(4)
     stage, aside = _stage(target, token), target.with_name(f".{target.name}.replaced-{token}")
     lock = FileLock(stage)
     try:
         stage.mkdir()
         yield stage
-        _put(stage, target, aside)
+        _move_into_place(stage, target, aside)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
-        _drop(lock, stage)
+        _release(lock, stage)
 
 
 def _stage(target: Path, token: str) -> Path:
     return target.with_name(f".{target.name}.partial-{token}")
 
 
-def _drop(lock: FileLock, stage: Path) -> None:
+def _release(lock: FileLock, stage: Path) -> None:
     stage.with_name(f".{stage.name}.lock").unlink(missing_ok=True)
     lock.release()
 
 
-def _tidy(target: Path) -> None:
+def _remove_left_over(target: Path) -> None:
     """Put right what killed processes left."""
     name = target.name
     left_over = [path for kind in ("partial", "replaced") for path in target.parent.glob(f".{name}.{kind}-*")]
@@ -192,10 +192,10 @@ def _tidy(target: Path) -> None:
             aside.rename(target)
         for left in (stage, aside):
             shutil.rmtree(left, ignore_errors=True)
-        _drop(lock, stage)
+        _release(lock, stage)
 
 
-def _put(stage: Path, target: Path, aside: Path) -> None:
+def _move_into_place(stage: Path, target: Path, aside: Path) -> None:
     if not target.exists():
         stage.rename(target)
     elif not _exchanged(stage, target):  # where it worked, the older folder is the stage now, and is removed as such

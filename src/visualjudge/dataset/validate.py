@@ -59,7 +59,7 @@ def validate(
     dataset = load_dataset(path)
     questions = dataset.questions if sample is None else _drawn(dataset.questions, sample)
     images = None if sample is None else {name for (names,) in columns(questions, "images") for name in names}
-    looked = _Looked()
+    looked = _LookedInto()
     problems = [*_files(dataset, tick, images, looked), *_repeated(dataset.questions)]
     problems += _meta(dataset) if sample is None else ()
     media, alike_found = list[Problem](), list[Problem]()
@@ -77,7 +77,7 @@ def _drawn(questions: Sequence[Question], count: int) -> Sequence[Question]:
 
 
 @dataclass
-class _Looked:
+class _LookedInto:
     """The images that were looked into."""
 
     seen: set[int] = field(default_factory=set)
@@ -94,7 +94,7 @@ class _Looked:
             self.unreadable[path] = str(error)
 
 
-def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _Looked) -> Iterator[Problem]:
+def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _LookedInto) -> Iterator[Problem]:
     """Of the files that are stated, or of ``images`` alone; the questions' own checksum is always looked at."""
     stated = dataset.meta.get("files")
     if stated is None:
@@ -134,7 +134,7 @@ def _digest(stored: QuestionFiles) -> str:
     return digest.hexdigest()
 
 
-def _digests(dataset: Dataset, names: Sequence[str], looked: _Looked) -> Iterator[tuple[str, str | DataError]]:
+def _digests(dataset: Dataset, names: Sequence[str], looked: _LookedInto) -> Iterator[tuple[str, str | DataError]]:
     """The SHA-256 of each file; images are looked into on the way, so that each is fetched once."""
     for name in (name for name in names if not _is_image(name)):
         try:
@@ -270,7 +270,7 @@ def _answer(question: Question) -> Iterator[Problem]:
         yield _problem(question, "answer", f"is {question.answer!r}, the scores {list(scores)} say {expected!r}")
 
 
-def _media(dataset: Dataset, question: Question, looked: _Looked) -> Iterator[Problem]:
+def _media(dataset: Dataset, question: Question, looked: _LookedInto) -> Iterator[Problem]:
     """Every image that the question is the first to name is a readable one in the media folder."""
     for path in question.images:
         if hash(path) not in looked.seen:
@@ -301,16 +301,12 @@ def _undecidable(dataset: Dataset) -> Iterator[Problem]:
         return
     found = not_asked(dataset.questions)
     for task in dict.fromkeys([*found, *stated]):
+        stems = [row.stem for row in encodings(task) if row.is_final] if task in TASKS else []
         for name in COMPARED:
-            if not _agree(
-                {stem: _cell(stated, task, stem, name) - _cell(found, task, stem, name) for stem in _stems(task)}
-            ):
+            # What no encoding can ask is counted for each, and leaves no trace in the questions: one surplus for all.
+            surplus = {_cell(stated, task, stem, name) - _cell(found, task, stem, name) for stem in stems}
+            if len(surplus) > 1 or min(surplus, default=0) < 0:
                 yield Problem(META, "undecidable", task, f"does not agree with the {name} questions that are asked")
-
-
-def _agree(surplus: dict[str, int]) -> bool:
-    """Questions that no encoding can ask are counted in all, and leave no trace in the questions."""
-    return min(surplus.values(), default=0) >= 0 and len(set(surplus.values())) <= 1
 
 
 def _cell(counts: Mapping[str, Any], task: str, stem: str, name: str) -> int:
@@ -318,10 +314,6 @@ def _cell(counts: Mapping[str, Any], task: str, stem: str, name: str) -> int:
     for key in (task, stem, name):
         found = found.get(key, 0) if isinstance(found, Mapping) else 0
     return found if isinstance(found, int) else 0
-
-
-def _stems(task: str) -> list[str]:
-    return [row.stem for row in encodings(task) if row.is_final] if task in TASKS else []
 
 
 def _problem(question: Question, field: str, reason: str) -> Problem:

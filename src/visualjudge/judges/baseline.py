@@ -31,6 +31,13 @@ from visualjudge.vision.tasks import task_named
 _reading = lru_cache(4096)(read_reply)  # a simulated judge says few things, a million times
 MIDDLE = 5.0
 MODELS = "random, first, oracle:P[,bias=B][,slope=S], sharpness"
+_IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32)
+_FLOOR = 0.5
+"""Edges below half a grey level are not told apart."""
+_TEXTURE = 10.0
+"""Grey levels. Fine texture of a clean photograph measures 2 to 6; what lies well above is noise, rain or snow."""
+_POINTS_PER_E = 2.5
+"""Points of the 0..10 scale for a factor e in quality, compared with the degraded image."""
 
 
 def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
@@ -157,15 +164,6 @@ def _replies(kind: QuestionType, n: int) -> Sequence[str]:
     if kind == "scoring":
         return [str(tenth / 10) for tenth in range(101)]
     return ["".join(letters) for letters in permutations(LETTERS[:n], 1 if kind == "pairwise" else n)]
-
-
-_IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32)
-_FLOOR = 0.5
-"""Edges below half a grey level are not told apart."""
-_TEXTURE = 10.0
-"""Grey levels. Fine texture of a clean photograph measures 2 to 6; what lies well above is noise, rain or snow."""
-_POINTS_PER_E = 2.5
-"""Points of the 0..10 scale for a factor e in quality, compared with the degraded image."""
 
 
 def noise_sigma(gray: NDArray[np.float32]) -> float:

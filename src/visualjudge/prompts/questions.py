@@ -124,12 +124,8 @@ def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
             start = len(text) + (len(_GAP) if text else 0)
             text = f"{text}{_GAP if text else ''}{block.text}"
             places[name] = (start, len(text))
-            options += _moved(block.options, start)
+            options += tuple((first + start, end + start) for first, end in block.options)
     return Prompt(text, Spans(options, places.get("original"), places.get("final")))
-
-
-def _moved(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
-    return tuple((start + by, end + by) for start, end in spans)
 
 
 def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
@@ -193,12 +189,8 @@ def _prediction(layout: PromptTemplate, scene: QuestionScene, option: Shown) -> 
 
 def _final(layout: PromptTemplate, kind: QuestionType, paraphrase: int, n_options: int) -> str:
     question = layout.choices[paraphrase % len(layout.choices)]
-    return layout.part(f"final_{kind}", {"question": question, "example": _example(n_options)})
-
-
-def _example(n_options: int) -> str:
-    """A ranking of as many options as are shown."""
-    return "".join(letter for letter in "BCAED" if letter in LETTERS[:n_options])
+    example = "".join(letter for letter in "BCAED" if letter in LETTERS[:n_options])
+    return layout.part(f"final_{kind}", {"question": question, "example": example})
 
 
 def _frame(size: Size | None) -> dict[str, int]:

@@ -26,6 +26,9 @@ from visualjudge.vision.raster.images import image_size
 
 Subject = tuple[str, tuple[str, ...] | None, str | None]
 """Image, class of interest and expression: what predictions of one question are about."""
+NEAR = 6.0
+"""Pixels around a keypoint that count as on it."""
+MOST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +113,6 @@ def _subject(note: Annotation) -> Subject:
     return note.image_id, note.class_of_interest, note.prompt
 
 
-NEAR = 6.0
-"""Pixels around a keypoint that count as on it."""
-MOST = 2000
-
-
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A labelled region: (left, top, right, bottom) in pixels of the image."""
@@ -125,7 +123,7 @@ class Mark:
 
 def marks_of(prediction: Prediction | None) -> list[Mark]:
     """The labelled regions of a prediction, at most ``MOST``; none where there is no prediction."""
-    return list(itertools.islice(_READERS.get(type(prediction), _none)(prediction), MOST))
+    return list(itertools.islice(_READERS.get(type(prediction), lambda _: iter(()))(prediction), MOST))
 
 
 def _boxes(prediction: Detections) -> Iterator[Mark]:
@@ -143,10 +141,6 @@ def _points(prediction: People) -> Iterator[Mark]:
         for name, (x, y, _), present in zip(KEYPOINT_NAMES, person.keypoints.tolist(), person.present, strict=True):
             if present:
                 yield Mark(f"person {number}: {name.replace('_', ' ')}", (x - NEAR, y - NEAR, x + NEAR, y + NEAR))
-
-
-def _none(_prediction: Any) -> Iterator[Mark]:
-    return iter(())
 
 
 def _scored(label: str, score: float | None) -> str:

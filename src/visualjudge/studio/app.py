@@ -156,7 +156,7 @@ class Pages:
             dataset=place,
             q=question,
             query=urlencode(pairs),
-            step=views.step(shelf, shelf.select(State.of(pairs)), row),
+            step=views.step(shelf, shelf.select(State.from_query(pairs)), row),
             layers=layers,
             layers_json=orjson.dumps([asdict(layer) for layer in layers]).decode(),
             textual=all(image is None for image in option_images(question)),
@@ -218,7 +218,7 @@ class Pages:
 
     def facets(self, request: Request) -> Response:
         """How many questions fit, and each facet's values with counts that follow the other filters."""
-        (_, shelf), state = self._shelf(request), State.of(request.query_params.multi_items())
+        (_, shelf), state = self._shelf(request), State.from_query(request.query_params.multi_items())
         selection, chosen = shelf.select(state), dict(state.chosen)
         shown = [shown_facet(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()]
         total = shelf.index.columns.count
@@ -227,7 +227,7 @@ class Pages:
     def facet(self, request: Request) -> Response:
         """All values of one facet that hold what is typed."""
         (_, shelf), params = self._shelf(request), request.query_params
-        state = State.of([(k, v) for k, v in params.multi_items() if k not in ("name", "find")])
+        state = State.from_query([(k, v) for k, v in params.multi_items() if k not in ("name", "find")])
         named = [x for x in shelf.facets() if x.name == params.get("name")]
         if not named:
             raise _missing("facet")
@@ -237,7 +237,7 @@ class Pages:
     def cards(self, request: Request) -> Response:
         """Some cards of the selection, from ``start`` on."""
         (_, shelf), params = self._shelf(request), request.query_params
-        selection = shelf.select(State.of(params.multi_items()))
+        selection = shelf.select(State.from_query(params.multi_items()))
         start, count = _whole(params.get("start"), 0), min(_whole(params.get("count"), 60), MOST_CARDS)
         rows = selection.rows[start : start + count]
         return _json(

@@ -43,6 +43,23 @@ _LARGE = 32 * 2**20
 _MOST_PROCESSES = 4
 _QUESTIONS = 4000
 """Questions of a part that is not a range of bytes."""
+FORMAT = "7"
+_IDS_A_STATEMENT = 900
+"""SQLite allows 999 parameters in its older versions."""
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, start INTEGER, stop INTEGER);
+CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE vocabulary (facet TEXT, code INTEGER, value TEXT, PRIMARY KEY (facet, code)) WITHOUT ROWID;
+CREATE TABLE column_ (name TEXT PRIMARY KEY, dtype TEXT, data BLOB);
+"""
+_ADD_QUESTIONS = """
+INSERT OR IGNORE INTO question
+SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),
+       json_extract(value, '$[2]'), json_extract(value, '$[3]')
+FROM json_each(?)
+"""
+Codes = NDArray[np.int32]
 
 
 def engine_for(files: Iterable[Path]) -> Engine:
@@ -163,26 +180,6 @@ def _multiple(question: Question) -> dict[str, tuple[str, ...]]:
         "class": question.class_of_interest or (NONE,),
         "source": tuple(source or NONE for source in question.sources) or (NONE,),
     }
-
-
-FORMAT = "7"
-_IDS_A_STATEMENT = 900
-"""SQLite allows 999 parameters in its older versions."""
-_SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, start INTEGER, stop INTEGER);
-CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE vocabulary (facet TEXT, code INTEGER, value TEXT, PRIMARY KEY (facet, code)) WITHOUT ROWID;
-CREATE TABLE column_ (name TEXT PRIMARY KEY, dtype TEXT, data BLOB);
-"""
-_ADD_QUESTIONS = """
-INSERT OR IGNORE INTO question
-SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'),
-       json_extract(value, '$[2]'), json_extract(value, '$[3]')
-FROM json_each(?)
-"""
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

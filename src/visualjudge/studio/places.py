@@ -165,7 +165,8 @@ class _Found:
             if stated and self._dataset(info) is None:
                 self.take_dataset(Path(stated))
         runs = [
-            RunPlace(slug_of(root), _name(root, info), root, self._dataset(info)) for root, info in self.runs.items()
+            RunPlace(slug_of(root), str(info.get("judge") or info.get("model") or root.name), root, self._dataset(info))
+            for root, info in self.runs.items()
         ]
         return Places(tuple(self.datasets.values()), tuple(_distinct(runs)), tuple(self.data))
 
@@ -183,10 +184,6 @@ def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
     for run in runs:
         twice = names.count((run.name, run.dataset)) > 1
         yield RunPlace(run.slug, f"{run.name} ({run.root.name})" if twice else run.name, run.root, run.dataset)
-
-
-def _name(root: Path, info: Mapping[str, Any]) -> str:
-    return str(info.get("judge") or info.get("model") or root.name)
 
 
 def _stated(info: Mapping[str, Any], field: str) -> str | None:

@@ -25,6 +25,14 @@ from visualjudge.studio.verdicts import CLOSE, CONSISTENCY, OUTCOMES, VALUES, Ru
 from visualjudge.vision.drawing.titles import encoding_title
 from visualjudge.vision.encodings import CATALOGUE
 
+EXCERPT = 220
+LONGEST_PROMPT = 600
+LONGEST_REPLY = 200_000
+"""Characters of a reply that the page shows."""
+_SENT = ("temperature", "max_tokens", "seed", "top_p")
+_LOCAL = "http://127.0.0.1:8000/v1"
+_MARK = re.compile(r"(?<=;base64,)@@image(\d{1,4})@@")
+
 
 def _option_spans(question: Question) -> tuple[tuple[int, int], ...]:
     try:
@@ -59,10 +67,6 @@ def original_images(question: Question) -> list[str]:
     """The images that belong to no option: the original, a control image."""
     taken = set(option_images(question))
     return [name for name in question.images if name not in taken]
-
-
-EXCERPT = 220
-LONGEST_PROMPT = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +153,6 @@ def _verdict(place: RunPlace, run: RunIndex, row: int) -> CardVerdict:
     value = VALUES[code].replace("_", " ") if code >= 0 else "" if np.isnan(number) else f"{number:g}"
     flipped = CONSISTENCY[summary.consistency[row]] == "flipped by order"
     return CardVerdict(place.slug, place.name, OUTCOMES[summary.outcome[row]], value, flipped)
-
-
-LONGEST_REPLY = 200_000
-"""Characters of a reply that the page shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,11 +378,6 @@ def _number(verdict: Mapping[str, Any], field: str) -> float | None:
 def _tokens(usage: Any) -> str:
     counts = token_counts(usage if isinstance(usage, dict) else None)
     return ", ".join(f"{n:,} tokens {way}" for n, way in zip(counts, ("in", "out"), strict=True) if n is not None)
-
-
-_SENT = ("temperature", "max_tokens", "seed", "top_p")
-_LOCAL = "http://127.0.0.1:8000/v1"
-_MARK = re.compile(r"(?<=;base64,)@@image(\d{1,4})@@")
 
 
 def body(parts: Sequence[Part], info: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,6 +41,30 @@ TITLES = {
 }
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
+MOST_VALUES = 12
+K = TypeVar("K")
+V = TypeVar("V")
+KEPT = 12
+"""Selections that are remembered: up to 2 MB each at 200,000 questions."""
+KEPT_WORDS = 64
+"""Searches that are remembered: 0.2 MB each."""
+KEPT_ORDERS = 3
+"""Orders that are remembered: 1.6 MB each."""
+_SEARCHING = ThreadPoolExecutor(4, "studio-search")
+"""SQLite searches without holding the interpreter's lock."""
+SORTS = {
+    "file": "Order of the file",
+    "margin": "Smallest margin",
+    "-margin": "Largest margin",
+    "-disagreement": "Judges disagree most",
+    "probability": "Least sure",
+    "-probability": "Most sure",
+    "-latency": "Slowest reply",
+    "-reply": "Longest reply",
+    "-length": "Longest prompt",
+    "length": "Shortest prompt",
+}
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,9 +215,6 @@ class ShownFacet:
     chosen: tuple[str, ...] = field(default=())
 
 
-MOST_VALUES = 12
-
-
 def shown_facet(
     facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most: int = MOST_VALUES
 ) -> ShownFacet:
@@ -230,31 +251,6 @@ def _hint(facet: Facet, code: int) -> str:
     return task_label(facet.values[code].partition("/")[0]) if facet.name == "encoding" else ""
 
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-KEPT = 12
-"""Selections that are remembered: up to 2 MB each at 200,000 questions."""
-KEPT_WORDS = 64
-"""Searches that are remembered: 0.2 MB each."""
-KEPT_ORDERS = 3
-"""Orders that are remembered: 1.6 MB each."""
-_SEARCHING = ThreadPoolExecutor(4, "studio-search")
-"""SQLite searches without holding the interpreter's lock."""
-SORTS = {
-    "file": "Order of the file",
-    "margin": "Smallest margin",
-    "-margin": "Largest margin",
-    "-disagreement": "Judges disagree most",
-    "probability": "Least sure",
-    "-probability": "Most sure",
-    "-latency": "Slowest reply",
-    "-reply": "Longest reply",
-    "-length": "Longest prompt",
-    "length": "Shortest prompt",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class State:
     """What the address says: the values chosen for each facet, the words, the order, and the run that sorts ask."""
@@ -264,7 +260,7 @@ class State:
     sort: str = "file"
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[str, str]]) -> State:
+    def from_query(cls, pairs: Sequence[tuple[str, str]]) -> State:
         """From the query of an address; what means nothing is left out."""
         chosen: dict[str, list[str]] = {}
         single = {"q": "", "sort": "file"}
@@ -426,9 +422,6 @@ def _mean(summaries: Sequence[Summary], field: str, count: int) -> NDArray[np.fl
     return np.asarray(np.divide(total, n, out=np.full(count, np.nan), where=n > 0))
 
 
-Pair = tuple[str, str]
-
-
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A count; ``pairs`` is the query that chooses its questions, ``share`` its part of the largest count."""
@@ -457,7 +450,7 @@ def matrices(shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pa
     if first is None or second is None:
         return []
     facets = {facet.name: facet for facet in shelf.facets()}
-    among = shelf.select(State.of(pairs)).matching
+    among = shelf.select(State.from_query(pairs)).matching
 
     def table(title: str, a: str, b: str, titles: Pair) -> Matrix:
         return _matrix(title, titles, facets[a], facets[b], among, tuple(pairs))

@@ -19,6 +19,29 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+Mask = NDArray[np.bool_]
+
+FEWEST_TEXTS = 10_000
+"""Indexes of fewer texts are searched without bits."""
+_SHARE = 20
+"""A word is frequent if at least one text in so many holds it."""
+_MOST_WORDS = 256
+LONGEST = 20_000
+"""Bytes of a text that are indexed."""
+_BATCH = 4000
+_REMEMBERED = 400_000
+_KEPT = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
+_WORD = re.compile(r'"[^"]+"|\S+')
+_SCHEMA = """
+CREATE TABLE text (digest INTEGER PRIMARY KEY, code INTEGER);
+CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2');
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+CREATE TABLE frequent (word TEXT PRIMARY KEY, bits BLOB) WITHOUT ROWID;
+CREATE TABLE frequent_covers (texts INTEGER);
+INSERT INTO frequent_covers VALUES (0);
+"""
+Words = tuple[int, str]
+"""The words of a text, after a digest of them."""
 _THREADS = ThreadPoolExecutor(2, "studio-index")
 """Shared by all indexes: another one would only wait for a core."""
 
@@ -37,7 +60,10 @@ class StatementThread:
 
     def run(self, *statements: tuple[str, tuple[Any, ...]]) -> None:
         """Start statements as soon as the ones before have ended; a value that is a list is given as JSON."""
-        given = [(text, tuple(_given(value) for value in values)) for text, values in statements]
+        given = [
+            (text, tuple(orjson.dumps(v).decode() if isinstance(v, list) else v for v in values))
+            for text, values in statements
+        ]
         self.settle()
         self._running = _THREADS.submit(self._execute, given)
 
@@ -56,25 +82,6 @@ class StatementThread:
     def _execute(self, statements: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
         for text, values in statements:
             self._db.execute(text, values)
-
-
-def _given(value: Any) -> Any:
-    return orjson.dumps(value).decode() if isinstance(value, list) else value
-
-
-Mask = NDArray[np.bool_]
-
-FEWEST_TEXTS = 10_000
-"""Indexes of fewer texts are searched without bits."""
-_SHARE = 20
-"""A word is frequent if at least one text in so many holds it."""
-_MOST_WORDS = 256
-
-SCHEMA = """
-CREATE TABLE frequent (word TEXT PRIMARY KEY, bits BLOB) WITHOUT ROWID;
-CREATE TABLE frequent_covers (texts INTEGER);
-INSERT INTO frequent_covers VALUES (0);
-"""
 
 
 class FrequentWords:
@@ -125,26 +132,6 @@ def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: i
     if found:
         mask[np.fromstring(found, np.int64, sep=",") - 1 - first] = True
     return mask
-
-
-LONGEST = 20_000
-"""Bytes of a text that are indexed."""
-_BATCH = 4000
-_REMEMBERED = 400_000
-_KEPT = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
-_WORD = re.compile(r'"[^"]+"|\S+')
-_SCHEMA = (
-    """
-CREATE TABLE text (digest INTEGER PRIMARY KEY, code INTEGER);
-CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2');
-INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
-"""
-    + SCHEMA
-)
-
-
-Words = tuple[int, str]
-"""The words of a text, after a digest of them."""
 
 
 def words_of(text: str) -> Words:

@@ -61,10 +61,19 @@ ROW = np.dtype(
     ]
 )
 Rows = NDArray[Any]
+FORMAT = "7"
+OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
+_OK = STATUSES.index("ok")
+"""The only status whose value counts; what a second reader extracted counts as failed, as in every figure."""
+CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")
+CLOSE = 1.0
+"""A score is right where it is at most this far off."""
+_A = VALUE_CODE["A"]
+_SIZE = np.array([0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Taken:
+class ReadPart:
     """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the index."""
 
     rows: Rows
@@ -115,7 +124,7 @@ def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
             yield start, line
 
 
-def taken_from(part: tuple[Path, int, int]) -> Taken:
+def read_part(part: tuple[Path, int, int]) -> ReadPart:
     """The verdicts in the places ``start:stop`` of a file; a last line without an end is left for the next time."""
     path, start, stop = part
     rows, ids, causes = list[tuple[Any, ...]](), list[str](), Counter[str]()
@@ -133,7 +142,7 @@ def taken_from(part: tuple[Path, int, int]) -> Taken:
             rows.append(row)
             ids.append(verdict["id"])
             texts.append(words_of(raw) if raw and isinstance(raw, str) else None)
-    return Taken(np.array(rows, ROW), ids, texts, causes, start)
+    return ReadPart(np.array(rows, ROW), ids, texts, causes, start)
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
@@ -180,17 +189,6 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return float("nan")
     return float(value) if abs(value) < 1e30 else float("nan")
-
-
-FORMAT = "7"
-OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
-_OK = STATUSES.index("ok")
-"""The only status whose value counts; what a second reader extracted counts as failed, as in every figure."""
-CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")
-CLOSE = 1.0
-"""A score is right where it is at most this far off."""
-_A = VALUE_CODE["A"]
-_SIZE = np.array([0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,13 +293,13 @@ class RunIndex:
                 self._changed()
             if self._read < size:
                 parts = [(self.journal, *part) for part in ranges(self.journal, self._read, size)]
-                for taken in engine.map(taken_from, parts):
+                for taken in engine.map(read_part, parts):
                     self._take(taken)
                 with self._db:
                     self._texts.complete()
                 self._texts.forget()
 
-    def _take(self, taken: Taken) -> None:
+    def _take(self, taken: ReadPart) -> None:
         if taken.stop == self._read:  # nothing but the beginning of a line
             return
         places = np.array(self._dataset.rows_of(taken.ids), np.int32)
@@ -392,13 +390,13 @@ def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
     kind = columns.one["type"][q] if q.size else np.zeros(0, np.int32)
     size = np.where(rows["value"] >= 0, _SIZE[rows["value"]], -1)
 
-    def of(name: str) -> Any:
+    def is_of(name: str) -> Any:
         return kind == (kinds.index(name) if name in kinds else -1)
 
-    fits = (of("pairwise") & ((size == 1) & (rows["value"] <= VALUE_CODE["B"]) | (size == 0))) | (
-        of("ranking") & (size == columns.options[q])
+    fits = (is_of("pairwise") & ((size == 1) & (rows["value"] <= VALUE_CODE["B"]) | (size == 0))) | (
+        is_of("ranking") & (size == columns.options[q])
     )
-    scored = of("scoring") & (rows["number"] >= 0) & (rows["number"] <= 10)
+    scored = is_of("scoring") & (rows["number"] >= 0) & (rows["number"] <= 10)
     return np.asarray((fits | scored) & (rows["status"] == _OK))
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from visualjudge.formats.sample import Sample
     from visualjudge.prompts.prompt_set import PromptSet
 
+Progress = Callable[[str, int, int], None]
+_SHOWN = 3
+
 
 class Data:
     """A data folder: predictions with their scores, and images. Nothing is read before it is needed.
@@ -167,10 +170,6 @@ def import_samples(
         told = "; ".join(summarized(done.problems))
         warnings.warn(f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2)
     return Data(out)
-
-
-Progress = Callable[[str, int, int], None]
-_SHOWN = 3
 
 
 def build(

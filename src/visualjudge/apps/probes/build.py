@@ -17,7 +17,7 @@ from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Probe, Question
 from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.build import BuildOptions, asked_tasks, open_crew, own_prompts
+from visualjudge.dataset.build import BuildOptions, asked_tasks, open_workers, own_prompts
 from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import CHANGED, MEDIA
 from visualjudge.dataset.render import file_name
@@ -87,9 +87,9 @@ def build_probes(
     check_target(target, force)
     with DataFolder(data) as folder:
         tasks = asked_tasks(folder, chosen)
-        with staged(target) as stage, open_crew(folder, tasks, engine, workers) as crew:
+        with staged(target) as stage, open_workers(folder, tasks, engine, workers) as opened:
             (stage / MEDIA).mkdir()
-            found = pools(folder, stage, tasks, number, chosen, crew)
+            found = pools(folder, stage, tasks, number, chosen, opened)
             made = {name: _questions(kind, found, number, partial(_edit, stage)) for name, kind in kinds.items()}
             compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
             made = {CONTROL: _controls(compared, found["image"]), **made}

@@ -37,7 +37,6 @@ from visualjudge.studio.guard import TOKEN_HEADER, same_token
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.people.plan import Item, Plan, Settings, Slot
 from visualjudge.studio.people.rating_run import Rater, RatingRun, Stale, as_shown, read_answer
-from visualjudge.studio.places import DatasetPlace
 from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
@@ -47,6 +46,12 @@ LENGTH = 32
 """Bytes of the secret."""
 ADMIN = "\0admin"
 """Stands for the one who runs the study; no rater can bear this name."""
+_LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
+_GAPS = re.compile(r"\n{3,}")
+Render = Callable[..., Response]
+MOST_IMAGES = 20_000
+"""Addresses of images that are remembered."""
+LONGEST_NAME = 60
 
 
 class Tokens:
@@ -55,7 +60,7 @@ class Tokens:
     def __init__(self, home: Path, folder: Path) -> None:
         self._key = hmac.digest(_secret(home / "secret"), str(folder.resolve()).encode("utf-8", "replace"), "sha256")
 
-    def of(self, name: str) -> str:
+    def token(self, name: str) -> str:
         """The token of a rater."""
         return self._tag("token", name, 22)
 
@@ -79,10 +84,6 @@ def _secret(path: Path) -> bytes:
             with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
                 file.write(secrets.token_bytes(LENGTH))
         return path.read_bytes()
-
-
-_LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
-_GAPS = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +143,6 @@ def _plain(text: str) -> str:
     return _GAPS.sub("\n\n", _LAYOUT.sub("", text.replace(IMAGE_MARK, ""))).strip()
 
 
-Render = Callable[..., Response]
-
-MOST_IMAGES = 20_000
-"""Addresses of images that are remembered."""
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """One rater on the overview."""
@@ -186,13 +181,13 @@ class PeoplePages:
     def link(self, name: str) -> str:
         """The address of a rater's page, token included; of the overview for ADMIN."""
         path = "/" if name == ADMIN else f"/people/{quote(name, safe='')}"
-        return f"{path}?{urlencode({'token': self.tokens.of(name)})}"
+        return f"{path}?{urlencode({'token': self.tokens.token(name)})}"
 
     # ---------------------------------------------------------------- pages
 
     def overview(self, request: Request) -> Response:
         """How far each rater is, for the one who runs the study."""
-        if not same_token(request.query_params.get("token"), self.tokens.of(ADMIN)):
+        if not same_token(request.query_params.get("token"), self.tokens.token(ADMIN)):
             raise _refused()
         raters = [self._progress(rater) for rater in self.run.raters.values()]
         return self.render("people.html.j2", raters=raters, settings=asdict(self.run.plan.settings), plan=self.run.plan)
@@ -201,7 +196,7 @@ class PeoplePages:
         """Where a rater answers."""
         name = request.path_params["rater"]
         token = request.query_params.get("token")
-        if name not in self.run.raters or not same_token(token, self.tokens.of(name)):
+        if name not in self.run.raters or not same_token(token, self.tokens.token(name)):
             raise _refused()
         return self.render("rater.html.j2", rater=name, token=token)
 
@@ -251,7 +246,7 @@ class PeoplePages:
     def _allowed(self, request: Request) -> str:
         """The rater of a request with the right token in its header; any other is refused."""
         name = str(request.path_params["rater"])
-        if name not in self.run.raters or not same_token(request.headers.get(TOKEN_HEADER), self.tokens.of(name)):
+        if name not in self.run.raters or not same_token(request.headers.get(TOKEN_HEADER), self.tokens.token(name)):
             raise _refused()
         return name
 
@@ -324,9 +319,6 @@ def _refused() -> HTTPException:
     return HTTPException(403, "this link is not valid: ask for yours again")
 
 
-LONGEST_NAME = 60
-
-
 def people_pages(
     site: Site, folder: Path, settings: Settings, raters: Sequence[str], queue: Path | None = None
 ) -> PeoplePages:
@@ -355,7 +347,12 @@ def people_pages(
     if queue is not None:
         drawn = drawn_rows(shelf, queue)
         settings = replace(settings, items=hashlib.sha256(queue.read_bytes()).hexdigest())
-    run = RatingRun(folder, plan_of(shelf, settings, drawn), _dataset(place, shelf), list(raters))
+    run = RatingRun(
+        folder,
+        plan_of(shelf, settings, drawn),
+        {"path": str(place.root), "checksum": shelf.index.checksum},
+        list(raters),
+    )
     return PeoplePages(run, shelf.index, Tokens(site.home, folder), renderer())
 
 
@@ -389,7 +386,7 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
 def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None = None) -> Plan:
     """The queue: the questions that the filter leaves, those ``drawn`` or a sample of them, and the known items."""
     columns = shelf.index.columns
-    rows = np.sort(shelf.select(State.of(parse_qsl(settings.filter.lstrip("?")))).rows)
+    rows = np.sort(shelf.select(State.from_query(parse_qsl(settings.filter.lstrip("?")))).rows)
     if drawn is not None:
         rows = rows[np.isin(rows, list(drawn))]
     if settings.sample is not None and settings.sample < rows.size:
@@ -410,7 +407,3 @@ def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None 
 def people_app(pages: PeoplePages) -> Any:
     """The application for raters: nothing of the dataset's own pages is in it."""
     return application([("/static/{name}", static, "GET"), *pages.routes()])
-
-
-def _dataset(place: DatasetPlace, shelf: Shelf) -> dict[str, str]:
-    return {"path": str(place.root), "checksum": shelf.index.checksum}

@@ -21,6 +21,8 @@ from visualjudge.studio.people.plan import REPEAT_AFTER, Plan, Purpose, Settings
 
 LONGEST_NOTE = 4000
 LONGEST_SECONDS = 86_400.0
+LEASE_S = 1800.0
+"""A question that was shown to a rater and not answered for so long may go to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,6 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
     if not isinstance(value, str) or value == FAILED:
         return value
     return "".join("ABCDE"[slot.shown.index(letter)] for letter in value if letter in slot.shown)
-
-
-LEASE_S = 1800.0
-"""A question that was shown to a rater and not answered for so long may go to another."""
 
 
 class Stale(DataError):
