@@ -7,7 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import polars as pl
@@ -413,3 +413,28 @@ def test_commands_take_the_forms(built: Path, tmp_path: Path, monkeypatch: pytes
     assert "data:image/jpeg;base64," in (tmp_path / "r.html").read_text()
     assert _status(monkeypatch, "convert", packed, "--media", "files", "--to", "json", "--out", tmp_path / "back") == 0
     assert _tree(tmp_path / "back") == _tree(built)
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_each_form_gives_its_questions_their_places_and_the_bytes_of_the_file(
+    built: Path, tmp_path: Path, form: Literal["json", "parquet"], small_groups: None
+) -> None:
+    expected = load_dataset(built).questions
+    if form == "parquet":
+        convert(built, tmp_path / "other", "parquet")
+    stored = folder.open_questions(built if form == "json" else tmp_path / "other")
+    assert [stored.read(start, stop) for start, stop, _ in stored.scan()] == list(stored) == list(expected)
+    content = b"".join(before + record for before, record in stored.records()) + stored.ending
+    assert content == (built / "questions.json").read_bytes()
+    assert hashlib.sha256(content).hexdigest() == stored.digest
+
+
+def test_a_file_that_leaves_the_layout_of_build_half_way_is_read_to_its_end(built: Path, on_disk: None) -> None:
+    content = (built / "questions.json").read_bytes()
+    lines = content.split(b",\n")
+    mixed = b",\n".join(lines[:2]) + b" ,\n\n " + b" , ".join(lines[2:])
+    copy = built.parent / "mixed"
+    copy.mkdir()
+    (copy / "questions.json").write_bytes(mixed)
+    (copy / "dataset.json").write_bytes((built / "dataset.json").read_bytes())
+    assert list(load_dataset(copy)) == list(load_dataset(built))

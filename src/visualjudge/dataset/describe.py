@@ -98,12 +98,16 @@ def describe(task: str, annotations: Sequence[Annotation]) -> Description:
 
 def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
     """The thresholds in force, by source; none where no record has any."""
-    names = ("min_score", "top_k", "score_at")
-    stated = [Threshold(note.source or NONE, *map(note.metadata.get, names)) for note in annotations]
+    stated = [_threshold(note) for note in annotations]
     if all((one.min_score, one.top_k, one.score_at) == (None, None, None) for one in stated):
         return []
     times = Counter(stated)
     return [replace(one, annotations=times[one]) for one in sorted(times, key=str)]
+
+
+def _threshold(note: Annotation) -> Threshold:
+    data = note.metadata
+    return Threshold(note.source or NONE, data.get("min_score"), data.get("top_k"), data.get("score_at"))
 
 
 def plot(descriptions: Sequence[Description], path: Path) -> None:

@@ -32,11 +32,6 @@ LONGEST_KEPT = 200
 _reading = lru_cache(4096)(read_reply)
 
 
-def n_options(question: Question) -> int:
-    """How many options a question shows."""
-    return len(question.annotation_ids)
-
-
 def answer_schema(question: Question, *, whole: bool = False, reasons: bool = False) -> dict[str, Any]:
     """JSON schema of a reply: the answer, after ``reasons`` if asked for; a score in tenths, or ``whole``."""
     fields = {"reasoning": {"type": "string"}} if reasons else {}
@@ -55,7 +50,7 @@ def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
     if question.question_type == "scoring":
         tenths = [tenth / 10 if tenth % 10 else tenth // 10 for tenth in range(101)]
         return {"type": "number", "enum": list(range(11)) if whole else tenths}
-    letters = LETTERS[: n_options(question)]
+    letters = LETTERS[: len(question.annotation_ids)]
     if question.question_type == "pairwise":
         return {"type": "string", "enum": [*letters, *(question.ties or ())]}
     return {"type": "string", "enum": ["".join(order) for order in itertools.permutations(letters)]}
@@ -63,7 +58,7 @@ def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
 
 async def _read(question: Question, reply: Reply) -> Reading:
     """What the reply says; one that is not read within the budget is a failure with its cause."""
-    kind, n = question.question_type, n_options(question)
+    kind, n = question.question_type, len(question.annotation_ids)
     try:
         ties = question.ties or ()
         read = _reading if len(reply.text) <= LONGEST_KEPT else read_reply

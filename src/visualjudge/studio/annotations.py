@@ -1,13 +1,11 @@
-"""The predictions of the options, from an open data folder: their labelled regions, and the ground truth drawn."""
+"""The predictions behind the options, from an open data folder, and the ground truth beside them, drawn as they are."""
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,20 +13,13 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.records import Annotation, Pixels, Question, Size
 from visualjudge.data.folder import DataFolder, Entry
 from visualjudge.data.perturbing import TRUTH
-from visualjudge.vision.boxes.record import Detections
 from visualjudge.vision.encode import encode, encodings
 from visualjudge.vision.encodings import encoding_named
-from visualjudge.vision.masks.record import Masks
-from visualjudge.vision.poses.record import People
-from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 
 Subject = tuple[str, tuple[str, ...] | None, str | None]
 """Image, class of interest and expression: what predictions of one question are about."""
-NEAR = 6.0
-"""Pixels around a keypoint that count as on it."""
-MOST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,43 +102,6 @@ class Annotations:
 
 def _subject(note: Annotation) -> Subject:
     return note.image_id, note.class_of_interest, note.prompt
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A labelled region: (left, top, right, bottom) in pixels of the image."""
-
-    label: str
-    box: tuple[float, float, float, float]
-
-
-def marks_of(prediction: Prediction | None) -> list[Mark]:
-    """The labelled regions of a prediction, at most ``MOST``; none where there is no prediction."""
-    return list(itertools.islice(_READERS.get(type(prediction), lambda _: iter(()))(prediction), MOST))
-
-
-def _boxes(prediction: Detections) -> Iterator[Mark]:
-    for item in prediction.items:
-        yield Mark(_scored(item.label, item.score), item.xyxy)
-
-
-def _masks(prediction: Masks) -> Iterator[Mark]:
-    for item in prediction.items:
-        yield Mark(_scored(item.label, item.score), item.mask.box)
-
-
-def _points(prediction: People) -> Iterator[Mark]:
-    for number, person in enumerate(prediction.items, 1):
-        for name, (x, y, _), present in zip(KEYPOINT_NAMES, person.keypoints.tolist(), person.present, strict=True):
-            if present:
-                yield Mark(f"person {number}: {name.replace('_', ' ')}", (x - NEAR, y - NEAR, x + NEAR, y + NEAR))
-
-
-def _scored(label: str, score: float | None) -> str:
-    return label if score is None else f"{label} {score:.2f}"
-
-
-_READERS: dict[type, Callable[[Any], Iterator[Mark]]] = {Detections: _boxes, Masks: _masks, People: _points}
 
 
 def drawn_stem(question: Question) -> str:

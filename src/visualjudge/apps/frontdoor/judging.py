@@ -218,21 +218,21 @@ async def judge_async(
     """
     if unknown := options.keys() - DEFAULTS.keys():
         raise TypeError(f"judge got an unexpected keyword argument {min(unknown)!r}")
-    o: JudgeOptions = {**DEFAULTS, **options}
+    given: JudgeOptions = {**DEFAULTS, **options}
     read = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-    read = read if o["choice"] is None else read.choose(o["choice"])
-    if not len(read.questions[: o["limit"]]):
+    read = read if given["choice"] is None else read.choose(given["choice"])
+    if not len(read.questions[: given["limit"]]):
         raise UsageError(f"{read.root}: no question is chosen, so there is nothing to ask")
-    check_images(read, read.questions[: o["limit"]])
-    chosen = judge_of(asked, read.root, o["mode"], o["retries"], o["seed"], o["ties"])
-    if o["extractor"] is not None:
-        _check_prices(asked, o["extractor"], o["prices"])
-        chosen = ExtractingJudge(chosen, o["extractor"], o["ties"])
-    settings = settings_of(o)
-    engine, prices = _engine(asked, chosen, Path(out), settings, o["limits"], o["prices"])
-    if o["processes"] != 1 or o["workers"] != "local":
-        engine = _spread(engine, asked, chosen, o["processes"], o["limits"], o["workers"])
-    budget = Budget(o["limits"], prices)
+    check_images(read, read.questions[: given["limit"]])
+    chosen = judge_of(asked, read.root, given["mode"], given["retries"], given["seed"], given["ties"])
+    if given["extractor"] is not None:
+        _check_prices(asked, given["extractor"], given["prices"])
+        chosen = ExtractingJudge(chosen, given["extractor"], given["ties"])
+    settings = settings_of(given)
+    engine, prices = _engine(asked, chosen, Path(out), settings, given["limits"], given["prices"])
+    if given["processes"] != 1 or given["workers"] != "local":
+        engine = _spread(engine, asked, chosen, given["processes"], given["limits"], given["workers"])
+    budget = Budget(given["limits"], prices)
     report = await run_judge(read, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine)
     return Run(out, read, report)
 
