@@ -1,5 +1,7 @@
 """The options of judging, declared once: Python takes them as keywords, the command line makes its options of them."""
 
+# Annotations are not postponed here: the command line reads them, without importing what only type checkers need.
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
