@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.remote import far
-from visualjudge.parquet_bounds import check_parquet
+from visualjudge.core.parquet_bounds import check_parquet
 
 if TYPE_CHECKING:
     import polars as pl
