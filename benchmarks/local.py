@@ -30,6 +30,7 @@ from visualjudge.judges.local.model import Model, load, shipped
 from visualjudge.judges.local.training import looked_at
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import task_named
+from visualjudge.vision.view import Features
 
 FOLDS = 5
 MARGINS = (0.5, 2.0, 10.0)

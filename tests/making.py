@@ -21,7 +21,8 @@ from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.core.seeding import rng_for
 from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.raster.masks import mask_from_array, rle_of
-from visualjudge.vision.tasks import TASKS, Task
+from visualjudge.vision.rows import Task
+from visualjudge.vision.tasks import TASKS
 
 LABELS = ("person", "dog", "car", "traffic light")
 STUFF = ("road", "sky", "grass", "building")

@@ -1,4 +1,4 @@
-"""A prediction type is one folder and a row in each table; no other module asks which type it has before it."""
+"""A prediction type is one folder of ``vision/`` with one row; no other module asks which type it has before it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import visualjudge
 from visualjudge.apps.demo.data import _FILL
-from visualjudge.cli.gallery import _subjects
+from visualjudge.apps.demo.examples import examples
 from visualjudge.prompts.contexts import CONTEXTS
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.encodings import CATALOGUE
@@ -20,8 +20,18 @@ from visualjudge.vision.predictions import TYPES, Prediction
 from visualjudge.vision.tasks import TASKS
 
 ROOT = Path(visualjudge.__file__).parent
-OWN = ("vision/*/record.py", "vision/base.py", "vision/fields.py", "vision/items.py", "vision/predictions.py")
-SOURCES = sorted(set(ROOT.rglob("*.py")) - {path for pattern in OWN for path in ROOT.glob(pattern)})
+FAMILIES = ("boxes", "depth", "images", "masks", "poses")
+OWN = tuple(f"vision/{name}/" for name in FAMILIES)
+SOURCES = [path for path in sorted(ROOT.rglob("*.py")) if not path.relative_to(ROOT).as_posix().startswith(OWN)]
+MAY_NAME = {
+    "vision/built_in.py": "the list of the rows",
+    "vision/predictions.py": "the records are public names, which a module of this name has had since 0.1",
+    "cli/import_.py": "a command's default task, where a format has one only",
+    "cli/perturb.py": "the options of the formats that hold a task's ground truth",
+    "clients/transformers.py": "a failure's cause is called generation",
+    "replies/confidence.py": "a word of replies",
+}
+"""Files outside the types' folders, ``formats/`` and the demo that may name a type or a task, and why."""
 GIVEN = {"generation"}
 """Types whose scores are given by people or another metric: no metric and no controlled errors."""
 RECORDS = {row.record.__name__ for row in TYPES.own.values()} | {"Detection", "Instance", "Person", "Prediction"}
@@ -34,8 +44,15 @@ def test_every_type_is_in_every_table() -> None:
     assert {kind for kind, _ in METRICS.own} == names - GIVEN
     assert {kind for kind, _ in ERROR_TYPES.own} == names - GIVEN
     assert set(_FILL) == names
-    assert set(_subjects()) == names
+    assert set(examples()) == names
     assert {row.type for row in TASKS.own.values()} == names
+    assert all(row.look is not None for row in TYPES.own.values())
+
+
+def test_what_a_row_holds_bears_its_name() -> None:
+    for row in TYPES.own.values():
+        held = (*row.tasks, *row.encodings, *row.metrics, *row.errors)
+        assert {one.type for one in held} == {row.name}
 
 
 def test_every_encoding_of_a_type_that_is_drawn_has_a_description() -> None:
@@ -46,6 +63,47 @@ def test_every_encoding_of_a_type_that_is_drawn_has_a_description() -> None:
 
 def test_every_record_is_a_prediction() -> None:
     assert all(issubclass(row.record, Prediction) for row in TYPES.own.values())
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_module_names_a_type_or_a_task(path: Path) -> None:
+    inside = path.relative_to(ROOT).as_posix()
+    found = list(_names(ast.parse(path.read_text("utf-8"))))
+    if inside.startswith(("formats/", "apps/demo/")):
+        return
+    assert not found or inside in MAY_NAME
+
+
+def test_the_exceptions_are_still_needed() -> None:
+    assert all(list(_names(ast.parse((ROOT / name).read_text("utf-8")))) for name in MAY_NAME)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "kinds = {'depth': 1}",
+        "task = 'object_detection'",
+        "from visualjudge.vision.boxes.score import iou",
+        "from visualjudge.vision import masks",
+        "from visualjudge.vision.predictions import Detections",
+    ],
+)
+def test_the_rule_sees_a_name(code: str) -> None:
+    assert list(_names(ast.parse(code)))
+
+
+def _names(tree: ast.AST) -> Iterator[int]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(value)) if value in TYPES.own or value in TASKS.own:
+                yield node.lineno
+            case ast.ImportFrom(module="visualjudge.vision"):
+                yield from (node.lineno for name in node.names if name.name in FAMILIES)
+            case ast.ImportFrom(module="visualjudge.vision.predictions"):
+                yield from (node.lineno for name in node.names if name.name in RECORDS - {"Prediction"})
+            case ast.ImportFrom(module=str(module)) if module.startswith("visualjudge.vision."):
+                if module.split(".")[2] in FAMILIES:
+                    yield node.lineno
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -20,8 +20,8 @@ import typer
 from typer.testing import CliRunner
 
 from visualjudge.cli.main import COMMANDS, MODULES, app
-from visualjudge.vision.drawing.titles import encoding_title
 from visualjudge.vision.encode import encodings
+from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.error_types import ERROR_TYPES
 from visualjudge.vision.tasks import TASKS
 

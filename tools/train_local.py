@@ -21,7 +21,7 @@ from visualjudge.apps.demo.generate import GENERATORS, SEVERITIES
 from visualjudge.core.records import Pixels
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.local import model
-from visualjudge.judges.local.features import Given, features_of
+from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.fit import Sample, pairs_of
 from visualjudge.judges.local.training import marked, train
 from visualjudge.vision.error_types import error_type_named, error_types, perturbed
@@ -30,6 +30,7 @@ from visualjudge.vision.errors.groups import graded
 from visualjudge.vision.predictions import DepthMap, Masks, People, Prediction, WholeImage
 from visualjudge.vision.score import score
 from visualjudge.vision.tasks import TASKS, task_named
+from visualjudge.vision.view import Given
 
 LEVELS = 4
 MIXED = 4

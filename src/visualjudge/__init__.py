@@ -76,12 +76,12 @@ if TYPE_CHECKING:
     from visualjudge.vision.encode import Encoded as Encoded
     from visualjudge.vision.encode import encode as encode
     from visualjudge.vision.encode import encodings as encodings
-    from visualjudge.vision.encodings import Encoding as Encoding
-    from visualjudge.vision.error_types import ErrorType as ErrorType
     from visualjudge.vision.predictions import Prediction as Prediction
-    from visualjudge.vision.predictions import PredictionType as PredictionType
+    from visualjudge.vision.rows import Encoding as Encoding
+    from visualjudge.vision.rows import ErrorType as ErrorType
+    from visualjudge.vision.rows import PredictionType as PredictionType
+    from visualjudge.vision.rows import Task as Task
     from visualjudge.vision.score import score as score
-    from visualjudge.vision.tasks import Task as Task
 
 __version__ = "0.2.0.dev0"
 
@@ -93,14 +93,12 @@ _NAMES = {
     "visualjudge.formats.sample": ("Sample",),
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
-    "visualjudge.vision.encodings": ("Encoding",),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
     "visualjudge.apps.frontdoor.judging": ("client", "judge", "judge_async"),
     "visualjudge.apps.frontdoor.run": ("Run", "open_run"),
     "visualjudge.apps.frontdoor.studies": ("Study", "analyse"),
     "visualjudge.vision.score": ("score",),
-    "visualjudge.vision.error_types": ("ErrorType",),
     "visualjudge.plugins": (
         "register_backend",
         "register_context",
@@ -116,9 +114,9 @@ _NAMES = {
         "register_task",
         "register_type",
     ),
-    "visualjudge.vision.predictions": ("Prediction", "PredictionType"),
+    "visualjudge.vision.predictions": ("Prediction",),
+    "visualjudge.vision.rows": ("Encoding", "ErrorType", "PredictionType", "Task"),
     "visualjudge.replies": ("read_reply",),
-    "visualjudge.vision.tasks": ("Task",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

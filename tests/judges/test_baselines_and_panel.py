@@ -18,6 +18,7 @@ from visualjudge.judges.asks import Ask
 from visualjudge.judges.baseline import Oracle, baseline_judge, edge_strength, noise_sigma
 from visualjudge.judges.panel import majority
 from visualjudge.vision.raster.images import write_png
+from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 
 ROOT = Path()
 

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.apps.demo import PROBED, PROBED_TASKS
 from visualjudge.cli.listing import shell
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.vision.tasks import TASKS
 
 app = typer.Typer(add_completion=False)
 
-PROBED, PROBED_TASKS = 24, ("object_detection", "instance_segmentation", "depth_estimation", "generation_editing")
-"""Questions a probe, and the tasks that they are about."""
 LOCAL = ("--backend", "local", "--model", "default", "--swap")
 RESTORED = tuple(word for name, task in TASKS.own.items() if task.restored for word in ("--task", name))
 JUDGES = (

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from visualjudge.core.records import Pixels
-    from visualjudge.vision.encode import Encoded, Encoding
+    from visualjudge.vision.encode import Encoded
+    from visualjudge.vision.rows import Encoding
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-SUBJECT = "astronaut"
 SIDE = 400
 QUALITY = 82
 LONGEST_TEXT = 700
@@ -57,15 +57,18 @@ class Exhibit:
 
 
 def _exhibits() -> Iterator[Exhibit]:
+    from visualjudge.apps.demo.examples import examples
     from visualjudge.prompts.questions import QuestionScene, format_text
     from visualjudge.vision.encode import encode, encodings
     from visualjudge.vision.tasks import TASKS
 
     sharing: dict[str, list[str]] = {}
-    for task in TASKS.own.values():
+    for task in TASKS.values():
         sharing.setdefault(task.type, []).append(task.name)
-    subjects = _subjects()
+    subjects = examples()
     for type_name, names in sharing.items():
+        if type_name not in subjects:
+            continue
         image, prediction, expression = subjects[type_name]
         for row in encodings(names[0]):
             encoded = encode(row.task, row.stem, prediction, image, expression=expression)
@@ -73,32 +76,6 @@ def _exhibits() -> Iterator[Exhibit]:
             scene = QuestionScene(TASKS[row.task], row.stem, size, original=True, combo=row.kind == "combo")
             text = format_text(scene) if row.is_final else ""
             yield Exhibit(row, tuple(names), text or "The predicted image itself." * (row.kind == "pixel"), encoded)
-
-
-Subject = tuple["Pixels", Any, str | None]
-"""A photograph, a prediction for it, and an expression: the demo's photographs with their ground truth."""
-
-
-def _subjects() -> dict[str, Subject]:
-    from visualjudge.apps.demo.photographs import photographs, stereo_disparity
-    from visualjudge.vision.predictions import DepthMap, Detection, Detections, Instance, Masks, People, WholeImage
-
-    named = {photo.name: photo for photo in photographs()}
-    photo = named[SUBJECT]
-    pixels = photo.pixels
-    boxes = tuple(Detection(item.label, item.mask.xyxy) for item in photo.objects)
-    expression, region = photo.expressions[0]
-    pair, disparity = stereo_disparity()
-    return {
-        "detection": (pixels, Detections(boxes), None),
-        "instance": (pixels, Masks(photo.size, photo.objects), None),
-        "semantic": (pixels, Masks(photo.size, photo.segments), None),
-        "referring": (pixels, Masks(photo.size, (Instance(expression, region),)), expression),
-        "keypoint": (pixels, People(photo.people), None),
-        "depth": (named[pair].pixels, DepthMap(disparity, inverse=True), None),
-        "restoration": (pixels, WholeImage(pixels), None),
-        "generation": (pixels, WholeImage(pixels), None),
-    }
 
 
 def _write(out: Path, shown: list[Exhibit]) -> None:
@@ -145,7 +122,7 @@ def _page(shown: list[Exhibit]) -> str:
 
 
 def _section(exhibit: Exhibit) -> Iterator[str]:
-    from visualjudge.vision.drawing.titles import encoding_title
+    from visualjudge.vision.encodings import encoding_title
 
     row, encoded, cost = exhibit.row, exhibit.encoded, exhibit.encoded.cost()
     title = encoding_title(row.task, row.stem)

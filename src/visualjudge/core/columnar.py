@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.remote import far
 from visualjudge.core.parquet_bounds import check_parquet
+from visualjudge.core.remote import far
 
 if TYPE_CHECKING:
     import polars as pl

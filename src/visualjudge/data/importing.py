@@ -19,7 +19,7 @@ from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.limits import check_items
 from visualjudge.vision.score import score
-from visualjudge.vision.scoring.average_precision import COCO_THRESHOLDS, RANKED, average_precision
+from visualjudge.vision.scoring.average_precision import COCO_THRESHOLDS, average_precision
 from visualjudge.vision.scoring.operating_point import OperatingPoint, best_f1, confident, shown_at
 from visualjudge.vision.tasks import TASKS
 
@@ -112,7 +112,7 @@ def import_samples(
     """
     done, how = Imported(), intake or Intake()
     threshold = how.min_score
-    if TASKS[writer.task].type in RANKED:
+    if type_of(writer.task).ranked is not None:
         samples = list(samples)
         done.point = _operating_point(writer.task, samples, how)
         if done.point is not None and not done.point.f1:
@@ -307,7 +307,7 @@ def notices(task: str, done: Imported) -> Iterator[str]:
             "no prediction matches a truth at IoU (OKS) 0.5, so all are kept; "
             "do --pred and --gt name classes and coordinates alike?"
         )
-    if TASKS[task].type in RANKED and 0 < done.unscored < done.predictions:
+    if type_of(task).ranked is not None and 0 < done.unscored < done.predictions:
         yield (
             f"predictions without a score: {done.unscored} of {done.predictions}; "
             "AP and the threshold of best F1 need a score for each"
@@ -321,7 +321,7 @@ def notices(task: str, done: Imported) -> Iterator[str]:
 
 def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
     """(AP, AP50) in COCO's definition; None where the task has none or a prediction has no confidence."""
-    if TASKS[task].type not in RANKED or not done.pairs:
+    if type_of(task).ranked is None or not done.pairs:
         return None
     if any(getattr(item, "score", None) is None for found, _ in done.pairs for item in _items(found)):
         return None

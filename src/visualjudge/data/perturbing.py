@@ -15,7 +15,8 @@ from visualjudge.vision.error_types import error_types
 from visualjudge.vision.errors.groups import Graded, graded, labels_shown
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.raster.images import image_size, read_rgb
-from visualjudge.vision.tasks import TASKS, Task
+from visualjudge.vision.rows import Task
+from visualjudge.vision.tasks import TASKS
 
 TRUTH = "truth"
 """Source of the prediction without an error."""

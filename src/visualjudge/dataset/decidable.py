@@ -11,7 +11,7 @@ from visualjudge.dataset.sampling import Item
 from visualjudge.dataset.stored import columns
 from visualjudge.prompts.spans import spans_of
 from visualjudge.vision.encode import encodings
-from visualjudge.vision.encodings import Kind
+from visualjudge.vision.rows import Kind
 from visualjudge.vision.tasks import TASKS
 
 COMPARED = ("pairwise", "ranking")

@@ -28,8 +28,8 @@ from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE
 from visualjudge.dataset.stored import QuestionFiles, at, columns
 from visualjudge.dataset.writing import counts
 from visualjudge.vision.encode import encodings
-from visualjudge.vision.encodings import Kind
 from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.rows import Kind
 from visualjudge.vision.tasks import TASKS
 
 Tick = Callable[[int, int], None]

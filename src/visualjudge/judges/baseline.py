@@ -17,7 +17,6 @@ from typing import Any
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.media import image_at
@@ -26,12 +25,12 @@ from visualjudge.core.seeding import uniforms_for
 from visualjudge.judges.asks import Ask, Judge, Judged, OfflineJudge, failed, in_stored_letters
 from visualjudge.replies import Reading, read_reply
 from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 from visualjudge.vision.tasks import task_named
 
 _reading = lru_cache(4096)(read_reply)  # a simulated judge says few things, a million times
 MIDDLE = 5.0
 MODELS = "random, first, oracle:P[,bias=B][,slope=S], sharpness"
-_IMMERKAER = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32)
 _FLOOR = 0.5
 """Edges below half a grey level are not told apart."""
 _TEXTURE = 10.0
@@ -164,19 +163,6 @@ def _replies(kind: QuestionType, n: int) -> Sequence[str]:
     if kind == "scoring":
         return [str(tenth / 10) for tenth in range(101)]
     return ["".join(letters) for letters in permutations(LETTERS[:n], 1 if kind == "pairwise" else n)]
-
-
-def noise_sigma(gray: NDArray[np.float32]) -> float:
-    """Standard deviation of the noise of an H×W image, in its grey levels (Immerkær, CVIU 1996)."""
-    response = cv2.filter2D(gray, -1, _IMMERKAER)[1:-1, 1:-1]
-    return float(np.sqrt(np.pi / 2) / 6 * np.abs(response).mean()) if response.size else 0.0
-
-
-def edge_strength(gray: NDArray[np.float32]) -> float:
-    """Root mean square gradient (Tenengrad) of the slightly smoothed H×W image: noise counts little in it."""
-    smooth = cv2.GaussianBlur(gray, (0, 0), 1.0)
-    dx, dy = cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
-    return float(np.sqrt(np.mean(dx * dx + dy * dy)))
 
 
 def quality(pixels: Pixels) -> float:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.core.records import IMAGE_MARK, LETTERS, QuestionType, Size, Span, Spans
-from visualjudge.prompts.contexts import CONTEXTS, mixed, type_sentence
+from visualjudge.prompts.contexts import CONTEXTS
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.spans import exchanged
 from visualjudge.prompts.template import PromptTemplate
+from visualjudge.vision.contexts import mixed, type_sentence
 from visualjudge.vision.predictions import type_of
-from visualjudge.vision.tasks import Task
+from visualjudge.vision.rows import Task
 
 GRID = 32
 """Cells along the longer side of a sub-sampled grid."""

@@ -21,7 +21,7 @@ from visualjudge.dataset.engines import Engine
 from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, DatasetIndex
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, STATUSES, RunIndex, Summary
-from visualjudge.vision.drawing.titles import encoding_title
+from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.tasks import TASKS
 
 Mask = NDArray[np.bool_]

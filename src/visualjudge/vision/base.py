@@ -1,15 +1,28 @@
-"""What every prediction can be asked, and what a type of prediction consists of."""
+"""What every prediction can be asked. What a type consists of is in :mod:`visualjudge.vision.rows`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from visualjudge.core.records import BoolArray, Mask, Pixels, Size
+from visualjudge.core.records import BoolArray, Mask, Pixels, Size, Xyxy
 
 Payload = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A labelled region: (left, top, right, bottom) in pixels of the image."""
+
+    label: str
+    box: Xyxy
+
+
+def mark_of(label: str, score: float | None, box: Xyxy) -> Mark:
+    """The mark of an item with its confidence, where it has one."""
+    return Mark(label if score is None else f"{label} {score:.2f}", box)
 
 
 class Prediction:
@@ -56,6 +69,10 @@ class Prediction:
         """The masks of the items, where they have masks."""
         return ()
 
+    def marks(self) -> Iterator[Mark]:
+        """What lies under the pointer in the studio: labelled regions of the image."""
+        return iter(())
+
     def coverage(self, size: Size) -> BoolArray | None:
         """Which pixels of an image of (height, width) ``size`` boxes or masks cover, H×W bool; None without such."""
         return None
@@ -98,37 +115,3 @@ class WriteContext:
     root: Path
     stem: str
     digits: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionType:
-    """One type of prediction: its record, how it is read and written, and what its payload looks like.
-
-    Attributes
-    ----------
-    name
-        Name of the type, as :class:`~visualjudge.vision.tasks.Task` and the other tables refer to it.
-    record
-        Class of the typed prediction.
-    read
-        Payload → record. Raises DataError, whose message begins with the field.
-    write
-        Record → payload.
-    files
-        (field, path) of each file that a payload names, for the check that they lie in the data folder.
-    told_size
-        (height, width) that a payload tells by itself, or None.
-    file_field
-        The payload's field for a prediction that is one file, which importers copy as it is.
-    is_image
-        The prediction is an image of its own: it can be judged without the original, and need not have its size.
-    """
-
-    name: str
-    record: type[Prediction]
-    read: Callable[[Payload, ReadContext], Any]
-    write: Callable[[Any, WriteContext], dict[str, Any]]
-    files: Callable[[Payload], Iterator[tuple[str, str]]] = lambda _payload: iter(())
-    told_size: Callable[[Payload], Size | None] = lambda _payload: None
-    file_field: str | None = None
-    is_image: bool = False

@@ -18,8 +18,9 @@ from visualjudge.core.records import Pixels
 from visualjudge.vision.drawing.context import context_image
 from visualjudge.vision.drawing.cost import Cost
 from visualjudge.vision.drawing.encoded import Encoded, Scene
-from visualjudge.vision.encodings import Encoding, encoding_named, encodings, order_of
+from visualjudge.vision.encodings import encoding_named, encodings, order_of
 from visualjudge.vision.predictions import Prediction, read_prediction
+from visualjudge.vision.rows import Encoding
 
 __all__ = ["Cost", "Encoded", "Encoding", "context_image", "encode", "encode_each", "encodings"]
 

@@ -14,30 +14,25 @@ from visualjudge.core.records import Size
 from visualjudge.core.registry import Registry
 from visualjudge.vision.base import Payload as Payload
 from visualjudge.vision.base import Prediction as Prediction
-from visualjudge.vision.base import PredictionType as PredictionType
 from visualjudge.vision.base import ReadContext as ReadContext
 from visualjudge.vision.base import WriteContext as WriteContext
-from visualjudge.vision.boxes.record import DETECTION
 from visualjudge.vision.boxes.record import Detection as Detection
 from visualjudge.vision.boxes.record import Detections as Detections
-from visualjudge.vision.depth.record import DEPTH
+from visualjudge.vision.built_in import BUILT_IN
 from visualjudge.vision.depth.record import DepthMap as DepthMap
-from visualjudge.vision.images.record import GENERATION, RESTORATION
 from visualjudge.vision.images.record import WholeImage as WholeImage
-from visualjudge.vision.masks.record import INSTANCE, REFERRING, SEMANTIC
 from visualjudge.vision.masks.record import Instance as Instance
 from visualjudge.vision.masks.record import Masks as Masks
 from visualjudge.vision.masks.record import masks_from_label_map as masks_from_label_map
-from visualjudge.vision.poses.record import KEYPOINT
 from visualjudge.vision.poses.record import People as People
 from visualjudge.vision.poses.record import Person as Person
+from visualjudge.vision.rows import PredictionType as PredictionType
 from visualjudge.vision.tasks import task_named
 
 DIGITS = 2
 """Decimals of pixel coordinates in a payload, unless stated otherwise."""
 
-_ROWS = (DETECTION, INSTANCE, SEMANTIC, REFERRING, KEYPOINT, DEPTH, RESTORATION, GENERATION)
-TYPES: Registry[str, PredictionType] = Registry("prediction type", {row.name: row for row in _ROWS})
+TYPES: Registry[str, PredictionType] = Registry("prediction type", {row.name: row for row in BUILT_IN})
 
 
 def type_of(task: str) -> PredictionType:

@@ -8,8 +8,9 @@ from typing import Any
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Size
-from visualjudge.vision.metrics import METRICS, Metric, metrics_of
+from visualjudge.vision.metrics import METRICS, metrics_of
 from visualjudge.vision.predictions import Payload, Prediction, read_prediction, type_of
+from visualjudge.vision.rows import Metric
 from visualjudge.vision.tasks import task_named
 
 DECIMALS = 4

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar, cast
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.records import FloatArray, Pixels, Size
+from visualjudge.core.records import BoolArray, FloatArray, Pixels, Size
 
 SIDE = 192
 """Longer side of the shrunk photograph, in pixels: all that costs time is linear in its square."""
@@ -18,6 +20,9 @@ SURROUND = 61
 """Side of the square around a pixel that it is held against, in pixels of the shrunk photograph."""
 
 Plane = NDArray[np.float32]
+T = TypeVar("T")
+Features = Mapping[str, float]
+NOTHING: Features = {}
 _ZERO, _STEP = np.array([0, 128, 128], np.float32), np.array([100 / 255, 1, 1], np.float32)
 """OpenCV's 8-bit CIELAB of black, and the size of its steps."""
 
@@ -79,6 +84,33 @@ def view_of(pixels: Pixels) -> View:
     unit = max(float(np.percentile(edges, 95)), 1e-3)
     height, width = pixels.shape[:2]
     return View((height, width), lab, dx / unit, dy / unit, np.minimum(edges / unit, 2.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a question shows beside its options: the source image, the control image, the region to fill."""
+
+    image: Pixels | None = None
+    control: Pixels | None = None
+    hole: BoolArray | None = None
+    _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, work: Callable[[Given], T]) -> T:
+        """``work`` of what is given, done once for all options."""
+        if work not in self._done:
+            self._done[work] = work(self)
+        return cast(T, self._done[work])
+
+    @property
+    def view(self) -> View:
+        """The source image as the features see it."""
+        return self.once(_view)
+
+
+def _view(given: Given) -> View:
+    if given.image is None:
+        raise ValueError("a question without a source image has no view")
+    return view_of(given.image)
 
 
 def shrunk(pixels: Pixels) -> Pixels:

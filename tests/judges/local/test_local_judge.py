@@ -22,13 +22,15 @@ from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import CHANGED, Dataset, load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
 from visualjudge.judges.asks import Ask, Judged
-from visualjudge.judges.local.features import Given, features_of, nearness_of
+from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
-from visualjudge.judges.local.questions import QuestionFeatures, nearness_in
+from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.runs.distilling import _lessons, distill
+from visualjudge.vision.depth.look import nearness_in, nearness_of
 from visualjudge.vision.encode import encode
 from visualjudge.vision.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
+from visualjudge.vision.view import Given
 
 TASKS = ("object_detection", "keypoint", "depth_estimation", "lowlevel-deblur", "generation_t2i")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from visualjudge.vision.depth.colormaps import colormap
-from visualjudge.vision.drawing.styles import DepthStyle
+from visualjudge.vision.depth.draw import DepthStyle
 
 
 @pytest.mark.parametrize("name", get_args(get_type_hints(DepthStyle)["colormap"]))

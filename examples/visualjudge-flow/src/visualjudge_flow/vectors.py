@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.vision import fields
-from visualjudge.vision.predictions import Payload, Prediction, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.predictions import Payload, Prediction, ReadContext, WriteContext
+from visualjudge.vision.rows import PredictionType
 
 MAGIC = b"PIEH"
 """The first bytes of a .flo file: 202021.25 as a little-endian float."""

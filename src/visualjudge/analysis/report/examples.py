@@ -21,7 +21,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.media import image_at
 from visualjudge.core.records import Question
 from visualjudge.prompts.spans import swapped
-from visualjudge.vision.drawing.titles import encoding_title
+from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
 
 USUAL = 9

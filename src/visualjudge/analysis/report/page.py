@@ -20,7 +20,7 @@ from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, enco
 from visualjudge.analysis.report.grids import Grid, GridRow, across, breakable, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.analysis.unanswered import unanswered
-from visualjudge.vision.drawing.titles import encoding_title
+from visualjudge.vision.encodings import encoding_title
 
 
 @dataclass(frozen=True)

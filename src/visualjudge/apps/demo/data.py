@@ -32,7 +32,8 @@ from visualjudge.vision.predictions import (
     payload_of,
 )
 from visualjudge.vision.raster.images import write_png
-from visualjudge.vision.tasks import TASKS, Task
+from visualjudge.vision.rows import Task
+from visualjudge.vision.tasks import TASKS
 
 LEVELS = 4
 RESTORED, GENERATED = 5, 4

@@ -23,8 +23,9 @@ from visualjudge.dataset.plan import read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
-from visualjudge.vision.encode import Encoding, encodings
+from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
+from visualjudge.vision.rows import Encoding
 
 T = TypeVar("T")
 SPARE = 2

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from threading import Lock
 
-import numpy as np
-
-from visualjudge.core.errors import DataError
 from visualjudge.core.media import image_at
-from visualjudge.core.records import FloatArray, Pixels, Question
+from visualjudge.core.records import Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions
-from visualjudge.judges.local.features import NOTHING, Features, Given, features_of, given_of
-from visualjudge.vision.depth.colormaps import colormap
-from visualjudge.vision.depth.look import depth_features
-from visualjudge.vision.predictions import WholeImage, type_of
+from visualjudge.judges.local.features import features_of, given_of
+from visualjudge.vision.predictions import type_of
 from visualjudge.vision.raster.images import read_rgb
-from visualjudge.vision.view import strided
+from visualjudge.vision.view import NOTHING, Features, Given
 
 CONTROL = "control_"
 """How the media names of control images begin."""
@@ -71,9 +66,8 @@ class QuestionFeatures:
             height, width = given.image.shape[:2]
             return features_of(task, self._shown.prediction(task, annotation_id, (height, width)), given)
         pixels = self._pixels(image)
-        if type_of(task).is_image:
-            return features_of(task, WholeImage(pixels), given)
-        return NOTHING if given.image is None else depth_features(given.view, nearness_in(pixels, colours))
+        look = type_of(task).look_drawn
+        return NOTHING if look is None else look(pixels, colours, given)
 
     def _read_given(self, task: str, image_id: str, context: tuple[str, ...]) -> Given:
         controls = [name for name in context if PurePosixPath(name).name.startswith(CONTROL)]
@@ -90,27 +84,3 @@ def changed(question: Question) -> bool:
     """Whether predictions that are stored as data may no longer match the images."""
     named = any(PurePosixPath(image).name.startswith(CHANGED) for image in question.images)
     return named and not type_of(question.task).is_image
-
-
-def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Nearness 0..1 that every k-th pixel of an H×W×3 uint8 image shows in a colour map; NaN where it is black.
-
-    Raises
-    ------
-    DataError
-        If the image has colours that are not in the map.
-    """
-    codes = strided(pixels).astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
-    known, level = _colours(colour_map)
-    at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
-    if not ((known[at] == codes) | (codes == 0)).all():
-        raise DataError(f"encoding: the image must be drawn in {colour_map}, got other colours")
-    return np.where(codes == 0, np.nan, level[at] / 255)
-
-
-@cache
-def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Packed colours of a map, sorted, and the entry of each."""
-    table = colormap(name).astype(np.int64)
-    codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
-    return codes, level.astype(np.float64)

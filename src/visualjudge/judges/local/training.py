@@ -11,7 +11,7 @@ from visualjudge import __version__
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Annotation, BoolArray, ImageRecord, Pixels
 from visualjudge.data.folder import DataFolder, check_entry
-from visualjudge.judges.local.features import Features, Given, features_of, given_of
+from visualjudge.judges.local.features import features_of, given_of
 from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
 from visualjudge.judges.local.model import Model, shipped
 from visualjudge.vision.encode import context_image
@@ -19,6 +19,7 @@ from visualjudge.vision.predictions import read_prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.masks import mask_from_png
 from visualjudge.vision.tasks import task_named
+from visualjudge.vision.view import Features, Given
 
 Progress = Callable[[str, int, int], None]
 FEWEST_IMAGES = 2

@@ -1,13 +1,26 @@
-"""Object detection as an image: coloured boxes, with or without label tags."""
+"""Boxes as an image, coloured, with or without label tags, and as a text."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
+from visualjudge.core.records import Xyxy
+from visualjudge.vision.boxes.record import Detection
 from visualjudge.vision.drawing.canvas import Box, line_width, outline, pixel_box
 from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.drawing.palette import label_colors
-from visualjudge.vision.drawing.styles import BoxStyle
+from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.drawing.tags import Anchor, draw_tags
-from visualjudge.vision.predictions import Detection
+from visualjudge.vision.drawing.texts import array, compact
+
+
+@dataclass(frozen=True, slots=True)
+class BoxStyle:
+    """Coloured boxes; ``canvas``: on the photograph or on black."""
+
+    tags: bool = False
+    canvas: Literal["overlay", "black"] = "overlay"
 
 
 def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
@@ -29,3 +42,19 @@ def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(inside, key=lambda found: -(found[1][2] - found[1][0]) * (found[1][3] - found[1][1]))
+
+
+def boxes_text(scene: Scene, style: TextStyle) -> Encoded:
+    """``{"label", "bbox"}`` a detection, whole pixels, not clipped: the text keeps what the image cannot show."""
+    items: tuple[Detection, ...] = scene.prediction.items
+    bbox = {"xyxy": _xyxy, "xywh": _xywh}[style.layout]
+    return Encoded(text=array(compact({"label": item.label, "bbox": bbox(item.xyxy)}) for item in items))
+
+
+def _xyxy(box: Xyxy) -> list[int]:
+    return [round(v) for v in box]
+
+
+def _xywh(box: Xyxy) -> list[int]:
+    x1, y1, x2, y2 = _xyxy(box)
+    return [x1, y1, x2 - x1, y2 - y1]

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from visualjudge.core.records import Xyxy
+from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.errors.items import LOWEST_IOU
 from visualjudge.vision.errors.levels import ErrorScene, counted
 from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
-from visualjudge.vision.predictions import Detection, Detections
 
 
 def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from visualjudge.core.records import BoolArray, Size, Xyxy
 from visualjudge.vision import fields
-from visualjudge.vision.base import Payload, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
 
 
@@ -33,6 +34,9 @@ class Detections(LabelledItems):
 
     items: tuple[Detection, ...]
 
+    def marks(self) -> Iterator[Mark]:
+        return (mark_of(item.label, item.score, item.xyxy) for item in self.items)
+
     def coverage(self, size: Size) -> BoolArray:
         inside = np.zeros(size, dtype=np.bool_)
         for item in self.items:
@@ -51,7 +55,8 @@ class Detections(LabelledItems):
         )
 
 
-def _read(payload: Payload, _reading: ReadContext) -> Detections:
+def read(payload: Payload, _reading: ReadContext) -> Detections:
+    """The record of a payload."""
     items = []
     for k, item in enumerate(fields.objects(payload, "detections")):
         where = f"detections[{k}]"
@@ -60,13 +65,11 @@ def _read(payload: Payload, _reading: ReadContext) -> Detections:
     return Detections(tuple(items))
 
 
-def _write(prediction: Detections, writing: WriteContext) -> dict[str, Any]:
+def write(prediction: Detections, writing: WriteContext) -> dict[str, Any]:
+    """The payload of a record."""
     return {"detections": [_item(item, writing.digits) for item in prediction.items]}
 
 
 def _item(item: Detection, digits: int | None) -> dict[str, Any]:
     box = [float(v) if digits is None else round(float(v), digits) for v in item.xyxy]
     return {"label": item.label, "bbox": box, **({} if item.score is None else {"score": item.score})}
-
-
-DETECTION = PredictionType("detection", Detections, _read, _write)

@@ -7,9 +7,9 @@ from collections.abc import Collection
 import numpy as np
 
 from visualjudge.core.records import FloatArray
-from visualjudge.vision.predictions import Detection, Detections
+from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.scoring.close_boxes import IntArray, close_pairs
-from visualjudge.vision.scoring.matching import LEAST, labelled_f1, rows_at_once
+from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, rows_at_once
 
 
 def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None) -> float:
@@ -99,3 +99,9 @@ def shares_of(inter: FloatArray, first: FloatArray, second: FloatArray, crowd: b
 
 def _area(boxes: FloatArray) -> FloatArray:
     return np.asarray((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]), dtype=np.float64)
+
+
+def box_similarity(found: list[Detection], real: list[Detection]) -> FloatArray:
+    """IoU as COCOeval has it, with areas as the file states them."""
+    areas = box_areas(found), box_areas(real)
+    return by_crowd(lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real)

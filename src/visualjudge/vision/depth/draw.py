@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.depth.colormaps import colormap
+from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.drawing.encoded import Encoded, Scene
-from visualjudge.vision.drawing.styles import DepthStyle
-from visualjudge.vision.predictions import DepthMap
+
+
+@dataclass(frozen=True, slots=True)
+class DepthStyle:
+    """A matplotlib colour map, bright or warm = near."""
+
+    colormap: Literal["plasma", "turbo", "gray"]
+
 
 _ROWS_AT_ONCE = 1 << 19
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import cv2
 import numpy as np
 
-from visualjudge.vision.view import Plane, View, correlation
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FloatArray, Pixels
+from visualjudge.vision.depth.colormaps import colormap
+from visualjudge.vision.depth.record import DepthMap
+from visualjudge.vision.view import NOTHING, Features, Given, Plane, View, correlation, strided
 
 WINDOW = (15, 15)
 
 
-def depth_features(view: View, nearness: np.ndarray) -> dict[str, float]:
+def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     """Features of an H×W map of nearness (0 far .. 1 near; NaN where unknown)."""
     known = np.isfinite(nearness)
     fine = np.where(known, nearness, 0).astype(np.float32)
@@ -56,3 +62,47 @@ def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
     covariance, variance, local = both - mean * light, squared - light * light, own - mean * mean
     share = covariance**2 / np.maximum(variance * local, 1e-4)
     return float(np.clip(share, 0, 1)[seen].mean()) if seen.any() else 0.0
+
+
+def depth_features(found: DepthMap, given: Given) -> Features:
+    """Features of a depth map."""
+    return nearness_features(given.view, nearness_of(found))
+
+
+def drawn_features(pixels: Pixels, stem: str, given: Given) -> Features:
+    """Features of a depth map, read back from its image in the colour map ``stem``."""
+    return NOTHING if given.image is None else nearness_features(given.view, nearness_in(pixels, stem))
+
+
+def nearness_of(depth: DepthMap) -> FloatArray:
+    """Nearness 0 (far) .. 1 (near) of every k-th pixel, as the encodings show it; NaN where the map is invalid."""
+    values, valid = strided(depth.values), strided(depth.valid)
+    if not valid.any():
+        return np.full(values.shape, np.nan)
+    low, high = np.percentile(values[valid], [2, 98])
+    share = np.clip((values - low) / (high - low), 0, 1) if high > low else np.full(values.shape, 0.5)
+    return np.where(valid, share if depth.inverse else 1 - share, np.nan)
+
+
+def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
+    """Nearness 0..1 that every k-th pixel of an H×W×3 uint8 image shows in a colour map; NaN where it is black.
+
+    Raises
+    ------
+    DataError
+        If the image has colours that are not in the map.
+    """
+    codes = strided(pixels).astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
+    known, level = _colours(colour_map)
+    at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
+    if not ((known[at] == codes) | (codes == 0)).all():
+        raise DataError(f"encoding: the image must be drawn in {colour_map}, got other colours")
+    return np.where(codes == 0, np.nan, level[at] / 255)
+
+
+@cache
+def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Packed colours of a map, sorted, and the entry of each."""
+    table = colormap(name).astype(np.int64)
+    codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
+    return codes, level.astype(np.float64)

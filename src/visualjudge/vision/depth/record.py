@@ -12,7 +12,7 @@ from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.records import BoolArray, FloatArray, Size
 from visualjudge.vision import fields
-from visualjudge.vision.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
 from visualjudge.vision.raster.images import read_depth
 
 
@@ -43,7 +43,8 @@ class DepthMap(Prediction):
             raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
 
 
-def _read(payload: Payload, reading: ReadContext) -> DepthMap:
+def read(payload: Payload, reading: ReadContext) -> DepthMap:
+    """The record of a payload."""
     stored = payload.get("depth")
     if stored is None:
         raise DataError("depth: the field is missing")
@@ -63,10 +64,8 @@ def _scale(stated: Any) -> float:
     return scale
 
 
-def _write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:
+def write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:
+    """The payload of a record."""
     with atomic_path(writing.root / f"{writing.stem}.npy") as scratch:
         np.save(scratch, prediction.values.astype(np.float32))
     return {"depth": f"{writing.stem}.npy", **({"inverse": True} if prediction.inverse else {})}
-
-
-DEPTH = PredictionType("depth", DepthMap, _read, _write, files=fields.named_file("depth"), file_field="depth")

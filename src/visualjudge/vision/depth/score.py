@@ -6,7 +6,7 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import BoolArray, FloatArray
-from visualjudge.vision.predictions import DepthMap
+from visualjudge.vision.depth.record import DepthMap
 
 ALIGNMENTS = ("none", "median", "affine")
 RATIO = 1.25

@@ -11,7 +11,6 @@ import numpy as np
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import RGB, Pixels, Size
 from visualjudge.vision.drawing.cost import Cost, text_tokens, vision_tokens
-from visualjudge.vision.predictions import Masks
 from visualjudge.vision.raster.images import png_bytes
 
 P = ParamSpec("P")
@@ -91,7 +90,7 @@ class Scene:
         return self.image.copy() if kind == "overlay" else np.zeros_like(self.image)
 
     @property
-    def masks(self) -> Masks:
+    def masks(self) -> Any:
         """The prediction of a segmentation task.
 
         Raises
@@ -99,7 +98,7 @@ class Scene:
         DataError
             If its masks have another size than the image.
         """
-        masks: Masks = self.prediction
+        masks = self.prediction
         if masks.items and masks.size != self.size:
             raise DataError(f"segmentation: masks must be {self.size} (height, width) as the image, got {masks.size}")
         return masks

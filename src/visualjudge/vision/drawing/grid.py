@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import cv2
 import numpy as np
@@ -14,8 +15,18 @@ from visualjudge.core.records import RGB, Mask, Pixels, Size
 from visualjudge.vision.drawing.canvas import merged_by_label
 from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.drawing.palette import class_order, color_at, hex_of, label_colors, name_at
-from visualjudge.vision.drawing.styles import GridStyle
 from visualjudge.vision.drawing.tags import text_bitmap
+
+
+@dataclass(frozen=True, slots=True)
+class GridStyle:
+    """The sub-sampled grid as an image."""
+
+    canvas: Literal["overlay", "black"] = "overlay"
+    colors: Literal["class", "index"] = "index"
+    region: bool = False
+    """One referred region, numbered 1."""
+
 
 CELLS = 32
 SMALLEST_NUMBERED = 12

@@ -13,66 +13,6 @@ class Style(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BoxStyle:
-    """Coloured boxes; ``canvas``: on the photograph or on black."""
-
-    tags: bool = False
-    canvas: Literal["overlay", "black"] = "overlay"
-
-
-@dataclass(frozen=True, slots=True)
-class MaskStyle:
-    """Filled masks with tags and dashed boxes."""
-
-    opacity: float = 0.5
-    canvas: Literal["overlay", "black"] = "overlay"
-    tags: bool = True
-    colors: Literal["class", "instance", "random"] = "class"
-    boxes: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RegionStyle:
-    """One region: filled, outlined, or both."""
-
-    fill: bool = True
-    contour: bool = False
-    opacity: float = 0.5
-    canvas: Literal["overlay", "black"] = "overlay"
-
-
-@dataclass(frozen=True, slots=True)
-class GridStyle:
-    """The sub-sampled grid as an image."""
-
-    canvas: Literal["overlay", "black"] = "overlay"
-    colors: Literal["class", "index"] = "index"
-    region: bool = False
-    """One referred region, numbered 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoseStyle:
-    """Keypoints, with or without limbs."""
-
-    limbs: bool = True
-    colors: Literal["single", "person", "part"] = "person"
-    canvas: Literal["overlay", "black"] = "overlay"
-
-
-@dataclass(frozen=True, slots=True)
-class DepthStyle:
-    """A matplotlib colour map, bright or warm = near."""
-
-    colormap: Literal["plasma", "turbo", "gray"]
-
-
-@dataclass(frozen=True, slots=True)
-class ImageStyle:
-    """The predicted image itself."""
-
-
-@dataclass(frozen=True, slots=True)
 class TextStyle:
     """A JSON text; ``layout`` names its form."""
 

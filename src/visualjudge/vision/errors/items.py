@@ -6,7 +6,7 @@ Each is nested, so that a severer prediction holds the milder one's errors and m
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,3 +32,13 @@ def missed(truth: Items, severity: float, _scene: ErrorScene, rng: np.random.Gen
     order = rng.permutation(len(truth.items))
     gone = set(order[: counted(severity, len(order))].tolist())
     return truth.with_items(item for k, item in enumerate(truth.items) if k not in gone)
+
+
+def something(truth: Any, _scene: ErrorScene) -> bool:
+    """Whether the truth has items."""
+    return len(truth.items) > 0
+
+
+def two_labels(truth: Any, scene: ErrorScene) -> bool:
+    """Whether the truth has items, and the data set another label for them."""
+    return len(truth.items) > 0 and len(set(scene.labels)) > 1

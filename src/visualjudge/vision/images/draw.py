@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from visualjudge.vision.drawing.encoded import Encoded, Scene
-from visualjudge.vision.drawing.styles import ImageStyle
+
+
+@dataclass(frozen=True, slots=True)
+class ImageStyle:
+    """The predicted image itself."""
 
 
 def show_image(scene: Scene, _style: ImageStyle) -> Encoded:

@@ -10,7 +10,7 @@ import numpy as np
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.records import Pixels, Size
 from visualjudge.vision import fields
-from visualjudge.vision.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
 from visualjudge.vision.raster.images import read_rgb, resized_rgb, rgb_of_array, write_png
 
 
@@ -28,7 +28,8 @@ class WholeImage(Prediction):
         return WholeImage(resized_rgb(self.pixels, target))
 
 
-def _read(payload: Payload, reading: ReadContext) -> WholeImage:
+def read(payload: Payload, reading: ReadContext) -> WholeImage:
+    """The record of a payload."""
     stored = payload.get("image")
     if stored is None:
         raise DataError("image: the field is missing")
@@ -38,15 +39,7 @@ def _read(payload: Payload, reading: ReadContext) -> WholeImage:
         return WholeImage(read_rgb(fields.path(stored, reading.root)))
 
 
-def _write(prediction: WholeImage, writing: WriteContext) -> dict[str, Any]:
+def write(prediction: WholeImage, writing: WriteContext) -> dict[str, Any]:
+    """The payload of a record."""
     write_png(writing.root / f"{writing.stem}.png", prediction.pixels)
     return {"image": f"{writing.stem}.png"}
-
-
-def _row(name: str) -> PredictionType:
-    files = fields.named_file("image")
-    return PredictionType(name, WholeImage, _read, _write, files=files, file_field="image", is_image=True)
-
-
-RESTORATION = _row("restoration")
-GENERATION = _row("generation")

@@ -6,7 +6,7 @@ import numpy as np
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels
-from visualjudge.vision.predictions import WholeImage
+from visualjudge.vision.images.record import WholeImage
 
 PSNR_FLOOR, PSNR_RANGE = 15.0, 25.0
 """Decibels that count as 0, and from there to 1."""

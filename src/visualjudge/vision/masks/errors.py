@@ -12,7 +12,7 @@ from visualjudge.core.records import BoolArray, Mask
 from visualjudge.vision.errors.items import LOWEST_IOU
 from visualjudge.vision.errors.levels import ErrorScene, counted
 from visualjudge.vision.errors.random_fields import elsewhere, lowest_share, reach, smooth_field, sweep
-from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
 MOST_EATEN = 0.75
@@ -199,3 +199,9 @@ def _merged(truth: Masks, items: list[Instance]) -> Masks:
     """One segment a label, empty ones left out, the labels sorted."""
     classes = sorted(truth.with_items(items).union_by_label().items())
     return truth.with_items(Instance(label, mask_from_array(dense)) for label, dense in classes if dense.any())
+
+
+def another_object(truth: Masks, scene: ErrorScene) -> bool:
+    """Whether there is an object apart from the referred one."""
+    region = truth.items[0].mask.dense()
+    return any(mask.area and not (mask.dense() & region).any() for mask in scene.others)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.records import BoolArray, Mask, Size
 from visualjudge.vision import fields
-from visualjudge.vision.base import Payload, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import read_gray
 from visualjudge.vision.raster.masks import distinct_values, mask_from_array, mask_from_wire, resized_mask, rle_of
@@ -59,6 +58,9 @@ class Masks(LabelledItems):
             dense[item.mask.window] |= item.mask.crop
         return found
 
+    def marks(self) -> Iterator[Mark]:
+        return (mark_of(item.label, item.score, item.mask.box) for item in self.items)
+
     def coverage(self, size: Size) -> BoolArray:
         inside = np.zeros(size, dtype=np.bool_)
         for item in self.items:
@@ -94,18 +96,21 @@ def masks_from_label_map(values: Any, classes: Mapping[int, str], *, unlabelled:
 # ---------------------------------------------------------------- reading
 
 
-def _read_instances(payload: Payload, reading: ReadContext) -> Masks:
+def read_instances(payload: Payload, reading: ReadContext) -> Masks:
+    """The record of an instance payload."""
     return _read_items(fields.objects(payload, "instances"), "instances", reading)
 
 
-def _read_segments(payload: Payload, reading: ReadContext) -> Masks:
+def read_segments(payload: Payload, reading: ReadContext) -> Masks:
+    """The record of a semantic payload."""
     if "label_map" in payload:
         values = _label_map(payload["label_map"], reading.root)
         return masks_from_label_map(values, _classes(payload.get("classes")), unlabelled=UNLABELLED)
     return _read_items(fields.objects(payload, "segments"), "segments", reading)
 
 
-def _read_region(payload: Payload, reading: ReadContext) -> Masks:
+def read_region(payload: Payload, reading: ReadContext) -> Masks:
+    """The record of a referring payload."""
     if "segmentation" not in payload:
         raise DataError("segmentation: the field is missing")
     region = {"label": reading.expression or "region", "segmentation": payload["segmentation"]}
@@ -146,7 +151,8 @@ def _classes(classes: Any) -> dict[int, str]:
 # ---------------------------------------------------------------- writing, files, size
 
 
-def _write_items(name: str, prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
+def write_items(name: str, prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
+    """The payload of a record: its items in the field ``name``."""
     return {name: [_item(item) for item in prediction.items]}
 
 
@@ -155,24 +161,27 @@ def _item(item: Instance) -> dict[str, Any]:
     return {"label": item.label, "segmentation": rle_of(item.mask), **score}
 
 
-def _write_region(prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
+def write_region(prediction: Masks, _writing: WriteContext) -> dict[str, Any]:
+    """The payload of the one region."""
     (region,) = prediction.items
     return {"segmentation": rle_of(region.mask)}
 
 
-def _item_files(name: str, payload: Payload) -> Iterator[tuple[str, str]]:
+def item_files(name: str, payload: Payload) -> Iterator[tuple[str, str]]:
+    """(field, path) of each PNG among the items."""
     items = payload.get(name)
     for k, item in enumerate(items if isinstance(items, list) else []):
         if isinstance(item, Mapping) and isinstance(item.get("segmentation"), str):
             yield f"{name}[{k}].segmentation", item["segmentation"]
 
 
-def _segment_files(payload: Payload) -> Iterator[tuple[str, str]]:
+def segment_files(payload: Payload) -> Iterator[tuple[str, str]]:
+    """(field, path) of the label map or of each PNG among the segments."""
     yield from fields.named_file("label_map")(payload)
-    yield from _item_files("segments", payload)
+    yield from item_files("segments", payload)
 
 
-def _told_size(name: str, payload: Payload) -> Size | None:
+def told_size(name: str, payload: Payload) -> Size | None:
     """The size of the first RLE, array or PNG among the items; polygons do not tell it."""
     items = payload.get(name) if name else [payload]
     for item in items if isinstance(items, list | tuple) else []:
@@ -180,29 +189,3 @@ def _told_size(name: str, payload: Payload) -> Size | None:
         if form is not None and not isinstance(form, list | tuple):
             return mask_from_wire(form).size
     return None
-
-
-INSTANCE = PredictionType(
-    "instance",
-    Masks,
-    _read_instances,
-    partial(_write_items, "instances"),
-    files=partial(_item_files, "instances"),
-    told_size=partial(_told_size, "instances"),
-)
-SEMANTIC = PredictionType(
-    "semantic",
-    Masks,
-    _read_segments,
-    partial(_write_items, "segments"),
-    files=_segment_files,
-    told_size=partial(_told_size, "segments"),
-)
-REFERRING = PredictionType(
-    "referring",
-    Masks,
-    _read_region,
-    _write_region,
-    files=fields.named_file("segmentation"),
-    told_size=partial(_told_size, ""),
-)

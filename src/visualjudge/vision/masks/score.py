@@ -9,9 +9,9 @@ import numpy as np
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, Mask
 from visualjudge.vision.boxes.score import shares_of
-from visualjudge.vision.predictions import Instance, Masks
+from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.scoring.close_boxes import IntArray, check_pairs
-from visualjudge.vision.scoring.matching import LEAST, labelled_f1, rows_at_once
+from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, rows_at_once
 
 
 def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None) -> float:
@@ -109,3 +109,8 @@ def _same_size(prediction: Masks, truth: Masks) -> None:
             f"segmentation: masks of the prediction are {prediction.size[0]}×{prediction.size[1]}, "
             f"of the truth {truth.size[0]}×{truth.size[1]} (height×width)"
         )
+
+
+def mask_similarity(found: list[Instance], real: list[Instance]) -> FloatArray:
+    """IoU as COCOeval has it."""
+    return by_crowd(mask_ious, found, real)

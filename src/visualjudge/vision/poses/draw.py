@@ -1,6 +1,9 @@
-"""Human poses as an image: points and limbs of the 17 COCO keypoints."""
+"""Human poses as an image, points and limbs of the 17 COCO keypoints, and as a text."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import cv2
 import numpy as np
@@ -9,9 +12,20 @@ from visualjudge.core.records import RGB, Pixels, Size
 from visualjudge.vision.drawing.canvas import line_width
 from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.drawing.palette import GREEN, PALETTE, color_at, legend_of
-from visualjudge.vision.drawing.styles import PoseStyle
+from visualjudge.vision.drawing.styles import TextStyle
+from visualjudge.vision.drawing.texts import array, compact
+from visualjudge.vision.poses.record import Person
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, LIMBS
-from visualjudge.vision.predictions import Person
+
+
+@dataclass(frozen=True, slots=True)
+class PoseStyle:
+    """Keypoints, with or without limbs."""
+
+    limbs: bool = True
+    colors: Literal["single", "person", "part"] = "person"
+    canvas: Literal["overlay", "black"] = "overlay"
+
 
 PART_COLORS: dict[str, RGB] = {name: PALETTE[k][1] for k, name in enumerate(KEYPOINT_NAMES)}
 _PART_NAMES = {name: PALETTE[k][0] for k, name in enumerate(KEYPOINT_NAMES)}
@@ -110,3 +124,35 @@ def _near_image(a: list[float], b: list[float], limit: float) -> tuple[tuple[int
 
 def _between(a: list[float], b: list[float], share: float) -> list[float]:
     return [start + share * (stop - start) for start, stop in zip(a, b, strict=True)]
+
+
+def people_text(scene: Scene, style: TextStyle) -> Encoded:
+    """17 keypoints a person, one decimal; an absent one is 0.0, 0.0."""
+    people: tuple[Person, ...] = scene.prediction.items
+    form = {"flat_list": _flat_list, "part_keyed": _part_keyed, "coco_list": _coco_list}[style.layout]
+    return Encoded(text=array(compact(form(k, person)) for k, person in enumerate(people, 1)))
+
+
+def _flat_list(_number: int, person: Person) -> list[float]:
+    points = _places(person)
+    return [x for x, _ in points] + [y for _, y in points]
+
+
+def _part_keyed(number: int, person: Person) -> dict[str, Any]:
+    named = zip(KEYPOINT_NAMES, _places(person), strict=True)
+    return {"person_id": number, "keypoints": [{"name": name, "x": x, "y": y} for name, (x, y) in named]}
+
+
+def _coco_list(_number: int, person: Person) -> list[float]:
+    seen = [v if there else 0.0 for v, there in zip(person.keypoints[:, 2].tolist(), person.present, strict=True)]
+    short = [int(v) if v == int(v) else round(v, 1) for v in seen]
+    return [value for (x, y), v in zip(_places(person), short, strict=True) for value in (x, y, v)]
+
+
+def _places(person: Person) -> list[tuple[float, float]]:
+    """(x, y) to one decimal, (0.0, 0.0) where absent; + 0.0 turns a rounded −0.0 into 0.0."""
+    xy = person.keypoints[:, :2].tolist()
+    return [
+        (round(x, 1) + 0.0, round(y, 1) + 0.0) if there else (0.0, 0.0)
+        for (x, y), there in zip(xy, person.present, strict=True)
+    ]

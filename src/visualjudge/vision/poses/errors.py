@@ -8,9 +8,9 @@ import numpy as np
 
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.score import person_area
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
-from visualjudge.vision.predictions import People, Person
 
 LOWEST_OKS = 0.4
 
@@ -87,3 +87,13 @@ def _nearest(truth: People, k: int) -> int:
 
 def _people(truth: People, points: list[FloatArray]) -> People:
     return People(tuple(replace(p, keypoints=kp) for p, kp in zip(truth.items, points, strict=True)))
+
+
+def a_mirrored_pair(truth: People, _scene: ErrorScene) -> bool:
+    """Whether somebody has a left and a right keypoint of one kind."""
+    return any(person.present[a] and person.present[b] for person in truth.items for a, b in MIRRORED)
+
+
+def two_people(truth: People, _scene: ErrorScene) -> bool:
+    """Whether two people have keypoints."""
+    return sum(bool(person.present.any()) for person in truth.items) > 1

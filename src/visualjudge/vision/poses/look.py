@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import LIMBS, MIRRORED
-from visualjudge.vision.predictions import Person
-from visualjudge.vision.view import View
+from visualjudge.vision.view import Features, Given, View
 
 LENGTHS = {
     (5, 6): 0.80, (11, 12): 0.52, (5, 11): 1.0, (6, 12): 1.0, (5, 7): 0.62, (6, 8): 0.62, (7, 9): 0.55, (8, 10): 0.55,
@@ -20,9 +18,9 @@ SIDES = ((5, 6), (11, 12), (13, 14), (15, 16), (7, 8), (9, 10), (1, 2), (3, 4))
 _PERSON = ("too_long", "longest", "flat", "uneven", "crossed", "mirrored", "twins_apart")
 
 
-def pose_features(view: View, people: Sequence[Person]) -> dict[str, float]:
+def pose_features(poses: People, given: Given) -> Features:
     """Features of the people of one image: how many there are, and means over them."""
-    rows = [_person(view, person) for person in people]
+    rows = [_person(given.view, person) for person in poses.items]
     found = {"people": float(len(rows)), "present": float(sum(row["present"] for row in rows))}
     for name in _PERSON:
         found[name] = float(np.mean([row[name] for row in rows] or [0.0]))

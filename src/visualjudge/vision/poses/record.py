@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
 from visualjudge.vision import fields
-from visualjudge.vision.base import Payload, Prediction, PredictionType, ReadContext, WriteContext
+from visualjudge.vision.base import Mark, Payload, Prediction, ReadContext, WriteContext
+from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 from visualjudge.vision.raster.limits import LARGEST_COORDINATE
 
 KEYPOINT_NUMBERS = 51
+NEAR = 6.0
+"""Pixels around a keypoint that count as on it."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,6 +50,12 @@ class People(Prediction):
     def items_by_label(self) -> dict[str, list[Any]]:
         return {"person": list(self.items)}
 
+    def marks(self) -> Iterator[Mark]:
+        for number, person in enumerate(self.items, 1):
+            for name, (x, y, _), present in zip(KEYPOINT_NAMES, person.keypoints.tolist(), person.present, strict=True):
+                if present:
+                    yield Mark(f"person {number}: {name.replace('_', ' ')}", (x - NEAR, y - NEAR, x + NEAR, y + NEAR))
+
     def without_crowds(self) -> People:
         return People(tuple(item for item in self.items if not item.iscrowd and item.present.any()))
 
@@ -54,7 +64,8 @@ class People(Prediction):
         return People(tuple(replace(item, keypoints=item.keypoints * factors) for item in self.items))
 
 
-def _read(payload: Payload, _reading: ReadContext) -> People:
+def read(payload: Payload, _reading: ReadContext) -> People:
+    """The record of a payload."""
     people = []
     for k, item in enumerate(fields.objects(payload, "persons")):
         points = _keypoints(item.get("keypoints"), f"persons[{k}].keypoints")
@@ -78,13 +89,11 @@ def _keypoints(numbers: Any, field: str) -> FloatArray:
     return points
 
 
-def _write(prediction: People, writing: WriteContext) -> dict[str, Any]:
+def write(prediction: People, writing: WriteContext) -> dict[str, Any]:
+    """The payload of a record."""
     return {"persons": [_item(item, writing.digits) for item in prediction.items]}
 
 
 def _item(item: Person, digits: int | None) -> dict[str, Any]:
     points = item.keypoints if digits is None else item.keypoints.round(digits)
     return {"keypoints": points.ravel().tolist(), **({} if item.score is None else {"score": item.score})}
-
-
-KEYPOINT = PredictionType("keypoint", People, _read, _write)

@@ -8,8 +8,8 @@ import numpy as np
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray
+from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import OKS_SIGMAS
-from visualjudge.vision.predictions import People, Person
 from visualjudge.vision.scoring.close_boxes import check_pairs
 from visualjudge.vision.scoring.matching import matched, mean_f1
 
@@ -87,3 +87,31 @@ def _share_in(person: Person, crowds: list[Person]) -> float:
     boxes = np.array([crowd.bbox for crowd in crowds if crowd.bbox is not None]).reshape(-1, 4)
     inside = ((points[:, None] >= boxes[:, :2]) & (points[:, None] <= boxes[:, 2:])).all(axis=2)
     return float(inside.mean(axis=0).max(initial=0.0))
+
+
+def pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
+    """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box, doubled."""
+    points = keypoints_of(found)
+    return np.array([_pose(points, person) for person in real]).reshape(len(real), len(found)).T
+
+
+def _pose(points: FloatArray, real: Person) -> FloatArray:
+    """OKS of n people, (n, 17, 2), with one truth; shape (n,)."""
+    variances = (2 * np.array(OKS_SIGMAS)) ** 2
+    labelled = real.keypoints[:, 2] > 0
+    if labelled.any():
+        gaps = points - real.keypoints[:, :2]
+    else:
+        x1, y1, x2, y2 = real.bbox or (0.0, 0.0, 0.0, 0.0)
+        low = np.array([2 * x1 - x2, 2 * y1 - y2])
+        high = np.array([2 * x2 - x1, 2 * y2 - y1])
+        gaps = np.clip(low - points, 0, None) + np.clip(points - high, 0, None)
+        labelled = np.ones(points.shape[1], dtype=bool)
+    exponent: FloatArray = (gaps**2).sum(axis=2) / variances / (person_area(real) + np.spacing(1)) / 2
+    shares: FloatArray = np.exp(-exponent[:, labelled]).mean(axis=1)
+    return shares
+
+
+def crowd_or_unlabelled(person: Person) -> bool:
+    """Whether a person of the truth need not be found."""
+    return person.iscrowd or not person.present.any()

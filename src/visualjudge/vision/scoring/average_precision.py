@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import BoolArray, FloatArray
-from visualjudge.vision.boxes.score import box_areas, corners, iou
-from visualjudge.vision.masks.score import mask_ious
-from visualjudge.vision.poses.score import keypoints_of, person_area
-from visualjudge.vision.poses.skeleton import OKS_SIGMAS
-from visualjudge.vision.predictions import Person, Prediction
-from visualjudge.vision.tasks import TASKS, task_named
+from visualjudge.vision.base import Prediction
+from visualjudge.vision.predictions import type_of
+from visualjudge.vision.rows import Ranked
 
 RECALLS = np.linspace(0, 1, 101)
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
 """As ``COCOeval`` computes them: the last bits decide ties."""
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What differs between boxes, masks and poses."""
-
-    similarity: Callable[[list[Any], list[Any]], FloatArray]
-    most: int
-    """How many detections of an image and class count, the most confident first."""
-    ignored: Callable[[Any], bool]
-    """Whether a truth need not be found."""
 
 
 @dataclass
@@ -57,7 +41,7 @@ def average_precision(
     Parameters
     ----------
     task
-        object_detection, instance_segmentation or keypoint.
+        One whose type has a row :class:`~visualjudge.vision.rows.Ranked`: boxes, instances or poses, say.
     pairs
         (prediction, truth) of each image, typed; every predicted item bears a confidence ``score``.
     thresholds
@@ -94,9 +78,9 @@ def matched_by_class(
     UsageError
         If the task has no AP.
     """
-    kind = RANKED.get(task_named(task).type)
+    kind = type_of(task).ranked
     if kind is None:
-        known = ", ".join(row.name for row in TASKS.values() if row.type in RANKED)
+        known = ", ".join(name for name in TASKS if type_of(name).ranked is not None)
         raise UsageError(f"{task} has no AP; tasks that have: {known}")
     classes: dict[str, MatchedClass] = defaultdict(lambda: MatchedClass([], [], []))
     for prediction, truth in pairs:
@@ -106,7 +90,9 @@ def matched_by_class(
     return classes
 
 
-def _one_image(kind: _Kind, found: list[Any], real: list[Any], into: MatchedClass, thresholds: Sequence[float]) -> None:
+def _one_image(
+    kind: Ranked, found: list[Any], real: list[Any], into: MatchedClass, thresholds: Sequence[float]
+) -> None:
     """Match one image's items of one class at every threshold, as COCOeval.evaluateImg does."""
     scores = np.array([_confidence(item) for item in found])
     best = np.argsort(-scores, kind="mergesort")[: kind.most]
@@ -175,49 +161,3 @@ def _confidence(item: Any) -> float:
     if item.score is None:
         raise DataError("score: AP needs the confidence of every predicted item, and one has none")
     return float(item.score)
-
-
-def _crowd_or_unlabelled(person: Person) -> bool:
-    return person.iscrowd or not person.present.any()
-
-
-def _by_crowd(similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]) -> FloatArray:
-    crowd = np.array([item.iscrowd for item in real], dtype=bool)
-    plain = similarity(found, real)
-    return np.where(crowd, similarity(found, real, crowd=True), plain) if crowd.any() else plain
-
-
-def _box_similarity(found: list[Any], real: list[Any]) -> FloatArray:
-    areas = box_areas(found), box_areas(real)
-    return _by_crowd(lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real)
-
-
-def _pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
-    """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box, doubled."""
-    points = keypoints_of(found)
-    return np.array([_pose(points, person) for person in real]).reshape(len(real), len(found)).T
-
-
-def _pose(points: FloatArray, real: Person) -> FloatArray:
-    """OKS of n people, (n, 17, 2), with one truth; shape (n,)."""
-    variances = (2 * np.array(OKS_SIGMAS)) ** 2
-    labelled = real.keypoints[:, 2] > 0
-    if labelled.any():
-        gaps = points - real.keypoints[:, :2]
-    else:
-        x1, y1, x2, y2 = real.bbox or (0.0, 0.0, 0.0, 0.0)
-        low = np.array([2 * x1 - x2, 2 * y1 - y2])
-        high = np.array([2 * x2 - x1, 2 * y2 - y1])
-        gaps = np.clip(low - points, 0, None) + np.clip(points - high, 0, None)
-        labelled = np.ones(points.shape[1], dtype=bool)
-    exponent: FloatArray = (gaps**2).sum(axis=2) / variances / (person_area(real) + np.spacing(1)) / 2
-    shares: FloatArray = np.exp(-exponent[:, labelled]).mean(axis=1)
-    return shares
-
-
-RANKED = {
-    "detection": _Kind(_box_similarity, 100, attrgetter("iscrowd")),
-    "instance": _Kind(partial(_by_crowd, mask_ious), 100, attrgetter("iscrowd")),
-    "keypoint": _Kind(_pose_similarity, 20, _crowd_or_unlabelled),
-}
-"""The prediction types whose items have a confidence, and so an AP."""

@@ -107,3 +107,10 @@ def rows_at_once(first: int, second: int) -> Iterator[slice]:
     check_pairs(first * second, MOST_COMPARED)
     rows = max(1, TOGETHER // max(1, second))
     return (slice(start, start + rows) for start in range(0, first, rows))
+
+
+def by_crowd(similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]) -> FloatArray:
+    """Similarities, those with a crowd region as ``similarity(…, crowd=True)`` gives them."""
+    crowd = np.array([item.iscrowd for item in real], dtype=bool)
+    plain = similarity(found, real)
+    return np.where(crowd, similarity(found, real, crowd=True), plain) if crowd.any() else plain

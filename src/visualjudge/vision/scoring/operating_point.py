@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.vision.predictions import Prediction
+from visualjudge.vision.base import Prediction
 from visualjudge.vision.scoring.average_precision import matched_by_class
 
 SIMILARITY = 0.5

@@ -1,4 +1,4 @@
-"""Features of a set of boxes or masks: sums of its items, overlaps, labels that look alike, coverage."""
+"""Features of a set of labelled regions: sums of its items, overlaps, labels that look alike, coverage."""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.judges.baseline import edge_strength, noise_sigma
-from visualjudge.vision.view import Plane, correlation, lab_of, length, reduced, shrunk
+from visualjudge.vision.images.record import WholeImage
+from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
+from visualjudge.vision.view import NOTHING, Features, Given, Plane, correlation, lab_of, length, reduced, shrunk
 
-Features = dict[str, float]
 BLOCK = 8
 FINE = 256
 """Side of the middle of an image that is measured pixel by pixel."""
@@ -91,7 +92,41 @@ class Source:
         return float(np.log(edge_strength(cv2.GaussianBlur(self.gray, (0, 0), 2.0)) + 0.5))
 
 
-def quality_features(output: Source) -> Features:
+def source_of(given: Given) -> Source:
+    """The source image as restored and generated images are held against it."""
+    if given.image is None:
+        raise ValueError("a question without a source image has no view")
+    return Source(given.image)
+
+
+def restored_look(found: WholeImage, given: Given) -> Features:
+    """Features of a restored image."""
+    return NOTHING if given.image is None else restored_features(Source(found.pixels), given.once(source_of))
+
+
+def generated_look(found: WholeImage, given: Given) -> Features:
+    """Nothing where the prompt is all there is: without a language model no image can be held against a text."""
+    if given.image is None and given.control is None:
+        return NOTHING
+    output = Source(found.pixels)
+    features = quality_features(output)
+    if given.image is not None:
+        features |= agreement(output, given.once(source_of))
+    if given.control is not None:
+        features |= controlled_features(output, given.once(condition_of))
+    if given.image is not None and given.hole is not None:
+        features |= filled_features(output, given.once(source_of), given.hole)
+    return features
+
+
+def condition_of(given: Given) -> Source:
+    """The control image, likewise."""
+    if given.control is None:
+        raise ValueError("a question without a control image has no condition")
+    return Source(given.control)
+
+
+def quality_features(output: Source) -> dict[str, float]:
     """Features of an image alone."""
     lab, focus = output.small, output.sharp - output.structure
     return {
@@ -111,12 +146,12 @@ def quality_features(output: Source) -> Features:
     }
 
 
-def restored_features(output: Source, given: Source) -> Features:
+def restored_features(output: Source, given: Source) -> dict[str, float]:
     """Features of a restored image and its degraded input, of the same or of a smaller size."""
     return quality_features(output) | agreement(output, given) | _restored(output, given)
 
 
-def agreement(output: Source, given: Source) -> Features:
+def agreement(output: Source, given: Source) -> dict[str, float]:
     """How an output agrees with a given image of the same scene, fine and coarse, in light and in colour."""
     apart = output.coarse - given.coarse
     return {
@@ -127,7 +162,7 @@ def agreement(output: Source, given: Source) -> Features:
     }
 
 
-def _restored(output: Source, given: Source) -> Features:
+def _restored(output: Source, given: Source) -> dict[str, float]:
     """Gain in sharpness; where sizes agree: specks of the input that are left, and what changed elsewhere."""
     gain = output.sharp - given.sharp
     found = {"gain": min(gain, 1.0), "overshoot": max(gain - 1.0, 0.0), "left": 0.0, "collateral": 0.0, "lost": 0.0}
@@ -142,7 +177,7 @@ def _restored(output: Source, given: Source) -> Features:
     return found
 
 
-def controlled_features(output: Source, control: Source) -> Features:
+def controlled_features(output: Source, control: Source) -> dict[str, float]:
     """How far an output's edges follow those of the control image (edges, a pose, a depth map or a sketch)."""
     return {
         "follows": correlation(output.near_edges, control.near_edges),
@@ -150,7 +185,7 @@ def controlled_features(output: Source, control: Source) -> Features:
     }
 
 
-def filled_features(output: Source, shown: Source, hole: BoolArray) -> Features:
+def filled_features(output: Source, shown: Source, hole: BoolArray) -> dict[str, float]:
     """How an inpainted region fits: seam, texture and colour against its surroundings; the rest left as it was."""
     small = shrunk(output.pixels)
     size = small.shape[1], small.shape[0]

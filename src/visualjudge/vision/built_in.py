@@ -1,0 +1,14 @@
+"""The types that are built in, in the order of the tables. Each folder's ``type.py`` names all of its own."""
+
+from __future__ import annotations
+
+from visualjudge.vision.boxes.type import DETECTION
+from visualjudge.vision.depth.type import DEPTH
+from visualjudge.vision.images.type import GENERATION, RESTORATION
+from visualjudge.vision.masks.type import INSTANCE, REFERRING, SEMANTIC
+from visualjudge.vision.poses.type import KEYPOINT
+from visualjudge.vision.rows import PredictionType
+
+BUILT_IN: tuple[PredictionType, ...] = (
+    DETECTION, INSTANCE, SEMANTIC, REFERRING, KEYPOINT, DEPTH, RESTORATION, GENERATION,
+)  # fmt: skip

@@ -1,0 +1,28 @@
+"""What a prompt says of the task after the role sentence. The words are in the assets.
+
+Each function takes the asset ``questions/context`` (:class:`~visualjudge.prompts.template.PromptTemplate`), what the
+options share (:class:`~visualjudge.prompts.questions.QuestionScene`) and each option's ``prompt``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Prompts = Sequence[str | None]
+
+
+def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
+    """The class of interest, or that all categories are of interest."""
+    shown = ", ".join(scene.class_of_interest or ())
+    return [asset.part("classes", {"classes": shown}) if shown else asset.part("all_classes")]
+
+
+def type_sentence(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
+    """The part that bears the prediction type's name."""
+    return [asset.part(scene.task.type)]
+
+
+def mixed(prompts: Prompts) -> bool:
+    """Whether the options differ in their prompt."""
+    return len(set(prompts)) > 1

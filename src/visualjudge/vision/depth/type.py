@@ -1,0 +1,34 @@
+"""Depth maps: all that belongs to the type."""
+
+from __future__ import annotations
+
+from visualjudge.vision import fields
+from visualjudge.vision.contexts import type_sentence
+from visualjudge.vision.depth import draw, errors, look, record, score
+from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
+
+_DEPTH = (
+    Encoding("depth", "plasma", "pixel", draw.draw_depth, draw.DepthStyle("plasma"), title="Depth in plasma colours"),
+    Encoding("depth", "turbo", "pixel", draw.draw_depth, draw.DepthStyle("turbo"), title="Depth in turbo colours"),
+    Encoding("depth", "gray", "pixel", draw.draw_depth, draw.DepthStyle("gray"), title="Depth in grey"),
+)
+DEPTH = PredictionType(
+    "depth",
+    record.DepthMap,
+    record.read,
+    record.write,
+    files=fields.named_file("depth"),
+    file_field="depth",
+    tasks=(Task("depth_estimation", "depth estimation", "depth"),),
+    encodings=_DEPTH,
+    metrics=(Metric("depth", "delta1", score.delta1, frozenset({"align"})),),
+    errors=(
+        ErrorType("depth", "scale", errors.scale),
+        ErrorType("depth", "blur", errors.blur),
+        ErrorType("depth", "noise", errors.noise),
+        ErrorType("depth", "ordinal", errors.ordinal),
+    ),
+    context=type_sentence,
+    look=look.depth_features,
+    look_drawn=look.drawn_features,
+)

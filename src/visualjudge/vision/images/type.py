@@ -1,0 +1,92 @@
+"""Whole images: all that belongs to restored and to generated ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from visualjudge.core.records import Pixels
+from visualjudge.vision import fields
+from visualjudge.vision.contexts import Prompts, mixed
+from visualjudge.vision.images import draw, errors, look, record, score
+from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
+from visualjudge.vision.view import Features, Given
+
+
+def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
+    """The part that bears the task's name, what the given images are, and the text prompt or instruction."""
+    details = [
+        ("masked", scene.masked),
+        ("controlled", scene.control and scene.original),
+        ("control_only", scene.control and not scene.original),
+    ]
+    sentences = [asset.part(scene.task.name), *(asset.part(name) for name, holds in details if holds)]
+    if mixed(prompts):
+        sentences.append(asset.part("prompt_mixed"))
+    elif prompts[0]:
+        sentences.append(asset.part("instruction" if scene.task.instructed else "text_prompt", {"prompt": prompts[0]}))
+    return sentences
+
+
+def _restored_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
+    return look.restored_look(record.WholeImage(pixels), given)
+
+
+def _generated_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
+    return look.generated_look(record.WholeImage(pixels), given)
+
+
+_RESTORATION = (
+    Encoding("restoration", "pixel", "pixel", draw.show_image, draw.ImageStyle(), title="The output image"),
+)
+RESTORATION = PredictionType(
+    "restoration",
+    record.WholeImage,
+    record.read,
+    record.write,
+    files=fields.named_file("image"),
+    file_field="image",
+    is_image=True,
+    tasks=(
+        Task("lowlevel-deblur", "image deblurring", "restoration", restored=True),
+        Task("lowlevel-derain", "image deraining", "restoration", restored=True),
+        Task("lowlevel-desnow", "image desnowing", "restoration", restored=True),
+        Task("lowlevel-super-resolution", "image super-resolution", "restoration", restored=True),
+    ),
+    encodings=_RESTORATION,
+    metrics=(
+        Metric("restoration", "ssim", score.ssim),
+        Metric("restoration", "psnr", score.psnr),
+    ),
+    errors=(
+        ErrorType("restoration", "residual", errors.residual, errors.degraded_given),
+        ErrorType("restoration", "oversmoothing", errors.oversmoothing),
+        ErrorType("restoration", "noise", errors.pixel_noise),
+        ErrorType("restoration", "colour_shift", errors.colour_shift),
+        ErrorType("restoration", "blocking", errors.blocking),
+    ),
+    context=goal,
+    look=look.restored_look,
+    look_drawn=_restored_drawn,
+)
+
+_GENERATION = (Encoding("generation", "pixel", "pixel", draw.show_image, draw.ImageStyle(), title="The output image"),)
+GENERATION = PredictionType(
+    "generation",
+    record.WholeImage,
+    record.read,
+    record.write,
+    files=fields.named_file("image"),
+    file_field="image",
+    is_image=True,
+    tasks=(
+        Task("generation_controllable", "controllable image generation", "generation"),
+        Task("generation_editing", "image editing", "generation", instructed=True, edits=True),
+        Task("generation_inpainting_high_level", "high-level image inpainting", "generation", edits=True),
+        Task("generation_inpainting_low_level", "low-level image inpainting", "generation", edits=True),
+        Task("generation_t2i", "text-to-image generation", "generation", sourced=False),
+    ),
+    encodings=_GENERATION,
+    context=goal,
+    look=look.generated_look,
+    look_drawn=_generated_drawn,
+)
