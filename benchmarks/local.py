@@ -25,7 +25,6 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.baseline import quality
-from visualjudge.judges.local.features import Features
 from visualjudge.judges.local.model import Model, load, shipped
 from visualjudge.judges.local.training import looked_at
 from visualjudge.vision.raster.images import read_rgb

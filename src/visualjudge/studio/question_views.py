@@ -20,7 +20,6 @@ from visualjudge.replies import read_reply
 from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Selection, Shelf, task_label
-from visualjudge.studio.shown import option_images, option_texts, original_images
 from visualjudge.studio.thumbnails import TYPES
 from visualjudge.studio.verdicts import CLOSE, CONSISTENCY, OUTCOMES, VALUES, RunIndex
 from visualjudge.vision.encodings import CATALOGUE, encoding_title

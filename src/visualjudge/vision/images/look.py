@@ -13,7 +13,6 @@ import cv2
 import numpy as np
 
 from visualjudge.core.records import BoolArray, Pixels
-from visualjudge.judges.baseline import edge_strength, noise_sigma
 from visualjudge.vision.images.record import WholeImage
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 from visualjudge.vision.view import NOTHING, Features, Given, Plane, correlation, lab_of, length, reduced, shrunk
