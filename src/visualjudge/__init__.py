@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.run import open_run as open_run
     from visualjudge.apps.frontdoor.studies import Study as Study
     from visualjudge.apps.frontdoor.studies import analyse as analyse
+    from visualjudge.clients.base import Client as Client
+    from visualjudge.dataset.exports import Format as Format
     from visualjudge.dataset.folder import Dataset as Dataset
     from visualjudge.dataset.folder import load_dataset as load_dataset
     from visualjudge.formats.importers import Importer as Importer
@@ -73,15 +75,20 @@ if TYPE_CHECKING:
     from visualjudge.plugins import register_task as register_task
     from visualjudge.plugins import register_type as register_type
     from visualjudge.replies import read_reply as read_reply
+    from visualjudge.vision.base import Mark as Mark
+    from visualjudge.vision.drawing.encoded import Scene as Scene
     from visualjudge.vision.encode import Encoded as Encoded
     from visualjudge.vision.encode import encode as encode
     from visualjudge.vision.encode import encodings as encodings
     from visualjudge.vision.predictions import Prediction as Prediction
     from visualjudge.vision.rows import Encoding as Encoding
     from visualjudge.vision.rows import ErrorType as ErrorType
+    from visualjudge.vision.rows import Metric as Metric
     from visualjudge.vision.rows import PredictionType as PredictionType
+    from visualjudge.vision.rows import Ranked as Ranked
     from visualjudge.vision.rows import Task as Task
     from visualjudge.vision.score import score as score
+    from visualjudge.vision.view import Given as Given
 
 __version__ = "0.2.0.dev0"
 
@@ -91,6 +98,8 @@ _NAMES = {
     "visualjudge.formats.importers": ("Importer",),
     "visualjudge.formats.in_memory": ("from_fiftyone", "from_supervision"),
     "visualjudge.formats.sample": ("Sample",),
+    "visualjudge.clients.base": ("Client",),
+    "visualjudge.dataset.exports": ("Format",),
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
@@ -115,7 +124,10 @@ _NAMES = {
         "register_type",
     ),
     "visualjudge.vision.predictions": ("Prediction",),
-    "visualjudge.vision.rows": ("Encoding", "ErrorType", "PredictionType", "Task"),
+    "visualjudge.vision.rows": ("Encoding", "ErrorType", "Metric", "PredictionType", "Ranked", "Task"),
+    "visualjudge.vision.base": ("Mark",),
+    "visualjudge.vision.drawing.encoded": ("Scene",),
+    "visualjudge.vision.view": ("Given",),
     "visualjudge.replies": ("read_reply",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

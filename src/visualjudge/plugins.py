@@ -4,6 +4,9 @@ Each raises :class:`~visualjudge.core.errors.UsageError` where a row of that nam
 when it is loaded (:mod:`visualjudge.core.registry`); a script or notebook may call them at any time before the row is
 needed, and worker processes started after that have the row too, if it can be pickled.
 
+Every function of a row is guarded (:mod:`visualjudge.core.guarded`): what it raises names the plug-in and the row, and
+costs one record where one record caused it.
+
 >>> import visualjudge as vj
 >>> vj.register_task(vj.Task("lane_detection", "lane detection", "instance", classed=True))
 >>> [row.stem for row in vj.encodings("lane_detection")][:2]
@@ -17,17 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
+from visualjudge.core.guarded import guarded, guarded_row
 from visualjudge.core.registry import table
 
 if TYPE_CHECKING:
     from visualjudge.apps.probes.kinds import ProbeKind
     from visualjudge.dataset.exports import Format
     from visualjudge.formats.importers import Importer
-    from visualjudge.prompts.contexts import Context
-    from visualjudge.vision.encodings import Encoding
-    from visualjudge.vision.error_types import ErrorType
-    from visualjudge.vision.predictions import PredictionType
-    from visualjudge.vision.tasks import Task
+    from visualjudge.vision.rows import Context, Encoding, ErrorType, PredictionType, Task
 
 
 def register_task(task: Task) -> None:
@@ -36,8 +36,18 @@ def register_task(task: Task) -> None:
 
 
 def register_type(row: PredictionType) -> None:
-    """Add a prediction type: its record, how it is read and written."""
-    table("prediction type").register(row.name, row)
+    """Add a prediction type, and the tasks, encodings, metrics and errors that its row holds."""
+    table("prediction type").register(row.name, guarded_row(row, f"type {row.name}"))
+    for task in row.tasks:
+        register_task(task)
+    for encoding in row.encodings:
+        register_encoding(encoding)
+    for metric in row.metrics:
+        register_metric(metric.type, metric.name, metric.measure, options=metric.options)
+    for error in row.errors:
+        register_error(error)
+    if row.context is not None:
+        register_context(row.name, row.context)
 
 
 def register_encoding(row: Encoding) -> None:
@@ -45,7 +55,7 @@ def register_encoding(row: Encoding) -> None:
 
     What the prompt says of it is the part ``<stem>`` of the prompt asset ``questions/format/<type>``.
     """
-    table("encoding").register((row.type, row.stem), row)
+    table("encoding").register((row.type, row.stem), guarded_row(row, f"encoding {row.stem}"))
 
 
 def register_metric(kind: str, name: str, measure: Callable[..., float], *, options: Iterable[str] = ()) -> None:
@@ -62,14 +72,15 @@ def register_metric(kind: str, name: str, measure: Callable[..., float], *, opti
     options
         Names of the options that ``measure`` takes.
     """
-    from visualjudge.vision.metrics import Metric
+    from visualjudge.vision.rows import Metric
 
-    table("metric").register((kind, name), Metric(kind, name, measure, frozenset(options)))
+    row = Metric(kind, name, guarded(measure, f"metric {name}"), frozenset(options))
+    table("metric").register((kind, name), row)
 
 
 def register_error(row: ErrorType) -> None:
     """Add a type of controlled error of a prediction type."""
-    table("error type").register((row.type, row.name), row)
+    table("error type").register((row.type, row.name), guarded_row(row, f"error type {row.name}"))
 
 
 def register_context(kind: str, context: Context) -> None:
@@ -78,7 +89,7 @@ def register_context(kind: str, context: Context) -> None:
     A type without one has the part ``<type>`` of the prompt asset ``questions/context``, which a prompt folder of the
     plug-in may bring.
     """
-    table("context").register(kind, context)
+    table("context").register(kind, guarded(context, f"context of {kind}"))
 
 
 def register_prompts(folder: str | Path) -> None:
@@ -102,7 +113,7 @@ def register_prompts(folder: str | Path) -> None:
 
 def register_importer(row: Importer) -> None:
     """Add an importer: it becomes a command of ``visualjudge import``."""
-    table("importer").register(row.name, row)
+    table("importer").register(row.name, guarded_row(row, f"importer {row.name}"))
 
 
 def register_backend(name: str, client: Callable[..., Any] | str) -> None:
@@ -122,9 +133,9 @@ def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:
 
 def register_export(name: str, form: Format) -> None:
     """Add a format of ``visualjudge export``."""
-    table("export format").register(name, form)
+    table("export format").register(name, guarded_row(form, f"export format {name}"))
 
 
 def register_probe(name: str, probe: ProbeKind) -> None:
     """Add a probe: how its questions are made of sampled ones, and how their answers are compared."""
-    table("probe").register(name, probe)
+    table("probe").register(name, guarded_row(probe, f"probe {name}"))

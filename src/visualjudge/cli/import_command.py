@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +14,7 @@ from visualjudge.cli.import_options import (
     ClassesOption,
     FilesOption,
     ImportOptions,
+    MetricOption,
     OutOption,
     PredOption,
     SourceOption,
@@ -32,6 +33,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "source": (SourceOption, _EMPTY),
     "out": (OutOption, _EMPTY),
     "class_of_interest": (ClassesOption, None),
+    "metric": (MetricOption, None),
 }
 
 
@@ -41,6 +43,7 @@ def import_command(
     *,
     task: str | None = None,
     classed: bool = False,
+    measured: bool = False,
     scored: Sequence[str] = (),
     paired: Sequence[str] = (),
 ) -> Callable[..., None]:
@@ -57,6 +60,8 @@ def import_command(
         Default of ``--task``.
     classed
         Whether there is a class of interest to choose.
+    measured
+        Whether there are several metrics to choose from.
     scored
         Parameters that the score takes, not the reader.
     paired
@@ -74,6 +79,10 @@ def import_command(
         pred = None if pred is None else [str(one) for one in pred]
         classes = values.pop("class_of_interest", None)
         measure = {name: values.pop(name) for name in scored}
+        if measured and values.get("metric") is not None:
+            measure["metric"] = values["metric"]
+        if "metric" not in own:
+            values.pop("metric", None)
         each = {name: dict(zip(pred or (), values.pop(name) or (), strict=False)) for name in paired}
         with _scratch(SCRATCH in own, values):
             file = _file(values, pred)
@@ -90,7 +99,8 @@ def import_command(
             )
 
     command.__doc__ = read.__doc__
-    parameters = _parameters(read, kind, task, classed)
+    wanted = {"source", "out"} | ({"class_of_interest"} if classed else set()) | ({"metric"} if measured else set())
+    parameters = _parameters(read, kind, task, wanted)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     return command
@@ -113,7 +123,7 @@ def _file(values: dict[str, Any], pred: list[str] | None) -> str:
 
 
 def _parameters(
-    read: Callable[..., Any], kind: type[ImportOptions], task: str | None, classed: bool
+    read: Callable[..., Any], kind: type[ImportOptions], task: str | None, wanted: Collection[str]
 ) -> list[inspect.Parameter]:
     hints = get_type_hints(read, include_extras=True)
     options = get_type_hints(kind, include_extras=True)
@@ -123,11 +133,7 @@ def _parameters(
         if name not in ("how", SCRATCH)
     }
     stated = {name: pair for name, pair in own.items() if name not in _SHARED or hasattr(pair[0], "__metadata__")}
-    shared = {
-        name: pair
-        for name, pair in _SHARED.items()
-        if name in own or name in ("source", "out") or (name == "class_of_interest" and classed)
-    }
+    shared = {name: pair for name, pair in _SHARED.items() if name in own or name in wanted}
     common = {item.name: (options[item.name], item.default) for item in fields(kind)}
     named = {} if task is None else {"task": (TaskOption, task)}
     return [

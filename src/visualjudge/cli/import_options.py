@@ -28,6 +28,9 @@ ClassesOption = Annotated[
         "--class-of-interest", help="each (every class in an image's ground truth, the default), all, or labels."
     ),
 ]
+MetricOption = Annotated[
+    str | None, typer.Option(help="Metric of the scores; default: the first of the type.", show_default=False)
+]
 FileOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
 FolderOption = Annotated[Path, typer.Option(help="Folder of ground truth files.", show_default=False)]
 DataSetOption = Annotated[

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from visualjudge.cli.import_command import import_command
+from visualjudge.cli.import_options import DetectorOptions, ImportOptions
 from visualjudge.core.registry import added
 
 
@@ -23,11 +24,20 @@ class Formats(TyperGroup):
 
 def _command(name: str) -> Any:
     from visualjudge.formats.importers import IMPORTERS, tasks_of
+    from visualjudge.vision.metrics import metrics_of
+    from visualjudge.vision.predictions import TYPES
+    from visualjudge.vision.tasks import TASKS
 
     row = IMPORTERS[name]
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     epilog = f"Example: {row.example}" if row.example else None
     tasks = tasks_of(row)
-    command = import_command(row.read, task=tasks[0] if len(tasks) == 1 else None)
+    command = import_command(
+        row.read,
+        DetectorOptions if any(TYPES.find(kind).ranked is not None for kind in row.types) else ImportOptions,
+        task=tasks[0] if len(tasks) == 1 else None,
+        classed=any(TASKS[task].classed for task in tasks),
+        measured=any(len(metrics_of(kind)) > 1 for kind in row.types),
+    )
     app.command(name, help=row.help, epilog=epilog)(command)
     return typer.main.get_command(app)

@@ -7,7 +7,8 @@
     │   └── UnknownName              a name that is in no registry; a ValueError too
     └── RunError                     the data or the run failed                            (exit 1)
         ├── DataError                a file, record or field cannot be used
-        │   └── InvalidRecord        one record of a file: file, record, field, reason
+        │   ├── InvalidRecord        one record of a file: file, record, field, reason
+        │   └── PluginError          what a plug-in registered failed: plug-in, row, reason
         ├── PromptError              a prompt asset is missing or has an unfilled placeholder
         │   └── UnknownPrompt        no asset of that id and version; a LookupError too
         └── ClientError              a model could not be asked
@@ -123,6 +124,10 @@ class InvalidRecord(DataError):
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
         self.problem = problem
+
+
+class PluginError(DataError):
+    """A function that a plug-in registered raised what is no error of visualjudge."""
 
 
 class PromptError(RunError):

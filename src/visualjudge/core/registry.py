@@ -199,6 +199,11 @@ def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, str]]:
     return stated + ([{"name": "script"}] if None in names else [])
 
 
+def registering() -> str:
+    """Who registers now, as messages name it: the plug-in that is being loaded, or a script."""
+    return "script" if _STATE.loading is None else f"plug-in {_STATE.loading}"
+
+
 def registrations() -> tuple[tuple[str, Any, Any], ...]:
     """(table, name, row) of what a script or notebook registered itself, which a worker process would lack."""
     return tuple((row.table.what, row.key, row.entry) for row in _STATE.added if row.plugin is None)

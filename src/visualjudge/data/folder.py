@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from visualjudge.core.confine import confined_path
-from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
+from visualjudge.core.errors import DataError, InvalidRecord, PluginError, Problem, UsageError, in_field
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.remote import far, located
 from visualjudge.data.fetched import FetchedFolder, Tick
@@ -302,6 +302,8 @@ def _checked(labels: tuple[str, ...]) -> tuple[str, ...]:
 def _as_problem(error: DataError, entry: Entry, root: str) -> Problem:
     """Errors of the readers begin with the field; the folder's own path says nothing to its owner."""
     field, colon, reason = str(error).replace(f"{root}/", "").partition(": ")
+    if isinstance(error, PluginError):
+        return Problem(entry.file, entry.annotation.annotation_id, field, reason)
     if not colon:
         field, reason = "", str(error)
     name = f"prediction.{field}" if field and field != "prediction" else "prediction"

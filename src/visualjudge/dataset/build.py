@@ -142,6 +142,7 @@ def _fill(
     spool = Spool(stage, len(items))
     files: dict[str, str] = {}
     left_out: set[int] = set()
+    failed: set[int] = set()
     with (stage / PREDICTIONS).open("wb") as predictions:
         for k, piece in enumerate(engine.map(render, jobs)):
             spool.add(piece.questions)
@@ -149,11 +150,14 @@ def _fill(
             predictions.writelines(piece.predictions)
             files.update(piece.files)
             left_out.update(piece.undecidable)
-            progress("rendering questions", spool.count + len(left_out), len(items))
-    kept = [k for k in range(len(items)) if k not in left_out]
+            failed.update(piece.failed)
+            folder.problems += piece.problems
+            progress("rendering questions", spool.count + len(left_out) + len(failed), len(items))
+    kept = [k for k in range(len(items)) if k not in left_out | failed]
     asked = [items[k] for k in kept]
     if not asked:
-        raise DataError(f"{folder.name}: no question can be asked: the options of each look the same")
+        why = "the options of each look the same" if not failed else str(folder.problems[-1])
+        raise DataError(f"{folder.name}: no question can be asked: {why}")
     target.close()
     files[PREDICTIONS] = file_sha256(stage / PREDICTIONS)
     order = zip(kept, deal(asked, options.seed), strict=True)
@@ -161,7 +165,7 @@ def _fill(
     spool.close()
     notes = (member.entry.annotation for task in tasks for member in task.members)
     error_types = {(note.task, note.annotation_id): note.error_type for note in notes}
-    undecidable, unseen = counted(items, left_out), unseen_errors(items, left_out, error_types)
+    undecidable, unseen = counted(items, left_out), unseen_errors(items, left_out | failed, error_types)
     write_json(
         stage / META,
         {

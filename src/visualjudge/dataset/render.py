@@ -16,6 +16,7 @@ from urllib.parse import quote
 import numpy as np
 import orjson
 
+from visualjudge.core.errors import PluginError, Problem
 from visualjudge.core.records import LETTERS, Annotation, ImageRecord, Mask, OptionFeatures, Pixels, Question, Size
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_to_wire
@@ -54,7 +55,8 @@ class Piece:
     """What a worker made.
 
     ``questions`` are (place, JSON, JSON with the options reversed); the last is None but for pairs. ``undecidable``
-    are the places of questions that are not asked, because two of their options look the same. ``files`` are the
+    are the places of questions that are not asked, because two of their options look the same; ``failed`` those of
+    questions that a fault of a plug-in costs, and ``problems`` what it says of each annotation. ``files`` are the
     SHA-256 of each image by its path in the dataset. ``predictions`` are lines of ``predictions.jsonl``.
     """
 
@@ -64,6 +66,8 @@ class Piece:
     predictions: tuple[bytes, ...]
     sizes: Mapping[str, int]
     """Bytes of each image, in the order of ``Job.pack``; empty where each has a file."""
+    failed: tuple[int, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +167,26 @@ def render(job: Job) -> Piece:
         for task, context in sorted(contexts.items())
         if context.hole is not None
     ]
+    problems: list[Problem] = []
     for (task, name), stems in sorted(needed.items()):
         member = job.unit.members[task, name]
-        prediction = _prediction(member.entry.load(), contexts[task], root, job.max_side)
+        try:
+            prediction = _prediction(member.entry.load(), contexts[task], root, job.max_side)
+        except PluginError as error:
+            problems.append(Problem.of(error, member.entry.file, name))
+            continue
         predictions += prediction_line(task, name, prediction)
-        for stem, option in _options(member, prediction, stems, contexts[task], media):
-            options[task, name, stem] = option
+        drawn, faults = _drawn(member, prediction, stems, contexts[task], media)
+        options |= {(task, name, stem): option for stem, option in drawn}
+        problems += faults
     asked: list[tuple[int, bytes, bytes | None]] = []
     undecidable: list[int] = []
+    failed: list[int] = []
     used: set[str] = set()
     for place, item in job.unit.questions:
+        if any((item.task, name, item.stem) not in options for name in item.annotation_ids):
+            failed.append(place)
+            continue
         if not _decidable(item, options):
             undecidable.append(place)
             continue
@@ -183,7 +197,25 @@ def render(job: Job) -> Piece:
             reversed_ = _written(_reversed(question, item, job, contexts[item.task], options))
         asked.append((place, _written(question), reversed_))
     sizes = media.keep(used)
-    return Piece(tuple(asked), tuple(undecidable), media.files, tuple(predictions), sizes)
+    left = tuple(undecidable)
+    return Piece(tuple(asked), left, media.files, tuple(predictions), sizes, tuple(failed), tuple(problems))
+
+
+def _drawn(
+    member: Member, prediction: Prediction, stems: set[str], context: _Context, media: MediaWriter
+) -> tuple[list[tuple[str, _Option]], list[Problem]]:
+    """The options, and what is wrong with those that a plug-in fails to draw: then each encoding is drawn alone."""
+    made: list[tuple[str, _Option]] = []
+    problems: list[Problem] = []
+    try:
+        return _options(member, prediction, stems, context, media), problems
+    except PluginError:
+        for stem in sorted(stems):
+            try:
+                made += _options(member, prediction, {stem}, context, media)
+            except PluginError as error:
+                problems.append(Problem.of(error, member.entry.file, member.entry.annotation.annotation_id))
+    return made, problems
 
 
 def _decidable(item: Item, options: Mapping[tuple[str, str, str], _Option]) -> bool:
