@@ -57,3 +57,11 @@ def test_a_package_does_not_hide_its_modules() -> None:
         nodes = [node for node in ast.walk(ast.parse(init.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
         hidden |= modules & {alias.asname or alias.name for node in nodes for alias in node.names}
     assert hidden == set()
+
+
+def test_the_rooms_at_the_top_are_those_of_the_map() -> None:
+    """``visualjudge.__doc__`` is the map: each room stands in it."""
+    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert len(rooms) <= 14
+    assert visualjudge.__doc__ is not None
+    assert rooms <= set(visualjudge.__doc__.replace(",", " ").split())

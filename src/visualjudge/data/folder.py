@@ -9,21 +9,57 @@ from __future__ import annotations
 
 import functools
 import re
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confine import confined_path, confined_target
 from visualjudge.core.errors import DataError, InvalidRecord, PluginError, Problem, UsageError, in_field
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
-from visualjudge.core.remote import far, located
-from visualjudge.data.fetched import FetchedFolder, Tick
+from visualjudge.core.remote import RemotePath, far, fetch, located
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
 from visualjudge.vision.predictions import read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.tasks import TASKS, task_named
+
+TOGETHER = 64
+"""Files that are fetched at once."""
+Tick = Callable[[int, int], None]
+
+
+class FetchedFolder:
+    """A local copy of all files below ``source``, in the folder for temporary files; :meth:`remove` it after use.
+
+    Predictions and images are looked into several times, each time a few bytes: from a store, each look would be a
+    request.
+
+    Raises
+    ------
+    UsageError
+        If there is no data folder at ``source``.
+    DataError
+        If it cannot be read, or a file's name leads out of it.
+    """
+
+    def __init__(self, source: RemotePath, tick: Tick) -> None:
+        files = sorted(source.rglob("*"))
+        names = [path.relative_to(source).as_posix() for path in files]
+        if not any(name.startswith("annotations/") for name in names):
+            raise UsageError(f"{source} is not a data folder: folder 'annotations' not found")
+        self._folder = tempfile.TemporaryDirectory(prefix="visualjudge_")
+        self.root = Path(self._folder.name)
+        pairs = [(path, confined_target(self.root, name)) for path, name in zip(files, names, strict=True)]
+        for start in range(0, len(pairs), TOGETHER):
+            fetch(pairs[start : start + TOGETHER])
+            tick(min(start + TOGETHER, len(pairs)), len(pairs))
+
+    def remove(self) -> None:
+        """Remove the copy."""
+        self._folder.cleanup()
+
 
 SUFFIX = "_annotations"
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")

@@ -17,7 +17,6 @@ from visualjudge.core.confine import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, in_field
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.formats.evidence import check_boxes, check_not_exchanged, warn_of_truths
-from visualjudge.formats.label_layers import by_class, flattened
 from visualjudge.formats.sample import (
     RESIZE,
     Found,
@@ -33,6 +32,24 @@ from visualjudge.vision.fields import crowd
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
 from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
+
+
+def flattened(side: Masks) -> Masks:
+    """Instances as a label map: each pixel has the class of the smallest instance there; crowds count as instances."""
+    ordered = sorted(side.items, key=lambda item: -item.mask.area)
+    labels = sorted({item.label for item in ordered})
+    values = np.zeros(side.size, dtype=np.int32)
+    for item in ordered:
+        values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
+    parts = ((label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1))
+    return Masks(side.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
+
+
+def by_class(side: Masks) -> Masks:
+    """One segment a class, in the order of the labels."""
+    joined = sorted(side.union_by_label().items())
+    return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)
+
 
 KEYPOINT_NUMBERS = 51
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.ft2font import FT2Font
 
-from visualjudge.vision.drawing.charmap import code_points
-from visualjudge.vision.drawing.fonts import _is_known, fonts, runs
+from visualjudge.vision.drawing.fonts import _is_known, code_points, fonts, runs
 
 
 @pytest.mark.parametrize(

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import visualjudge as vj
-
-TYPE = "flow"
 
 
 def register() -> None:
     """Register every row; visualjudge calls this once in each process."""
     from visualjudge_flow import drawing, errors, importing, scoring, vectors
 
-    vj.register_type(vectors.FLOW)
-    vj.register_task(vj.Task("optical_flow", "optical flow estimation", TYPE))
-    vj.register_metric(TYPE, "epe", scoring.end_point, options=("limit",))
-    vj.register_metric(TYPE, "outliers", scoring.inliers)
-    for error in errors.ROWS:
-        vj.register_error(error)
-    for encoding in drawing.ROWS:
-        vj.register_encoding(encoding)
+    metrics = (
+        vj.Metric("flow", "epe", scoring.end_point, frozenset({"limit"})),
+        vj.Metric("flow", "outliers", scoring.inliers),
+    )
+    task = vj.Task("optical_flow", "optical flow estimation", "flow")
+    row = replace(vectors.FLOW, tasks=(task,), encodings=drawing.ROWS, metrics=metrics, errors=errors.ROWS)
+    vj.register_type(row)
     vj.register_importer(importing.ROW)
     vj.register_prompts(Path(__file__).parent / "prompts")

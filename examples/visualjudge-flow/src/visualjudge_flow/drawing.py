@@ -10,7 +10,6 @@ import numpy as np
 
 import visualjudge as vj
 from visualjudge.vision.drawing.canvas import line_width
-from visualjudge.vision.drawing.encoded import Scene
 from visualjudge.vision.drawing.grid import cell_side
 from visualjudge_flow.vectors import Flow
 
@@ -37,7 +36,7 @@ class VectorTextStyle:
     """Mean vector of each cell of the sub-sampled grid, as JSON."""
 
 
-def draw_wheel(scene: Scene, _style: WheelStyle) -> vj.Encoded:
+def draw_wheel(scene: vj.Scene, _style: WheelStyle) -> vj.Encoded:
     """Hue = direction clockwise from right (red), saturation = length up to :data:`FULL`; unknown = black."""
     flow: Flow = scene.prediction
     full = FULL * max(flow.extent)
@@ -52,7 +51,7 @@ def draw_wheel(scene: Scene, _style: WheelStyle) -> vj.Encoded:
     return vj.Encoded(rgb, None, legend)
 
 
-def draw_arrows(scene: Scene, style: ArrowStyle) -> vj.Encoded:
+def draw_arrows(scene: vj.Scene, style: ArrowStyle) -> vj.Encoded:
     """An arrow at the middle of each cell, from the pixel to where it moves; an unknown or still pixel has none."""
     flow: Flow = scene.prediction
     pixels = scene.canvas("overlay")
@@ -67,7 +66,7 @@ def draw_arrows(scene: Scene, style: ArrowStyle) -> vj.Encoded:
     return vj.Encoded(pixels)
 
 
-def vectors_text(scene: Scene, _style: VectorTextStyle) -> vj.Encoded:
+def vectors_text(scene: vj.Scene, _style: VectorTextStyle) -> vj.Encoded:
     """``{"rows", "cols", "cell", "flow": [[[right, down], …], …]}``, one decimal, null where nothing is known."""
     flow: Flow = scene.prediction
     cell = cell_side(flow.extent)

@@ -10,14 +10,36 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from visualjudge.apps.pipelines.images import with_images
 from visualjudge.apps.pipelines.metering import Allowance, BudgetSpent, Meter, Metered
 from visualjudge.apps.pipelines.results import RowResult
 from visualjudge.apps.pipelines.rows import Row, checksum
+from visualjudge.clients.download import fetch_image
+from visualjudge.clients.payload import image_of_bytes
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError, DataError, VisualJudgeError
 from visualjudge.judges.pipe import ClientPipe, Judgement
 from visualjudge.runs.runner import Outcome, Stop
+
+
+async def with_images(given: Mapping[str, Any], private_urls: bool) -> dict[str, Any]:
+    """A judge module's input with the images behind ``http(s)`` URLs in place of their URLs.
+
+    Raises
+    ------
+    DataError
+        If one cannot be fetched, is at an address that is not allowed, or is no image.
+    """
+    images = [given["input_image"], *given["edited_images"]]
+    first, *rest = [await _image(image, private_urls) for image in images]
+    return {**given, "input_image": first, "edited_images": rest}
+
+
+async def _image(source: Any, private_urls: bool) -> Any:
+    if not isinstance(source, str) or not source.lower().startswith(("http://", "https://")):
+        return source
+    content = await fetch_image(source, allow_private=private_urls)
+    return await asyncio.to_thread(image_of_bytes, content, source)
+
 
 Found = Mapping[str, Judgement | VisualJudgeError]
 

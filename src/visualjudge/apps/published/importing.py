@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from visualjudge.apps.published.asking import PROMPT, own_wording, wording
 from visualjudge.apps.published.benchmarks import BENCHMARKS
-from visualjudge.apps.published.hub import fetch
 from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item
 from visualjudge.apps.published.runs import published_run
 from visualjudge.core.errors import DataError, UsageError
@@ -24,6 +23,34 @@ from visualjudge.dataset.writing import write_dataset
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
 from visualjudge.vision.raster.images import opened, rgb_of, write_png
+
+
+def fetch(row: Benchmark, folder: Path) -> Path:
+    """Download ``row`` with the ``datasets`` library into ``folder/[<part>/]<split>.parquet``, images as bytes.
+
+    Raises
+    ------
+    UsageError
+        If the benchmark is not on the Hub in a form that its reader takes, ``datasets`` is not installed, or the
+        download fails.
+    """
+    if row.hub is None:
+        raise UsageError(f"--hub: {row.name} is not on the Hub in a form that can be read; see {row.source}")
+    try:
+        import datasets
+    except ImportError:
+        raise UsageError("--hub: needs the datasets library; run: pip install datasets") from None
+    try:
+        parts = {part: datasets.load_dataset(row.hub, part) for part in row.hub_parts}
+    except Exception as error:  # whatever the library and the network raise
+        raise UsageError(f"--hub: {row.hub} cannot be read: {' '.join(str(error).split())[:300]}") from None
+    for part, splits in parts.items():
+        home = folder / (part or "")
+        home.mkdir(exist_ok=True)
+        for name, rows in splits.items():
+            rows.to_parquet(str(home / f"{name}.parquet"))
+    return folder
+
 
 ENCODING = "published"
 SCORES = {"A": (10.0, 0.0), "B": (0.0, 10.0), "tie": (10.0, 10.0), "both_bad": (0.0, 0.0)}
