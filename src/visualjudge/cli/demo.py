@@ -13,18 +13,10 @@ import typer
 from visualjudge.apps.demo import PROBED, PROBED_TASKS
 from visualjudge.cli.listing import shell
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.vision.tasks import TASKS
 
 app = typer.Typer(add_completion=False)
 
 LOCAL = ("--backend", "local", "--model", "default", "--swap")
-RESTORED = tuple(word for name, task in TASKS.own.items() if task.restored for word in ("--task", name))
-JUDGES = (
-    ("local", LOCAL),
-    ("sharpness", ("--backend", "baseline", "--model", "sharpness", "--swap", *RESTORED)),
-    ("simulated", ("--backend", "baseline", "--model", "oracle:0.9,bias=0.3", "--swap")),
-)
-"""Folder and options of each judge. The first two look at the images; the last one has a fault that is known."""
 
 
 @app.command(epilog="Example: visualjudge demo --out demo-out")
@@ -42,8 +34,8 @@ def demo(
     _visualjudge("build", out / "data", "--out", out / "dataset", "--seed", seed)
     print("3  Judges that need no network: the local judge, a rule for restored images, and a simulated one that")
     print("   answers A in 30 % of the pairs whatever it is shown, which the report should find")
-    runs = [out / "runs" / name for name, _ in JUDGES]
-    for run, (_, options) in zip(runs, JUDGES, strict=True):
+    runs = [out / "runs" / name for name, _ in _judges()]
+    for run, (_, options) in zip(runs, _judges(), strict=True):
         _visualjudge("judge", out / "dataset", *options, "--out", run)
     print("4  The report")
     _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
@@ -77,6 +69,7 @@ def _clear(out: Path, force: bool) -> None:
 def _make_data(data: Path, seed: int) -> None:
     from visualjudge.cli.progress import stages
     from visualjudge.dataset.engines import open_engine
+    from visualjudge.vision.tasks import TASKS
 
     total = 0
     with stages() as progress, open_engine("local", min(os.cpu_count() or 1, len(TASKS.own))) as engine:
@@ -104,3 +97,15 @@ def _visualjudge(*arguments: object) -> None:
     status = visualjudge(words, standalone_mode=False)
     if status:
         raise RunError(f"the demo stopped: visualjudge {words[0]} ended with status {status}")
+
+
+def _judges() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Folder and options of each judge. The first two look at the images; the last one has a fault that is known."""
+    from visualjudge.vision.tasks import TASKS
+
+    restored = tuple(word for name, task in TASKS.own.items() if task.restored for word in ("--task", name))
+    return (
+        ("local", LOCAL),
+        ("sharpness", ("--backend", "baseline", "--model", "sharpness", "--swap", *restored)),
+        ("simulated", ("--backend", "baseline", "--model", "oracle:0.9,bias=0.3", "--swap")),
+    )
