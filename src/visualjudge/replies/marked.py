@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from visualjudge.replies.jsons import answers
 from visualjudge.replies.markup import Marked, marked
 from visualjudge.replies.markup import plain as without_markup
-from visualjudge.replies.orders import chain, direction_of
+from visualjudge.replies.orders import chain, direction_of, place_of
 from visualjudge.replies.phrases import is_filler, listed, spoken
 from visualjudge.replies.prose import read_prose
 from visualjudge.replies.said import Said
@@ -129,12 +129,14 @@ class _Reader:
     def begins(self, rest: str, following: str) -> Said | None:
         """The answer that the text after a label begins with, where only a reason follows."""
         found = listed(tokens(rest[:LONGEST_LINE]))
-        while found and (found[0].text in "-=>([" or "option" in found[0].kinds or "filler" in found[0].kinds) and not found[0].option:
+        while found and (found[0].text in "=>([" or (found[0].text == "-" and self.question_type != "scoring") or "option" in found[0].kinds or "filler" in found[0].kinds) and not found[0].option:
             found.pop(0)
-        bound = next((n for n, token in enumerate(found) if n and (token.text[0] in ",;(-:" or token.kinds & {"reason", "although", "other scale"})), None)
+        bound = next((n for n, token in enumerate(found) if n and (token.text[0] in ",、;(-:" or token.kinds & {"reason", "although", "other scale"})), None)
         if bound is None:
             return None
         stop = found[bound]
+        if bound == len(found) - 1 and stop.text == ":":
+            return None  # a heading
         said = self.only(rest[: stop.start])
         if said is None or self.question_type == "ranking" and stop.text[0] in ",-":
             return None
@@ -209,6 +211,8 @@ def _order(found: list[Token], n_options: int) -> str | None:
     kept = [token for token in said if token.kinds.isdisjoint(("best first", "worst first", "ranking"))]
     while kept and not kept[-1].text[0].isalnum():
         kept.pop()
+    if kept and said[0].text.split()[0] in ("rank", "order", "sort") and len(said) > len(kept):
+        return None  # the question's own words
     letters = chain(kept, n_options) if kept else None
     if letters == "ABCDEFGH"[:n_options] and any("option" in token.kinds and not token.option for token in kept):
         return None  # "Options: A, B, C"
@@ -248,12 +252,12 @@ def _label(head: str, question_type: str) -> str:
     """The kind of a label: "answer", "heading", or nothing."""
     asked = {"pairwise": "answer", "ranking": "ranking", "scoring": "score"}[question_type]
     found = [token for token in listed(tokens(head)) if token.text[0].isalnum()]
-    if any(token.option or token.letters for token in found):
+    if any(token.option or token.letters for token in found) or set("<>≤≥±~/") & set(head):
         return ""
     known = {asked, "answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is"}
     if asked == "score" and any(token.kinds & {"best", "better"} for token in found):
         return ""
-    if not found or not all(token.kinds & known or token.number is not None and asked == "score" for token in found):
+    if not found or not all(token.kinds & known or token.text in ("for", "of", "to", "in") or token.number is not None and asked == "score" for token in found):
         return ""
     kinds = frozenset().union(*(token.kinds for token in found))
     if "worst first" in kinds:
@@ -288,6 +292,9 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
         rows += _items(found, start)
         if said and said[0].option:
             heads.append(_Item(0, said[0], said[1:4], start, len(said) == 1, found))
+    noted = {place_of(row.note[0], n_options, 0): row for row in heads if row.note}
+    if sorted(noted, key=str) == list(range(1, n_options + 1)):
+        return Said("".join(noted[n].token.option for n in sorted(noted)), None, heads[0].start, heads[-1].start + heads[-1].token.end, "list")  # type: ignore[type-var]
     numbered = [row.place for row in rows] == list(range(1, n_options + 1))
     chosen = rows if numbered else heads
     letters = "".join(row.token.option for row in chosen)

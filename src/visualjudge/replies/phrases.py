@@ -13,7 +13,7 @@ import yaml
 
 from visualjudge.replies.tokens import Token, plain, tokens
 
-PHRASES = ("prefers", "compares", "in one respect", "ties", "both bad", "void", "scores")
+PHRASES = ("prefers", "compares", "in one respect", "when concluding", "ties", "both bad", "void", "scores")
 LONGEST_GAP = 5
 _SLOT = re.compile(r"\{([^{}]+)\}")
 _PIECE = re.compile(r"\{[^{}]+\}|…|[^{}…]+")
@@ -81,7 +81,8 @@ def phrases() -> Node:
         for kind in PHRASES:
             for phrase in language.get(kind, {}):
                 for said in expanded(phrase):
-                    if (len(steps := _steps(said)) > 1 and steps[0] != "…") or kind in ("ties", "both bad"):
+                    steps = _steps(said)
+                    if steps[0] != "…" and (set(steps) - {"{X}", "{n}", "."}):
                         root.at(steps).ends.add(kind)
     return root
 
@@ -161,7 +162,7 @@ def _is_option(found: list[Token], at: int) -> bool:
     if token.text == "a" and before is not None and before.text[-1].isalnum() and not (before.option and before.text != "a"):
         return True
     after = next((one for one in found[at + 1 :] if not is_filler(one) or one.text in ("a", "the")), None)
-    if after is None or not after.text[-1].isalnum():
+    if after is None or not after.text[-1].isalnum() or not after.text.isascii():
         return True
     steps = {after.text, *(f"{{{kind}}}" for kind in after.kinds)}
     return bool(after.option) or not steps.isdisjoint(after_option())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from visualjudge.replies.orders import order_in
 from visualjudge.replies.said import Said
-from visualjudge.replies.scores import has_other_number, number_of, only_score, score_at
+from visualjudge.replies.scores import number_of, only_score, score_at
 from visualjudge.replies.sentences import Clause, Sentence, sentences, stands
 from visualjudge.replies.tokens import Token
 
-LEVELS = {"prefers": 3, "compares": 2, "in one respect": 1, "scores": 2}
+LEVELS = {"prefers": 3, "compares": 2, "in one respect": 1, "when concluding": 1, "scores": 2}
 OTHER = {"A": "B", "B": "A"}
 HEAD, TAIL = 260, 760
 """Characters at the beginning and at the end of a reply that sentences are read in: judges conclude there."""
@@ -67,7 +67,11 @@ def _compared(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str |
                 ties.append(_Claim(match.kind, int(sure), sentence.number, clause.limb, begin, end, "tie", sentence.concludes()))
             continue
         value = match.slots["X"].option if "X" in match.slots else OTHER.get(match.slots["Y"].option, "")
+        if level == 1 and any("blame" in token.kinds for n, token in enumerate(sentence.said) if not match.start <= n < match.end):
+            continue
         concluding = clause.opened == "so" or sentence.concludes()
+        if match.kind == "when concluding" and not concluding:
+            continue
         if state == "denied":
             denied.append((value, sentence.number))
         elif value in OTHER and (state == "yes" or (state == "limited" and concluding and clause.opened != "and")):
@@ -81,51 +85,71 @@ def _scored(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | f
         if match.kind != "scores":
             continue
         token, clause = match.slots["n"], sentence.clause_of(match.start)
-        state, found = stands(sentence, match), score_at(said, said.index(token))
+        at = said.index(token)
+        found = score_at(said, at)
+        match = replace(match, end=max(match.end, found[1] if found else 0))
+        state = stands(sentence, match)
         if state == "denied":
             denied.append((number_of(token) or 0.0, sentence.number))
-        elif state == "yes" and found and not has_other_number(_limb(sentence, clause), said.index(token), max(found[1], match.end)):
-            end = max(found[1], match.end)
+        elif state == "yes" and found and not _other_numbers(sentence, clause, range(match.start, match.end)):
+            end = match.end
             claims.append(_Claim(found[0], 2, sentence.number, clause.limb, token.start, said[end - 1].end, match.kind, sentence.concludes()))
 
 
-def _limb(sentence: Sentence, clause: Clause) -> list[Token]:
-    """The sentence up to the end of the limb that holds a clause."""
-    return sentence.said[: max(one.end for one in sentence.clauses if one.limb == clause.limb)]
+def _other_numbers(sentence: Sentence, clause: Clause, inside: range) -> bool:
+    """Whether the limb of a clause holds another number that is not denied: "6 or 7"."""
+    limb = [one for one in sentence.clauses if one.limb == clause.limb and one.opened != "although" and one.start <= clause.start]
+    plain = [one for one in limb if one is clause or not sentence.has("denies", one.start, one.end)]
+    return any(sentence.said[at].number is not None for one in plain for at in range(one.start, one.end) if at not in inside)
 
 
 def _bare_scores(found: Sequence[Sentence], claims: list[_Claim]) -> None:
     """A score that is the whole of the first clause, or of the last: "7, because …", "One dog is missed: 7."."""
     for sentence, at in ((found[0], 0), (found[-1], -1)):
-        if not sentence.clauses or sentence.asks or sentence.has("supposes") or sentence.has("doubts") or sentence.has("denies") and at == 0:
-            continue
         clause = sentence.clauses[at]
-        if at == 0 and clause.start:
-            continue
         said = sentence.said[clause.start : clause.end]
         value = only_score(said)
-        rest = sentence.said[clause.end :] if at == 0 else []
-        explicit = any(token.text == "/" or "points" in token.kinds for token in said)
-        if value is None or (not explicit and any(token.number is not None for token in rest)):
+        if value is None or sentence.asks or _in_a_list(found, sentence, value):
             continue
-        if at == 0 and rest and (value == 1.0 or any(token.kinds & {"denies", "other scale"} or token.text == "/" for token in rest[:4])):
+        limb = [one for one in sentence.clauses if one.limb == clause.limb]
+        noted = at == 0 and [token.text for token in (*sentence.said[clause.end : clause.end + 1], sentence.said[-1])] == ["(", ")"]
+        noted = noted and any(token.kinds & {"reason", "supposes", "bounds"} or token.text == "iou" for token in sentence.said[clause.end :])
+        inside = [] if noted else sentence.said[limb[0].start : limb[-1].end]
+        if any(token.kinds & {"supposes", "doubts"} for token in inside):
             continue
-        if at == -1 and (clause.opened in ("although", "reason", "and") or not _follows(sentence, clause)):
-            continue
-        if at == 0 and any(one is not sentence and len(one.said) == 1 and one.said[0].number is not None for one in found):
-            continue  # the first of a list
-        claims.append(_Claim(value, 2, sentence.number, clause.limb, said[0].start, said[-1].end, "alone", True))
+        if at == -1 and _follows(sentence, clause) or at == 0 and clause.start == 0 and _leads(sentence, clause, value, noted, len(found)):
+            claims.append(_Claim(value, 2, sentence.number, clause.limb, said[0].start, said[-1].end, "alone", True))
+
+
+def _in_a_list(found: Sequence[Sentence], sentence: Sentence, value: float) -> bool:
+    """Whether other sentences are numbers alone: those of a list."""
+    return any(one is not sentence and len(one.said) == 1 and one.said[0].number not in (None, value) for one in found)
+
+
+def _leads(sentence: Sentence, clause: Clause, value: float, noted: bool, n_sentences: int) -> bool:
+    """Whether the first clause is the score, and what follows its reason."""
+    rest = [] if noted else sentence.said[clause.end :]
+    explicit = any(token.text == "/" or "points" in token.kinds for token in sentence.said[: clause.end])
+    if value == 1.0 and n_sentences > 1 and not explicit:
+        return False  # the first of a list
+    if any(token.kinds & {"denies", "other scale"} for token in rest[:2]) or any(token.text == "/" for token in rest):
+        return False
+    return explicit or not any(token.number is not None for token in rest)
 
 
 def _follows(sentence: Sentence, clause: Clause) -> bool:
     """Whether the last clause is no criterion's ("Noise: 6"), and no number of another kind stands before it."""
     before = sentence.said[: clause.start]
+    if clause.opened in ("although", "reason", "and") or (before and before[-1].text[0] == "-"):
+        return False
+    if len(before) > 1 and before[-1].text in ("→", "->", "=>") and before[-2].number is not None:
+        return False
     if not before or clause.opened == "so":
         return True
     earlier = [one for one in sentence.clauses if one.end <= clause.start]
     label = sentence.said[earlier[-1].start : earlier[-1].end] if earlier else []
     explicit = any(token.text == "/" for token in sentence.said[clause.start :])
-    if before[-1].text == ":" and len(label) < 4 and not all(token.kinds & {"score", "answer", "heading", "so"} for token in label):
+    if before[-1].text == ":" and len(label) < 4 and not all(token.kinds & {"score", "heading", "so"} for token in label):
         return False
     numbers = any(token.number is not None for token in before)
     return (explicit or before[-1].text == ":" or not numbers) and not any(token.text == "|" or token.option for token in before)
@@ -147,7 +171,8 @@ def _leading(found: Sequence[Sentence], claims: list[_Claim]) -> None:
 
 
 def _is_alone(sentence: Sentence) -> bool:
-    said = [token for token in sentence.said if token.text[0].isalnum() and not token.kinds & {"heading", "again", "so", "but"} and token.text != "no"]
+    said = [token for token in sentence.said if token.text[0].isalnum() and not token.kinds & {"heading", "again", "so", "but"}]
+    said = said[1:] if said and said[0].text == "no" else said
     return len(said) == 1 and said[0].option in OTHER and not sentence.asks
 
 
@@ -183,7 +208,7 @@ def _decided(found: list[Sentence], read: object) -> Said:
         if not claims and not blamed and taken_back < 0:
             _leading(found, claims)
     elif found:
-        _bare_scores([sentence for sentence in found if sentence.number >= taken_back] or found, claims)
+        _bare_scores([sentence for sentence in found if sentence.number >= taken_back and sentence.clauses] or found, claims)
     return _chosen(claims, denied, ties, taken_back, found)
 
 

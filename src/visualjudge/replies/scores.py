@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from visualjudge.replies.tokens import Token
 
 GREATEST = 10.0
-_OPEN = frozenset(("-", "±", "<", ">", "~", "/", "+", "^", "=", "%", "½", "<=", ">=", "to", "×", "–"))
+_OPEN = frozenset(("-", "±", "<", ">", "~", "/", "+", "^", "=", "%", "½", "<=", ">=", "to", "×"))
 """Marks beside a number that make it a range, a difference or a share."""
+
+_DECORATION = "()[]≈.,!:;'★☆⭐"
 
 
 def number_of(token: Token) -> float | None:
@@ -24,14 +26,14 @@ def score_at(said: Sequence[Token], at: int) -> tuple[float, int] | None:
     "7", "7/10" and "7 out of 10" are scores; "7-8", "7 to 8", "7 %", "7 boxes", "-7" and "7/5" are none.
     """
     number = number_of(said[at])
-    if number is None or not 0 <= number <= GREATEST or (at and said[at - 1].text in _OPEN - {"="}):
+    if number is None or not 0 <= number <= GREATEST or (at and (said[at - 1].text in _OPEN - {"="} or "bounds" in said[at - 1].kinds)):
         return None
     after = said[at + 1 : at + 3]
     if not after:
         return number, at + 1
     if after[0].text == "/":
         return (number, at + 3) if len(after) > 1 and after[1].number == GREATEST else None
-    if "points" in after[0].kinds:
+    if "points" in after[0].kinds and not "other scale" in after[0].kinds:
         return number, at + 2
     if after[0].text == "-" and len(after) > 1 and number_of(after[1]) is None and said[at].end < after[0].start:
         return number, at + 1
@@ -43,13 +45,10 @@ def score_at(said: Sequence[Token], at: int) -> tuple[float, int] | None:
 def only_score(said: Sequence[Token]) -> float | None:
     """The score that the tokens are, and nothing else."""
     skipped = {"filler", "around", "score", "so", "and", "answer"}
-    kept = [token for token in said if not token.kinds & skipped and token.text[0] not in "()[]≈.,!:;'" or number_of(token) is not None]
+    kept = [token for token in said if number_of(token) is not None or not (token.kinds & skipped or token.text[0] in _DECORATION)]
+    while kept and kept[0].text in ("~", "+", "="):
+        kept = kept[1:]
     found = score_at(kept, 0) if kept and number_of(kept[0]) is not None else None
     if found is None and len(kept) == 3 and [number_of(token) for token in kept[:2]] == [GREATEST, None]:
         return None
     return found[0] if found and found[1] == len(kept) else None
-
-
-def has_other_number(said: Sequence[Token], start: int, end: int) -> bool:
-    """Whether a number stands outside the tokens ``start`` to ``end``."""
-    return any(token.number is not None for n, token in enumerate(said) if not start <= n < end)

@@ -9,7 +9,7 @@ from visualjudge.replies.phrases import Match, listed, matches, spoken
 from visualjudge.replies.tokens import Token, tokens
 
 _CONNECTIVES = ("reason", "although", "but", "so", "and")
-_BOUNDS = ",;:()[]|"
+_BOUNDS = ",、;:()[]|"
 _HARMLESS_BEFORE = frozenset(("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score", "best first"))
 _HARMLESS_AFTER = frozenset(("option", "better", "best", "points", "so", "again", "I", "answer", "winner"))
 
@@ -117,7 +117,9 @@ def stands(sentence: Sentence, match: Match) -> str:
         return "denied"
     if any(not token.kinds.isdisjoint(("worse", "worst", "middle", "blame")) for token in around):
         return "no"
-    if match.kind in ("scores", "in one respect") and any(said[at].kinds & {"denies", "supposes"} for at in inside):
+    if match.kind in ("scores", "in one respect") and any(said[at].kinds & {"denies", "supposes", "bounds"} - ({"bounds"} if said[at].text in ("to", "and", "or") else set()) for at in inside):
+        return "no"
+    if match.kind == "scores" and any(token.kinds & {"best", "better", "middle"} for token in before):
         return "no"
     if _other_follows(sentence, last):
         return "no"
@@ -133,7 +135,7 @@ def stands(sentence: Sentence, match: Match) -> str:
 
 
 def _harmless(token: Token, kinds: frozenset[str]) -> bool:
-    return not token.kinds.isdisjoint(kinds) or token.text in ("that", "than", "->", "=>") or not token.text[0].isalnum()
+    return not token.kinds.isdisjoint(kinds) or token.text in ("that", "than", "to", "->", "=>") or not token.text[0].isalnum()
 
 
 def _without_other(after: Sequence[Token], match: Match) -> Sequence[Token]:

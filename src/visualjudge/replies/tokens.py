@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 _ALONE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Thai, kana, Chinese characters, Hangul syllables: each is a token, so that phrases need no word bounds there."""
-_PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•–—−→⇒➜≻≫½±&@~\-"""
+_PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•–—−→⇒➜≻≫½±&@~、★☆⭐≈⁄\-"""
 _LETTER = rf"[^{_PUNCTUATION}\d{_ALONE}]"
 _TOKEN = re.compile(
-    rf"(?P<word>\d+(?:st|nd|rd|th)\b|(?:vs|e\.g|i\.e)\.(?=\s*\w)|{_LETTER}+(?:['’\-]{_LETTER}+)*(?:\d+(?![.,\d]))?)"
-    rf"|(?P<number>\d+(?:[.,]\d+)*|(?<![\w)])\.\d+)|(?P<mark>\n|[-=]+>|(?P<same>[^\s\w])(?P=same)*|\S)"
+    rf"(?P<word>\d+(?:st|nd|rd|th)\b|(?:vs|[Ee]\.g|i\.e)\.(?=\s*\w)|{_LETTER}+(?:['’\-]{_LETTER}+)*(?:\d+(?![.,\d]))?)"
+    rf"|(?P<number>\d+(?:½|(?:[.,]\d+)*)|(?<![\w)])\.\d+)|(?P<mark>\n|[-=]+>|(?P<same>[^\s\w])(?P=same)*|\S)"
 )
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
-    for odd, plain in zip("。、；？！．≻≫≺–—−【】「」『』｜АВС", ".,;?!.>><---[][][]|ABC", strict=True)
+    for odd, plain in zip("。，；？！．≻≫≺–—−【】「」『』｜АВС⁄", ".、;?!.>><---[][][]|ABC/", strict=True)
 }
 _DECORATION = {ord(sign): " " for sign in "*_`#$\u200b\ufeff\"“”„«»"}
 """Bold, code, headings, quotes."""
@@ -63,6 +63,8 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
 
 def _number(said: str) -> float:
     """The number of digits with a point or a comma; one of thousands or of several parts is beyond any scale."""
+    if said.endswith("½"):
+        return int(said[:-1]) + 0.5
     whole, _, parts = said.replace(",", ".").partition(".")
     thousands = "," in said and len(parts) == 3
     return float("inf") if "." in parts or thousands else float(f"{whole or 0}.{parts or 0}")
