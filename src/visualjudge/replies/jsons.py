@@ -9,7 +9,7 @@ from typing import Any
 
 import json_repair
 
-from visualjudge.replies.markup import Marked, without_thoughts
+from visualjudge.replies.markup import MOST_MARKS, Marked, without_thoughts
 
 Object = dict[str, Any]
 
@@ -75,9 +75,9 @@ _FENCED_JSON = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 OBJECT_RULES = {"strict": object_with, "geditbench": object_as_geditbench}
 
 
-def objects(text: str) -> Iterator[tuple[int, int, Object]]:
-    """Outermost objects in order, with where each begins and ends. Time grows with the length of ``text`` only."""
-    for start, end in _regions(text):
+def objects(text: str, most: int | None = None) -> Iterator[tuple[int, int, Object]]:
+    """Outermost objects in order, the last ``most`` of them, with where each begins and ends."""
+    for start, end in list(_regions(text))[-most if most else None :]:
         chunk = text[start : len(text) if end is None else end]
         value = _decoded(chunk) if end is not None else None
         if value is None and (end is not None or _could_be_whole(chunk)) and len(chunk) <= _LONGEST_REPAIR:
@@ -124,7 +124,7 @@ def answers(text: str, question_type: str) -> list[Marked]:
     if "{" not in text:
         return []
     names = ANSWER_KEYS[question_type].split()
-    items = list(objects(text))
+    items = list(objects(text, MOST_MARKS))
     if question_type == "ranking" and len(items) > 1 and (order := _by_rank([value for *_, value in items])):
         return [Marked(order, items[0][0], items[-1][1], "JSON")]
     found = ((start, end, _answer_in(value, names)) for start, end, value in items)

@@ -16,9 +16,9 @@ from visualjudge.replies.said import Said
 from visualjudge.replies.scores import only_score
 from visualjudge.replies.tokens import Token, plain, tokens
 
-HEAD, TAIL = 1_000, 3_000
-"""Characters at the beginning and at the end of a reply in which lines are looked at."""
-LONGEST_LABEL, LONGEST_ANSWER, LONGEST_LINE, MOST_MARKS = 60, 80, 400, 24
+HEAD, TAIL, HEAD_LINES, TAIL_LINES = 1_000, 2_000, 12, 40
+"""Characters, and lines, at the beginning and at the end of a reply that are looked at."""
+LONGEST_LABEL, LONGEST_ANSWER, LONGEST_LINE = 60, 80, 400
 _PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?](?!\s|$)[^\n.!?。！？]*)*[.!?。！？]?")
 _TIES = {"A=B": "tie", "A~B": "tie", "A=B=GOOD": "tie", "A=B=BAD": "both_bad", "BOTH_BAD": "both_bad", "BOTHBAD": "both_bad"}
 _BULLET = re.compile(r"[\s>*•\-]*")
@@ -37,12 +37,12 @@ class _Line:
     cause: str | None = None
 
 
-def read_marked(text: str, question_type: str, n_options: int) -> Said | None:
-    """What the text declares by marks; None where nothing is marked."""
+def read_marked(text: str, clean: str, question_type: str, n_options: int) -> Said | None:
+    """What a text declares by marks, or its lines (``clean``: the text without markup); None where nothing is marked."""
     reader = _Reader(question_type, n_options)
     marks = marked(text) or answers(text, question_type)
-    said = reader.of_marks(marks[-MOST_MARKS:], text) if marks else None
-    return said if said is not None else reader.of_lines(plain(without_markup(text)))
+    said = reader.of_marks(marks, text) if marks else None
+    return said if said is not None else reader.of_lines(clean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +224,13 @@ def _order(found: list[Token], n_options: int) -> str | None:
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines of the head and the tail, with their places."""
     spans = ((0, len(text)),) if len(text) <= HEAD + TAIL else ((0, HEAD), (len(text) - TAIL, len(text)))
+    found = []
     for begin, end in spans:
         at = begin
         for line in text[begin:end].split("\n"):
-            yield at, line
+            found.append((at, line))
             at += len(line) + 1
+    yield from found if len(found) <= HEAD_LINES + TAIL_LINES else found[:HEAD_LINES] + found[-TAIL_LINES:]
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
@@ -370,7 +372,7 @@ def _joined(marks: Sequence[Marked], text: str) -> Sequence[Marked]:
 def _lead(text: str, mark: Marked) -> list[Token]:
     """The words of the line before a mark."""
     begin = max(text.rfind("\n", 0, mark.opened) + 1, mark.opened - 120)
-    return listed(tokens(plain(text), begin, mark.opened))
+    return listed(tokens(plain(text[begin : mark.opened]), 0))
 
 
 def _blamed(text: str, mark: Marked) -> bool:

@@ -33,7 +33,7 @@ _TICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[[xX✓✔]\]|[☑☒✅])[ \t]*(.+
 _UNTICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[ \]|☐).*$", re.M)
 _ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
-_ROLE = re.compile(r"\A\W*(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)", re.I)
+_ROLE = re.compile(r"\A\W{0,20}(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)", re.I)
 """Who speaks, where a model writes the chat template or the question as well."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>")
 _ECHOES = (
@@ -51,6 +51,8 @@ _MAY_ECHO = ("respond with", "rank the", "please answer", "score the quality", "
 """Sentences of the prompts. A model that repeats its question has said nothing by that."""
 _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
 _LONGEST_BOX = 400
+MOST_MARKS = 24
+"""Marks that are looked at: the last ones of a reply."""
 _BETTER = re.compile(
     r"\bbetter (?:image|response|answer)[ \t*]*:[ \t*]*(?:(?:image|response|answer)[ -])?([012])(?=[ \t*.`]*$)",
     re.I | re.M,
@@ -79,7 +81,7 @@ def without_thoughts(text: str) -> str:
     lowered = text.lower()
     if not any(mark in lowered for mark in _MAY_THINK):
         return text
-    pieces, at, depth, begun = [], 0, 0, 0
+    pieces, at, depth, begun, whole = [], 0, 0, 0, len(text.rstrip())
     for mark in _THOUGHT.finditer(lowered if len(lowered) == len(text) else text):
         if mark["open"]:
             if not depth:
@@ -89,7 +91,7 @@ def without_thoughts(text: str) -> str:
         else:
             if not depth:
                 before = text[at : mark.start()]
-                keeps = not text[mark.end() :].strip()
+                keeps = mark.end() >= whole
                 pieces.append(before if keeps else " " * len(before))
                 begun = mark.start()
             pieces.append(" " * (mark.end() - begun))
@@ -140,7 +142,7 @@ def _blank(match: re.Match[str]) -> str:
 def _boxed(text: str) -> Iterator[Marked]:
     if "box" not in text:
         return
-    for match in _BOX.finditer(text):
+    for match in list(_BOX.finditer(text))[-MOST_MARKS:]:
         end = _closing(text, match.end()) if match[0].endswith("{") else text.find("<|", match.end())
         if end > 0:
             yield Marked(text[match.end() : end], match.end(), end, "box", match.start())
@@ -164,7 +166,7 @@ def _tagged(text: str) -> Iterator[Marked]:
     lowered = text.lower()
     lowered = lowered if len(lowered) == len(text) else text
     found = list(_ANSWER.finditer(lowered))
-    for tag in found:
+    for tag in found[-MOST_MARKS:]:
         if tag[1] == found[0][1]:
             end = lowered.find(f"</{tag[1]}>", tag.end(), tag.end() + _LONGEST_BOX)
             if end >= 0 or tag is found[-1]:
@@ -174,7 +176,7 @@ def _tagged(text: str) -> Iterator[Marked]:
 
 def _doubled(text: str) -> Iterator[Marked]:
     if "[[" in text:
-        for match in _DOUBLE.finditer(text):
+        for match in list(_DOUBLE.finditer(text))[-MOST_MARKS:]:
             yield Marked(match[1], match.start(1), match.end(1), "double brackets", match.start())
 
 

@@ -36,7 +36,7 @@ def read_prose(text: str, question_type: str, n_options: int) -> Said:
     found = [sentence for start, end in parts for sentence in sentences(text, start, end, ordinals=ordinals)]
     for number, sentence in enumerate(found):
         sentence.number = number
-    found = [sentence for sentence in found if sentence.said]
+    found = [sentence for sentence in found if sentence.clauses]
     if question_type == "ranking":
         return order_in(found, n_options)
     return _decided(found, _scored if question_type == "scoring" else _compared)
@@ -208,7 +208,7 @@ def _decided(found: list[Sentence], read: object) -> Said:
         if not claims and not blamed and taken_back < 0:
             _leading(found, claims)
     elif found:
-        _bare_scores([sentence for sentence in found if sentence.number >= taken_back and sentence.clauses] or found, claims)
+        _bare_scores([sentence for sentence in found if sentence.number >= taken_back] or found, claims)
     return _chosen(claims, denied, ties, taken_back, found)
 
 

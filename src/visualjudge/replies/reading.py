@@ -125,14 +125,15 @@ def read_reply(
 
 def _read(text: str, question_type: QuestionType, n_options: int, read: str) -> tuple[Said, Tier]:
     """What the tiers read: the marks, unless words after them take them back; else the sentences."""
-    said = read_marked(text, question_type, n_options)
+    clean = plain(without_markup(text))
+    said = read_marked(text, clean, question_type, n_options)
     if said is None:
         if read == "marked":
             return Said(None, "no answer"), "marked"
-        return read_prose(plain(without_markup(text)), question_type, n_options), "prose"
+        return read_prose(clean, question_type, n_options), "prose"
     if said.value is None or said.end >= len(text) - 1:
         return said, "marked"
-    rest = plain(without_markup(text[said.end :]))
+    rest = clean[said.end :]
     if _again().search(rest, 0, 2_000):
         later, tier = _read(text[said.end :], question_type, n_options, read)
         if later.value is None:

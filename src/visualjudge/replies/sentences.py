@@ -84,7 +84,7 @@ def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bo
 def _clauses(said: Sequence[Token]) -> Iterator[Clause]:
     start, opened, limb = 0, "", 0
     for at, token in enumerate(said):
-        kind = next((kind for kind in _CONNECTIVES if kind in token.kinds), "")
+        kind = "" if token.kinds.isdisjoint(_CONNECTIVES) else next(kind for kind in _CONNECTIVES if kind in token.kinds)
         dash = token.text[0] == "-" and at and said[at - 1].end < token.start and at + 1 < len(said) and token.end < said[at + 1].start
         if kind or token.text[0] in _BOUNDS or dash:
             if at > start:
@@ -92,7 +92,7 @@ def _clauses(said: Sequence[Token]) -> Iterator[Clause]:
                 opened = ""
             limb += kind in ("but", "so")
             start, opened = at + 1, kind or opened
-    if start < len(said) or not said:
+    if start < len(said):
         yield Clause(start, len(said), opened, limb)
 
 
