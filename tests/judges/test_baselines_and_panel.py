@@ -15,7 +15,6 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.asks import Ask
-from visualjudge.judges.baseline import Oracle, baseline_judge, edge_strength, noise_sigma
 from visualjudge.judges.panel import majority
 from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma

@@ -31,8 +31,8 @@ IMAGES = ("media/o.png", "media/a.png", "media/it's b.png")
 
 def test_a_tie_is_read_as_the_judge_read_it() -> None:
     question = pair(0, (5.0, 5.0), answer="tie", ties=("tie",))
-    assert reading("[[tie]]", question, "AB")[3] == reading("[[tie]]", question, "BA")[3] == "tie"
-    assert reading("[[A]]", question, "BA")[3] == "B"
+    assert reading("[[tie]]", question, "AB")[4] == reading("[[tie]]", question, "BA")[4] == "tie"
+    assert reading("[[A]]", question, "BA")[4] == "B"
 
 
 @pytest.fixture

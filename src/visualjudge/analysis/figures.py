@@ -9,7 +9,7 @@ An :class:`Estimate` never comes without the number of images behind it. Where i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from visualjudge.analysis.comparison_figures import NO_PROOF as NO_PROOF
@@ -198,6 +198,8 @@ class Unread:
     """Pairwise accuracy with them; None where there are none."""
     of_probes: int = 0
     """Failed replies to questions that a probe has changed: no other figure here but ``shapes`` counts them."""
+    read_by: Mapping[str, int] = field(default_factory=dict)
+    """Of what was read, how many replies by which tier (``marked``, ``prose``); runs of older versions do not say."""
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ VERDICT_SCHEMA: ColumnTypes = {
     "said_cause": WORD,
     "published_value": WORD,
     "published_right": pl.Boolean,
+    "read_by": WORD,
 }
 
 
@@ -127,6 +128,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             None,
             v.cause,
             *published_of(v.extra),
+            v.extra.get("read_by"),
         )
         for v in verdicts
     ]

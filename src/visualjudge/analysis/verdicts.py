@@ -55,13 +55,14 @@ def _quick(block: Block) -> pl.DataFrame | None:
             said_cause="cause",
             published_value=pl.lit(None, pl.String),
             published_right=pl.lit(None, pl.Boolean),
+            read_by="read_by",
         ).cast(pl.Schema(VERDICT_SCHEMA))
     except pl.exceptions.PolarsError:
         return None
 
 
 _WIRE: ColumnTypes = {
-    **dict.fromkeys(("id", "order", "value", "status", "cause"), pl.String),
+    **dict.fromkeys(("id", "order", "value", "status", "cause", "read_by"), pl.String),
     "repeat": pl.Int64,
     **dict.fromkeys(("probability_a", "latency_s"), pl.Float64),
     "usage": pl.Struct(dict.fromkeys((*PROMPT, *REPLY, *TOTAL), pl.Int64)),
@@ -132,7 +133,7 @@ def _careful(block: Block, notes: _Notes) -> pl.DataFrame:
             continue
         text, value = (v.value, None) if isinstance(v.value, str) else (None, float(v.value))
         known = (v.id, v.order, v.repeat, text, value, v.status, v.probability_a, v.latency_s)
-        rows.append((*known, *token_counts(v.usage), start, v.cause, *published_of(v.extra)))
+        rows.append((*known, *token_counts(v.usage), start, v.cause, *published_of(v.extra), v.extra.get("read_by")))
     return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
 
 
@@ -165,6 +166,7 @@ def _as_read(part: pl.DataFrame) -> pl.DataFrame:
         said_cause="cause",
         published_value=pl.lit(None, pl.String),
         published_right=pl.lit(None, pl.Boolean),
+        read_by=pl.col("more").str.extract(r'"read_by":"(marked|prose)"'),
     )
     return read.select(*VERDICT_SCHEMA).cast(pl.Schema(VERDICT_SCHEMA))
 

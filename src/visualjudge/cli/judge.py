@@ -152,7 +152,7 @@ def judge(
         raise UsageError("--batch cannot be used together with --panel or --cascade")
     asked = _panel(panel) if panel else _asked(client, cache, run, batches)
     if cascade is not None or cheap is not None:
-        how = (options["mode"], options["retries"], options["seed"], options["ties"])
+        how = (options["mode"], options["retries"], options["seed"], options["ties"], options["read"])
         asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, *how))
     options["extractor"] = extractor.opened(cache, run.concurrency)
     options["limits"], options["prices"] = money.limits, money.prices

@@ -197,7 +197,7 @@ class ParquetQuestions(QuestionFiles):
         for path in self.shards:
             size = rows = 0
             for part in parquet_parts(path, PIECE):
-                size, rows = size + part.estimated_size(), rows + part.height
+                size, rows = size + int(part.estimated_size()), rows + part.height
                 _check_size(path, size, rows)
                 for row in part.to_dicts():
                     before = (BETWEEN if number else FIRST) if row["before"] is None else row["before"]

@@ -5,6 +5,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+from visualjudge.replies import Tiers
+
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client
     from visualjudge.dataset.choosing import Choice
@@ -49,6 +51,9 @@ class JudgeOptions(TypedDict, total=False):
     seed: Annotated[int | None, Option(None, "Seed sent to the server, and of the baselines.")]
     retries: Annotated[int, Option(0, "How often to ask again if a reply cannot be read.", least=0)]
     ties: Annotated[bool, Option(False, "Allow the answers tie and both_bad for pairwise questions.")]
+    read: Annotated[
+        Tiers, Option("all", "marked: read JSON, boxes, 'Answer: B' and lines of their own, but no sentences.")
+    ]
     name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
     extractor: Annotated["Client | None", Option()]
     limits: Annotated["Limits | None", Option()]

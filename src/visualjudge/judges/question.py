@@ -21,7 +21,7 @@ from visualjudge.judges.bounded import NotRead, read_bounded
 from visualjudge.judges.options import Mode
 from visualjudge.judges.trial import SchemaTrial
 from visualjudge.prompts.spans import interleaved, swapped
-from visualjudge.replies import Reading, read_reply
+from visualjudge.replies import Reading, Tiers, read_reply
 from visualjudge.replies.confidence import stated_confidence
 from visualjudge.replies.logprobs import expected_score, probability_of_a
 
@@ -56,13 +56,13 @@ def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
     return {"type": "string", "enum": ["".join(order) for order in itertools.permutations(letters)]}
 
 
-async def _read(question: Question, reply: Reply) -> Reading:
+async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
     """What the reply says; one that is not read within the budget is a failure with its cause."""
     kind, n = question.question_type, len(question.annotation_ids)
     try:
         ties = question.ties or ()
         read = _reading if len(reply.text) <= LONGEST_KEPT else read_reply
-        return await read_bounded(read, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties)
+        return await read_bounded(read, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties, read=tiers)
     except NotRead as error:
         return Reading(FAILED, "unparseable", error.cause)
 
@@ -97,6 +97,8 @@ class QuestionJudge:
     seed: int | None = None
     ties: bool = False
     """Whether a tie, and that both are bad, are answers to every pairwise question; its prompt then says so."""
+    read: Tiers = "all"
+    """``"marked"``: replies whose answer stands in sentences alone fail."""
     images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
     trial: SchemaTrial | None = field(init=False)
@@ -169,7 +171,7 @@ class QuestionJudge:
                 calls += 1
                 paid.update(reply.usage)
             seconds = time.perf_counter() - begun
-            reading = await _read(ask.question, reply)
+            reading = await _read(ask.question, reply, self.read)
             if self.trial is not None:
                 self.trial.hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
@@ -187,6 +189,7 @@ class QuestionJudge:
             "notes": list(reply.notes) or None,
             "attempts": attempt + 1 if attempt else None,
             "rule": reading.rule,
+            "read_by": reading.read_by,
         }
         shown = Verdict(
             question.id,
@@ -229,6 +232,7 @@ class QuestionJudge:
         """Backend, model, base URL and parameters, without secrets."""
         how: dict[str, Any] = {"mode": self.mode, "retries": self.retries, "seed": self.seed}
         how |= {"ties": True} if self.ties else {}
+        how |= {"read": self.read} if self.read != "all" else {}
         identity = asdict(self.client.identity)
         return {**identity, "parameters": {**identity["parameters"], **how}}
 

@@ -1,5 +1,5 @@
 """READ: the only readers of a judge's reply. Nothing is guessed: what cannot be read is a failure with a cause."""
 
-from visualjudge.replies.reading import Reading, read_reply
+from visualjudge.replies.reading import Reading, Tiers, read_reply
 
-__all__ = ["Reading", "read_reply"]
+__all__ = ["Reading", "Tiers", "read_reply"]

@@ -9,7 +9,6 @@ from visualjudge.replies.orders import order_in
 from visualjudge.replies.said import Said
 from visualjudge.replies.scores import number_of, only_score, score_at
 from visualjudge.replies.sentences import Clause, Sentence, sentences, stands
-from visualjudge.replies.tokens import Token
 
 LEVELS = {"prefers": 3, "compares": 2, "in one respect": 1, "when concluding": 1, "scores": 2}
 OTHER = {"A": "B", "B": "A"}

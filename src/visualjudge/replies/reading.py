@@ -21,6 +21,7 @@ from visualjudge.replies.tokens import plain
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Status = Literal["ok", "unparseable", "refusal", "truncated"]
 Tier = Literal["marked", "prose"]
+Tiers = Literal["all", "marked"]
 Cause = Literal[
     "tie",
     "several answers",
@@ -64,7 +65,7 @@ def read_reply(
     finish_reason: str = "stop",
     ties: Collection[str] = (),
     names: Mapping[str, str] = MappingProxyType({}),
-    read: Literal["all", "marked"] = "all",
+    read: Tiers = "all",
 ) -> Reading:
     """The value that a reply states.
 
@@ -123,7 +124,7 @@ def read_reply(
     return Reading(FAILED, "unparseable", said.cause)  # type: ignore[arg-type]
 
 
-def _read(text: str, question_type: QuestionType, n_options: int, read: str) -> tuple[Said, Tier]:
+def _read(text: str, question_type: QuestionType, n_options: int, read: Tiers) -> tuple[Said, Tier]:
     """What the tiers read: the marks, unless words after them take them back; else the sentences."""
     clean = plain(without_markup(text))
     said = read_marked(text, clean, question_type, n_options)

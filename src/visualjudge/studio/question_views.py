@@ -201,6 +201,8 @@ class Reply:
     read: str
     after: str
     rule: str | None
+    read_by: str | None
+    """The tier that read it: marked or prose."""
     turned: str
     """Where the options were exchanged: which stored option a letter of the reply is."""
     differs: bool
@@ -290,7 +292,7 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
     raw = verdict.get("raw_response")
     text = raw[:LONGEST_REPLY] if isinstance(raw, str) else ""
     order = "BA" if verdict.get("order") == "BA" else "AB"
-    start, stop, rule, value = reading(text, question, order)
+    start, stop, rule, read_by, value = reading(text, question, order)
     status = str(verdict.get("status"))
     recorded = verdict.get("value")
     return Reply(
@@ -307,6 +309,7 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         read=text[start:stop],
         after=text[stop:],
         rule=rule,
+        read_by=read_by,
         turned="A in this order is option B." if order == "BA" and text else "",
         differs=bool(text) and status in ("ok", "unparseable") and value is not None and value != recorded,
         latency=_number(verdict, "latency_s"),
@@ -316,16 +319,16 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
     )
 
 
-def reading(text: str, question: Question, order: str) -> tuple[int, int, str | None, str | float | None]:
-    """Where in a reply the answer stands, the rule that read it, and the value in the letters as stored."""
+def reading(text: str, question: Question, order: str) -> tuple[int, int, str | None, str | None, str | float | None]:
+    """Where in a reply the answer stands, the rule and the tier that read it, and the value in the letters as stored."""
     if not text:
-        return 0, 0, None, None
+        return 0, 0, None, None, None
     found = read_reply(text, question.question_type, len(question.annotation_ids), ties=question.ties or ())
     value = found.value
     if order == "BA" and question.question_type == "pairwise":
         value = TURNED.get(str(value), value)
     start, stop = found.span or (0, 0)
-    return start, stop, found.rule, value
+    return start, stop, found.rule, found.read_by, value
 
 
 def outcome(value: Any, status: str, question: Question) -> str:

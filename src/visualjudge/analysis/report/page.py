@@ -298,6 +298,9 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
         for title, count in (*others, ("“Cannot tell”", kinds.cannot_tell)):
             if count:
                 found.setdefault(title, {})[judge.name] = words.failed_share(count, u.n)
+        for title, tier in (("Read from marks", "marked"), ("Read from sentences", "prose")):
+            if u.read_by:
+                found.setdefault(title, {})[judge.name] = words.failed_share(u.read_by.get(tier, 0), u.n)
         found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
         found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(p.parsed)
         if u.of_probes:

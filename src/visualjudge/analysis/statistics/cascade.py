@@ -88,4 +88,4 @@ def _search(
 def upper_bound(wrong: FloatArray, codes: IntArray, delta: float) -> float:
     """Upper bound, at level 1 − ``delta``, of the share of errors, where an image may go wrong as a whole."""
     where = renumbered(codes)[1]
-    return shares.upper_bound(np.bincount(where, wrong), np.bincount(where), tail=delta)
+    return shares.upper_bound(np.bincount(where, wrong).astype(float), np.bincount(where).astype(float), tail=delta)

@@ -6,6 +6,7 @@ scores its verdicts. ``graded()`` is a scorer for tasks of your own: it shows th
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,7 @@ def verdict() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         truth = truth_of(state.metadata["truth"])
-        text, stopped = state.output.completion, state.output.stop_reason
-        reason = "length" if stopped == "max_tokens" else "stop"
+        text, reason = state.output.completion, _finish_reason(state.output.stop_reason)
         kind: Any = truth.question_type
         found = read_reply(text, kind, truth.options, finish_reason=reason, ties=truth.ties)
         if found.value == FAILED:
@@ -84,7 +84,8 @@ def verdict() -> Scorer:
 def graded(model: str | Model | None = None) -> Scorer:
     """A grader's score of the answer, 0 to 1. The grader sees the request, its images, and the answer.
 
-    A reply that states no score counts 0, and the explanation says so.
+    A reply that states no score, or was cut off, has the value NaN, which Inspect's metrics leave out as not scored;
+    the explanation says why, and ``metadata["read"]`` is False.
 
     Parameters
     ----------
@@ -103,11 +104,18 @@ def graded(model: str | Model | None = None) -> Scorer:
         )
         asked = [_content(part, images) for part in shown]
         output = await grader.generate([ChatMessageUser(content=asked)])
-        found = grade_of(output.completion)
+        found = grade_of(output.completion, _finish_reason(output.stop_reason))
         said = found.reply if found.cause is None else f"not read: {found.cause}: {found.reply}"
-        return Score(value=found.score or 0.0, explanation=said, metadata={"read": found.score is not None})
+        value = math.nan if found.score is None else found.score
+        return Score(value=value, explanation=said, metadata={"read": found.score is not None})
 
     return score
+
+
+def _finish_reason(stopped: str) -> str:
+    """Inspect's reason in the words of the OpenAI protocol."""
+    cut = stopped in ("max_tokens", "model_length")
+    return "length" if cut else "refusal" if stopped == "content_filter" else "stop"
 
 
 def _parts(content: Any) -> list[Any]:

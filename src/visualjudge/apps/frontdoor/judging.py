@@ -26,6 +26,7 @@ from visualjudge.judges.options import DEFAULTS, JudgeOptions, Mode
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.trial import trial_of
+from visualjudge.replies import Tiers
 from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.batch.parts import parts_of
@@ -198,6 +199,9 @@ async def judge_async(
         How often to ask again if a reply cannot be read; default: 0.
     ties
         Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis counts them apart.
+    read
+        ``"marked"``: read only answers that are marked as such (JSON, boxes, "Answer: B", a line of its own), and no
+        sentences.
     extractor
         A client that is shown each complete reply that could not be read, and says which answer it states. Such
         verdicts have the status ``ok_extracted``; analyses count them apart.
@@ -219,12 +223,15 @@ async def judge_async(
     if unknown := options.keys() - DEFAULTS.keys():
         raise TypeError(f"judge got an unexpected keyword argument {min(unknown)!r}")
     given: JudgeOptions = {**DEFAULTS, **options}
-    read = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-    read = read if given["choice"] is None else read.choose(given["choice"])
-    if not len(read.questions[: given["limit"]]):
-        raise UsageError(f"{read.root}: no question is chosen, so there is nothing to ask")
-    check_images(read, read.questions[: given["limit"]])
-    chosen = judge_of(asked, read.root, given["mode"], given["retries"], given["seed"], given["ties"])
+    asking = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    asking = asking if given["choice"] is None else asking.choose(given["choice"])
+    if not len(asking.questions[: given["limit"]]):
+        raise UsageError(f"{asking.root}: no question is chosen, so there is nothing to ask")
+    if given["read"] not in get_args(Tiers):
+        raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {given['read']!r}")
+    check_images(asking, asking.questions[: given["limit"]])
+    how = (given["mode"], given["retries"], given["seed"], given["ties"], given["read"])
+    chosen = judge_of(asked, asking.root, *how)
     if given["extractor"] is not None:
         _check_prices(asked, given["extractor"], given["prices"])
         chosen = ExtractingJudge(chosen, given["extractor"], given["ties"])
@@ -233,8 +240,8 @@ async def judge_async(
     if given["processes"] != 1 or given["workers"] != "local":
         engine = _spread(engine, asked, chosen, given["processes"], given["limits"], given["workers"])
     budget = Budget(given["limits"], prices)
-    report = await run_judge(read, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine)
-    return Run(out, read, report)
+    report = await run_judge(asking, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine)
+    return Run(out, asking, report)
 
 
 def settings_of(options: JudgeOptions) -> RunSettings:
@@ -291,7 +298,13 @@ def _spread(
 
 
 def judge_of(
-    asked: Asked, root: Path, mode: Mode = "auto", retries: int = 0, seed: int | None = None, ties: bool = False
+    asked: Asked,
+    root: Path,
+    mode: Mode = "auto",
+    retries: int = 0,
+    seed: int | None = None,
+    ties: bool = False,
+    read: Tiers = "all",
 ) -> Judge:
     """The judge that asks ``asked`` the questions of the dataset at ``root``."""
     if isinstance(asked, Baseline):
@@ -302,7 +315,7 @@ def judge_of(
         if missing:
             raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
         return asked
-    return QuestionJudge(asked, root, mode, retries, seed, ties)
+    return QuestionJudge(asked, root, mode, retries, seed, ties, read)
 
 
 def wait(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:

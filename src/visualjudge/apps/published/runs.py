@@ -78,7 +78,7 @@ def _verdict(ask: Ask, reply: PublishedReply, scale: Scale) -> Verdict:
         found.status,
         reply.text,
         cause=found.cause,
-        extra={**kept, **({"rule": found.rule} if found.rule else {})},
+        extra={**kept, **({"rule": found.rule, "read_by": found.read_by} if found.rule and found.read_by else {})},
     )
     return in_stored_letters(ask, shown)
 

@@ -14,6 +14,7 @@ from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.base import Prediction
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.rows import Ranked
+from visualjudge.vision.tasks import TASKS
 
 RECALLS = np.linspace(0, 1, 101)
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
