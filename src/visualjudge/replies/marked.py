@@ -131,7 +131,7 @@ class _Reader:
         found = listed(tokens(rest[:LONGEST_LINE]))
         while found and (found[0].text in "=>([" or (found[0].text == "-" and self.question_type != "scoring") or "option" in found[0].kinds or "filler" in found[0].kinds) and not found[0].option:
             found.pop(0)
-        bound = next((n for n, token in enumerate(found) if n and (token.text[0] in ",、;(-:" or token.kinds & {"reason", "although", "other scale"})), None)
+        bound = next((n for n, token in enumerate(found) if n and (token.text[0] in ",;(-:" or token.kinds & {"reason", "although", "other scale"})), None)
         if bound is None:
             return None
         stop = found[bound]

@@ -9,7 +9,7 @@ from visualjudge.replies.said import Said
 from visualjudge.replies.sentences import Sentence
 from visualjudge.replies.tokens import Token
 
-_LINKS = frozenset((",", "、", "→",  ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
+_LINKS = frozenset((",", "→",  ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
 _LINK_KINDS = frozenset(("then", "and", "is", "beats"))
 _LEADS = frozenset(("ranking", "answer", "heading", "so", "I", "is", "again", "best first", "worst first", "choose", "score", "option", "place 1", "best"))
 _PLACES = ("place 1", "place 2", "place 3", "best", "middle", "worst", "last")
@@ -101,7 +101,7 @@ def _letters(said: Sequence[Token], n_options: int) -> str | None:
     named = [token.option for token in said if token.option]
     signs = {token.text[0] for token in said if not token.option}
     kinds = frozenset().union(*(token.kinds for token in said if not token.option))
-    if (">" in signs and signs & {",", "、"}) or (kinds & {"better", "beats"} and "and" in kinds and "," not in signs) or ("better" in kinds and "as a whole" not in kinds):
+    if (">" in signs and "," in signs) or (kinds & {"better", "beats"} and "and" in kinds and "," not in signs) or ("better" in kinds and "as a whole" not in kinds):
         return None
     short = [letter for n, letter in enumerate(named) if n == 0 or named[n - 1] != letter]
     turned = any(token.text[0] == "<" for token in said)
@@ -123,7 +123,7 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
     compared = any(t.text[0] in ">-<" or t.kinds & {"then", "better", "beats"} for t in said[at + 1 : end]) or end == at + 1
     named = any(t.kinds & {"ranking", "answer", "best first", "worst first", "choose"} for t in before) or direction in ("down", "up")
     bare = not any(t.text[0].isalnum() for t in before)
-    clause = before[max((n + 1 for n, t in enumerate(before[:-1]) if t.text in ",、;-"), default=0) :]
+    clause = before[max((n + 1 for n, t in enumerate(before[:-1]) if t.text in ",;-"), default=0) :]
     if not all(t.kinds & _LEADS or not t.text[0].isalnum() or t.text in ("as", "to", "by", "in", "them") for t in clause):
         return None
     if letters == "".join(sorted(letters)) and end == at + 1 and any("option" in t.kinds for t in before):
@@ -169,7 +169,7 @@ def _places_of(sentence: Sentence, n_options: int, previous: int) -> list[tuple[
     out: list[tuple[str, int]] = []
     held: list[Token] = []
     for token in [*sentence.said, None]:
-        bound = token is None or token.text in (",", "、", ";") or "and" in token.kinds
+        bound = token is None or token.text in (",", ";") or "and" in token.kinds
         if not bound and token is not None:
             held.append(token)
             continue

@@ -92,7 +92,7 @@ def after_option() -> frozenset[str]:
     """What follows an option in some phrase: where it follows "A", that is no article."""
     root = phrases()
     found = {step for slot in ("{X}", "{Y}") for step in root.next[slot].next}
-    return frozenset(found - {"{better}", "{best}", "{worse}", "…"} | {"{and}", "{but}", "{so}", "{reason}", "{then}", "{place 1}", "{place 2}", "{place 3}", "{last}", "{middle}", "{X}", "{Y}"})
+    return frozenset(found - {"{better}", "{best}", "{worse}", "{is better}", "{is worse}", "…"} | {"{and}", "{but}", "{so}", "{reason}", "{then}", "{place 1}", "{place 2}", "{place 3}", "{last}", "{middle}", "{X}", "{Y}"})
 
 
 def _steps(said: str) -> list[str]:
@@ -162,10 +162,15 @@ def _is_option(found: list[Token], at: int) -> bool:
     if token.text == "a" and before is not None and before.text[-1].isalnum() and not (before.option and before.text != "a"):
         return True
     after = next((one for one in found[at + 1 :] if not is_filler(one) or one.text in ("a", "the")), None)
-    if after is None or not after.text[-1].isalnum() or not after.text.isascii():
+    if after is None or not after.text[-1].isalnum() or max(after.text) > "\u024f":
         return True
     steps = {after.text, *(f"{{{kind}}}" for kind in after.kinds)}
-    return bool(after.option) or not steps.isdisjoint(after_option())
+    if after.option or not steps.isdisjoint(after_option()):
+        return True
+    if not after.kinds.isdisjoint(("better", "worse")):  # "A lebih baik." but not "A better one …"
+        beyond = found[found.index(after) + 1 :]
+        return "choice" not in after.kinds and (not beyond or not beyond[0].text[-1].isalnum() or bool(beyond[0].option))
+    return False
 
 
 def _named(found: list[Token]) -> list[Token]:

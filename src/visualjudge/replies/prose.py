@@ -57,11 +57,11 @@ def _compared(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str |
         clause = sentence.clause_of(match.start)
         begin, end = sentence.said[match.start].start, sentence.said[match.end - 1].end
         level = LEVELS.get(match.kind, 0)
-        quality = match.slots.get("better") or match.slots.get("best")
+        quality = match.slots.get("better") or match.slots.get("is better") or match.slots.get("best")
         if match.kind == "compares" and quality is not None and "as a whole" not in quality.kinds:
             level = LEVELS["in one respect"]
         if match.kind in ("ties", "both bad"):
-            if state != "no" and state != "denied":
+            if state != "denied" and not (sentence.asks or sentence.has("supposes") or sentence.has("doubts")):
                 sure = state == "yes" and not sentence.options()
                 ties.append(_Claim(match.kind, int(sure), sentence.number, clause.limb, begin, end, "tie", sentence.concludes()))
             continue
@@ -239,11 +239,14 @@ def _chosen(
     chosen = best[-1]
     if any(claim.value != chosen.value and (claim.sentence, claim.limb) == (chosen.sentence, chosen.limb) for claim in claims):
         return Said(None, "several answers")
+    told = next(sentence for sentence in found if sentence.number == chosen.sentence)
+    if chosen.level == 1 and not chosen.concluding and told.has("but") and len(set(told.options())) > 1:
+        return Said(None, "several answers")
     naming = [sentence.number for sentence in found if sentence.options()]
     if chosen.level == 1 and not chosen.concluding and naming and chosen.sentence != naming[-1]:
         return Said(None, "no answer")
     against = last.value != chosen.value and last.start > chosen.start
-    if against or any(tie.start > chosen.end for tie in ties) or any(v == chosen.value and at >= chosen.sentence for v, at in denied):
+    if against or any(tie.start > chosen.end and (tie.level or tie.sentence == chosen.sentence) for tie in ties) or any(v == chosen.value and at >= chosen.sentence for v, at in denied):
         return Said(None, "several answers" if against else "tie" if ties else "several answers")
     return Said(chosen.value, None, chosen.start, chosen.end, chosen.rule)
 

@@ -9,9 +9,9 @@ from visualjudge.replies.phrases import Match, listed, matches, spoken
 from visualjudge.replies.tokens import Token, tokens
 
 _CONNECTIVES = ("reason", "although", "but", "so", "and")
-_BOUNDS = ",、;:()[]|"
+_BOUNDS = ",;:()[]|"
 _HARMLESS_BEFORE = frozenset(("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score", "best first"))
-_HARMLESS_AFTER = frozenset(("option", "better", "best", "points", "so", "again", "I", "answer", "winner"))
+_HARMLESS_AFTER = frozenset(("around", "is", "option", "better", "best", "points", "so", "again", "I", "answer", "winner"))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 _ALONE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Thai, kana, Chinese characters, Hangul syllables: each is a token, so that phrases need no word bounds there."""
-_PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•–—−→⇒➜≻≫½±&@~、★☆⭐≈⁄\-"""
+_PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•–—−→⇒➜≻≫½±&@~、★☆⭐≈।،؛؟⁄\-"""
 _LETTER = rf"[^{_PUNCTUATION}\d{_ALONE}]"
 _TOKEN = re.compile(
     rf"(?P<word>\d+(?:st|nd|rd|th)\b|(?:vs|[Ee]\.g|i\.e)\.(?=\s*\w)|{_LETTER}+(?:['’\-]{_LETTER}+)*(?:\d+(?![.,\d]))?)"
@@ -15,10 +15,11 @@ _TOKEN = re.compile(
 )
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
-    for odd, plain in zip("。，；？！．≻≫≺–—−【】「」『』｜АВС⁄", ".、;?!.>><---[][][]|ABC/", strict=True)
+    for odd, plain in zip("।،؛؟。，；？！．≻≫≺–—−【】「」『』｜⁄", ".、;?.、;?!.>><---[][][]|/", strict=True)
 }
 _DECORATION = {ord(sign): " " for sign in "*_`#$\u200b\ufeff\"“”„«»"}
 """Bold, code, headings, quotes."""
+_CYRILLIC = {"А": "A", "В": "B", "С": "C"}
 _QUOTES = ("'", "’", "‘", "´")
 _GLUED = ("Option", "Image", "Model", "Prediction", "option", "image", "model")
 
@@ -57,7 +58,7 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
         elif match["word"]:
             found.append(_word(said, at))
         elif said not in _QUOTES:
-            found.append(Token(said, at, match.end()))
+            found.append(Token("," if said == "、" else said, at, match.end()))
     return found
 
 
@@ -72,9 +73,9 @@ def _number(said: str) -> float:
 
 def _word(said: str, at: int) -> Token:
     """A word; "B" and "B's" are option B, if a capital stands there."""
-    letter = said[0]
+    letter = _CYRILLIC.get(said, said)[0]
     if letter in "ABCDEFGH" and (len(said) == 1 or said[1:] in ("'s", "’s", "'S", "’S")):
-        return Token(letter.lower(), at, at + len(said), option=letter, sure=letter != "A" or len(said) > 1)
+        return Token(letter.lower(), at, at + len(said), option=letter, sure=said != "A")
     if letter in "OIMPoim" and said[-1] in "ABCD" and said[:-1] in _GLUED:
         return Token(said[-1].lower(), at, at + len(said), option=said[-1])
     spelt = said.replace("-", "")
