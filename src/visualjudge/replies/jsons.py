@@ -152,6 +152,8 @@ _RANK_KEYS = {"rank": 1, "position": 1, "place": 1, "score": -1, "rating": -1}
 _OPTION_KEYS = ("option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response")
 
 
+_GREATEST = ("max", "max_score", "maximum", "out_of", "scale", "of", "max_rating", "total_points", "scale_max", "best_possible")
+"""Keys of the greatest value of a score's scale."""
 _UPWARD = re.compile(r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]?(?:best|highest)|first)|^\W*ascending", re.I)
 
 
@@ -159,9 +161,11 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
     if "ranking" in names and any(isinstance(item, str) and _UPWARD.search(item) for item in value.values()):
         return "?"  # which way round the letters stand is not sure
     keys = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): key for key in value}
+    greatest = next((value[keys[name]] for name in _GREATEST if name in keys and _is_number(value[keys[name]])), None)
     for name in names:
         if name in keys:
-            return _phrase(value[keys[name]], names)
+            said = _phrase(value[keys[name]], names)
+            return said if greatest is None or "score" not in names else f"{said}/{greatest}"
     lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
     if "ranking" in names and len(lists) == 1 and all(isinstance(item, dict) for item in lists[0]):
         return _by_rank(lists[0])

@@ -10,7 +10,7 @@ from visualjudge.replies.jsons import answers
 from visualjudge.replies.markup import Marked, marked
 from visualjudge.replies.markup import plain as without_markup
 from visualjudge.replies.orders import chain, direction_of, place_of
-from visualjudge.replies.phrases import is_filler, listed, spoken
+from visualjudge.replies.phrases import again, is_filler, listed, spoken
 from visualjudge.replies.prose import read_prose
 from visualjudge.replies.said import Said
 from visualjudge.replies.scores import only_score
@@ -97,7 +97,7 @@ class _Reader:
         strong = [line for line in lines if line.label != "heading"]
         chosen = strong or lines
         if chosen:
-            return _last(chosen)
+            return _last(chosen, text)
         if self.question_type == "ranking" and (order := _ranked_list(text, self.n_options)):
             return order
         if self.question_type == "pairwise" and len(text) < LONGEST_LINE and (order := _ranked_list(text, 2)) and text.count("\n") < 3:
@@ -109,6 +109,8 @@ class _Reader:
         pieces = list(_pieces(text))
         for start, piece in pieces:
             head, sign, rest = _split(piece)
+            if sign and all("again" in token.kinds for token in listed(tokens(head))):
+                head, sign, rest = _split(rest)  # "Correction: Answer: B"
             if not sign:
                 continue
             label = _label(head, self.question_type)
@@ -123,7 +125,7 @@ class _Reader:
             begin = start + len(piece) - len(rest)
             said = self.only(rest) or (self.begins(rest, text[begin + len(rest) :]) if label != "heading" else None)
             if said is not None:
-                first = start + len(head) - len(head.lstrip(" \n-*>"))
+                first = begin - len(sign) - len(head.lstrip(" \n-*>"))
                 yield _Line(label, said.value, first, begin + said.end, _is_final(head), said.cause)
 
     def begins(self, rest: str, following: str) -> Said | None:
@@ -256,7 +258,7 @@ def _label(head: str, question_type: str) -> str:
     found = [token for token in listed(tokens(head)) if token.text[0].isalnum()]
     if any(token.option or token.letters for token in found) or set("<>≤≥±~/") & set(head):
         return ""
-    known = {asked, "answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is"}
+    known = {asked, "answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is", "again", "denies"}
     if asked == "score" and any(token.kinds & {"best", "better"} for token in found):
         return ""
     if not found or not all(token.kinds & known or token.text in ("for", "of", "to", "in") or token.number is not None and asked == "score" for token in found):
@@ -272,11 +274,12 @@ def _is_final(head: str) -> bool:
     return any(token.text.startswith(("final", "overall", "total")) or "so" in token.kinds for token in listed(tokens(head)))
 
 
-def _last(lines: Sequence[_Line]) -> Said:
+def _last(lines: Sequence[_Line], text: str) -> Said:
     """The last declaration; none where headings disagree, or labels that do not say that they are final."""
     last = lines[-1]
     values = {line.value for line in lines}
-    if len(values) > 1 and (last.label == "heading" or not last.final) and any(line.final for line in lines):
+    corrected = len(lines) > 1 and again().search(text, max(0, lines[-2].end - 1), last.end)
+    if len(values) > 1 and not corrected and (last.label == "heading" or not last.final) and any(line.final for line in lines):
         return Said(None, "several answers")
     return Said(last.value, last.cause, last.start, last.end, "label")
 
@@ -304,7 +307,7 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
     if len(set(letters)) != n_options or len(chosen) != n_options or "".join(sorted(letters)) != "ABCDEFGH"[:n_options]:
         return None
     enumerated = letters == "".join(sorted(letters)) and not all(row.alone for row in chosen)
-    if numbered and enumerated and not _tells(rows, introduced):
+    if numbered and enumerated and towards not in ("up", "down") and not _tells(rows, introduced):
         return None
     bare = all(row.alone for row in heads) and letters != "".join(sorted(letters))
     bounded = all(row.alone or row.bounded for row in heads)
@@ -320,7 +323,7 @@ def _tells(rows: Sequence[_Item], introduced: Sequence[Token]) -> bool:
     """Whether a list in alphabetical order is an order all the same: dashes after the options, or words that say so."""
     notes = [*rows[0].note[:1], *rows[-1].note[:1]]
     said = any(token.kinds & {"ranking", "best first"} for token in introduced) or any(token.kinds & {"best", "worst"} for token in notes)
-    return said or all(row.line and row.bounded and row.line[row.line.index(row.token) + 1].text[0] == "-" for row in rows)
+    return said or all(row.line and row.after[:1] == "-" for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,8 +340,13 @@ class _Item:
     @property
     def bounded(self) -> bool:
         """Whether a mark follows the option."""
-        after = self.line[self.line.index(self.token) + 1 :]
-        return not after or after[0].text[0] in ":-(,."
+        return not self.after or self.after[0] in ":-(,."
+
+    @property
+    def after(self) -> str:
+        """The token after the option, or nothing."""
+        beyond = self.line[self.line.index(self.token) + 1 :]
+        return beyond[0].text if beyond else ""
 
 
 def _items(found: Sequence[Token], start: int) -> list[_Item]:

@@ -219,7 +219,7 @@ def _longest(
                 best = max((best, _longest(child, found, at + 1, held, 0)), key=lambda one: one[0] if one else -1)
         if (gapped := node.next.get("…")) is not None and gap < LONGEST_GAP and not token.option and token.text[-1].isalnum():
             for reach in range(1, LONGEST_GAP + 1):
-                if at + reach > len(found) or found[at + reach - 1].option or found[at + reach - 1].text in ".,;:!?\n":
+                if at + reach > len(found) or found[at + reach - 1].option or found[at + reach - 1].text in ".,;:!?\n/" or found[at + reach - 1].number is not None:
                     break
                 best = max((best, _longest(gapped, found, at + reach, slots, LONGEST_GAP)), key=lambda one: one[0] if one else -1)
     return best
@@ -236,3 +236,11 @@ def _fits(token: Token) -> Iterator[str]:
     yield token.text
     for kind in token.kinds:
         yield f"{{{kind}}}"
+
+
+@cache
+def again() -> re.Pattern[str]:
+    """A sentence that begins by taking back what stands before it."""
+    entries = {str(entry) for language in source().values() for entry in language["words"].get("again", ())}  # type: ignore[attr-defined]
+    words = "|".join(sorted(map(re.escape, entries), key=len, reverse=True))
+    return re.compile(rf"(?:^|[.!?\n,;(-])\s*(?:but |oh,? |no,? )?(?:{words}|no)(?![\w'])(?! (?:doubt|other|errors|one|artifacts))", re.I)

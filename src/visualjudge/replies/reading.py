@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
 from visualjudge.replies.marked import read_marked
 from visualjudge.replies.markup import plain as without_markup
 from visualjudge.replies.markup import without_echo, without_thoughts
-from visualjudge.replies.phrases import source
+from visualjudge.replies.phrases import again
 from visualjudge.replies.prose import read_prose
 from visualjudge.replies.refusals import is_refusal
 from visualjudge.replies.said import Said
@@ -135,7 +134,7 @@ def _read(text: str, question_type: QuestionType, n_options: int, read: Tiers) -
     if said.value is None or said.end >= len(text) - 1:
         return said, "marked"
     rest = clean[said.end :]
-    if _again().search(rest, 0, 2_000):
+    if again().search(rest, 0, 2_000):
         later, tier = _read(text[said.end :], question_type, n_options, read)
         if later.value is None:
             return Said(None, "several answers"), "marked"
@@ -145,14 +144,6 @@ def _read(text: str, question_type: QuestionType, n_options: int, read: Tiers) -
         if later.value is not None and later.value != said.value:
             return Said(None, "several answers"), "marked"
     return said, "marked"
-
-
-@cache
-def _again() -> re.Pattern[str]:
-    """A sentence that begins by taking back what stands before it."""
-    entries = {str(entry) for language in source().values() for entry in language["words"].get("again", ())}  # type: ignore[attr-defined]
-    words = "|".join(sorted(map(re.escape, entries), key=len, reverse=True))
-    return re.compile(rf"(?:^|[.!?\n,;(-])\s*(?:but |oh,? |no,? )?(?:{words}|no)(?![\w'])(?! (?:doubt|other|errors|one|artifacts))", re.I)
 
 
 def _lettered(text: str, names: Mapping[str, str]) -> str:
