@@ -124,7 +124,8 @@ class _Reader:
                 continue
             begin = start + len(piece) - len(rest)
             said = self.only(rest) or (self.begins(rest, text[begin + len(rest) :]) if label != "heading" else None)
-            if said is not None:
+            listed_again = self.question_type == "ranking" and any("option" in token.kinds for token in listed(tokens(head)))
+            if said is not None and not (listed_again and said.value == "ABCDEFGH"[: self.n_options]):
                 first = begin - len(sign) - len(head.lstrip(" \n-*>"))
                 yield _Line(label, said.value, first, begin + said.end, _is_final(head), said.cause)
 

@@ -97,7 +97,7 @@ def _scored(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | f
 
 def _other_numbers(sentence: Sentence, clause: Clause, inside: range) -> bool:
     """Whether the limb of a clause holds another number that is not denied: "6 or 7"."""
-    limb = [one for one in sentence.clauses if one.limb == clause.limb and one.opened != "although" and one.start <= clause.start]
+    limb = [one for one in sentence.clauses if one.limb == clause.limb and one.opened not in ("although", "reason")]
     plain = [one for one in limb if one is clause or not sentence.has("denies", one.start, one.end)]
     return any(sentence.said[at].number is not None for one in plain for at in range(one.start, one.end) if at not in inside)
 

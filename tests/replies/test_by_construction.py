@@ -1,0 +1,67 @@
+"""Replies whose label is known by construction: none is misread, few are refused, and marks nearly never."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from replies import made_replies as made
+from visualjudge.replies import read_reply
+
+
+@pytest.fixture(scope="module")
+def read() -> list[tuple[made.Made, object, str | None]]:
+    """Each reply with its value and tier."""
+    readings = ((m, read_reply(m.text, m.kind, m.n, finish_reason=m.finish)) for m in made.replies(7, 1200))  # type: ignore[arg-type]
+    return [(m, reading.value, reading.read_by) for m, reading in readings]
+
+
+def test_none_is_misread(read: list[tuple[made.Made, object, str | None]]) -> None:
+    assert [(m.label, value, m.text) for m, value, _ in read if value not in ("Failed", m.label)] == []
+
+
+@pytest.mark.parametrize(("kind", "marked", "most"), [("pairwise", False, 0.15), ("pairwise", True, 0.01), ("ranking", False, 0.05), ("scoring", True, 0.05)])
+def test_few_are_refused(read: list[tuple[made.Made, object, str | None]], kind: str, marked: bool, most: float) -> None:
+    stated = [value for m, value, _ in read if m.kind == kind and m.label is not None and m.marked == marked]
+    assert len(stated) > 50
+    assert stated.count("Failed") <= most * len(stated)
+
+
+def test_each_reading_names_its_tier(read: list[tuple[made.Made, object, str | None]]) -> None:
+    assert {tier for _, value, tier in read if value != "Failed"} == {"marked", "prose"}
+    assert {tier for _, value, tier in read if value == "Failed"} == {None}
+
+
+def test_the_marked_tier_alone_reads_no_sentence() -> None:
+    assert read_reply("I prefer B.", "pairwise", read="marked").value == "Failed"
+    reading = read_reply("A is blurry.\n\nAnswer: B", "pairwise", read="marked")
+    assert (reading.value, reading.read_by) == ("B", "marked")
+
+
+HEADED = "{heading}\n- **A** – misses the dog\n- **B** – finds everything\n\nB is better."
+
+
+@pytest.mark.parametrize("heading", ["Conclusion:", "**Summary:**", "### Verdict", "Final thoughts:", "Answer:", "Result"])
+def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
+    assert read_reply(HEADED.format(heading=heading), "pairwise").value in ("B", "Failed")
+    assert read_reply(HEADED.format(heading="Conclusion:"), "pairwise").value == "B"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        (".5", "scoring", 0.5),
+        (json.dumps({"rating": 4, "max": 5}), "scoring", "Failed"),
+        (json.dumps({"rating": 4, "max": 10}), "scoring", 4.0),
+        ("I pick A as the worse one.", "pairwise", "Failed"),
+        ("Answer: A\n\nWait, A misses the dog. Answer: B", "pairwise", "B"),
+        ("\\boxed{A}\n\nHmm, let me check again.", "pairwise", "Failed"),
+        ("A. <image>\nB. <image>\nPlease answer with A or B.", "pairwise", "Failed"),
+        ("From the weakest to the strongest: A, B, C", "ranking", "CBA"),
+        ("Listed with the worst up front: A, B, C", "ranking", "Failed"),
+        ("Sharpness: [[A]]\nColour: [[B]]", "pairwise", "Failed"),
+    ],
+)
+def test_faults_that_were(text: str, kind: str, value: object) -> None:
+    assert read_reply(text, kind, 3 if kind == "ranking" else 2).value == value  # type: ignore[arg-type]
