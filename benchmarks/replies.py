@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--errors", action="store_true", help="print each row that is misread or refused")
     args = parser.parse_args()
     rows = list(rows_of(args.file))
-    read_reply("A", "pairwise")  # the lexicon is loaded once
+    read_reply("A", "pairwise")  # the phrases are loaded once
     for name, reader in READERS.items():
         begun = time.process_time()
         values = [reader(row) for row in rows]

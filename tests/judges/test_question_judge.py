@@ -129,7 +129,11 @@ def test_an_unreadable_reply_is_asked_for_again_only_where_told(root: Path) -> N
     assert ask(QuestionJudge(client, root), Ask(question())).status == "unparseable"
     client = ScriptedClient(["Hm.", "B"])
     verdict = ask(QuestionJudge(client, root, retries=2), Ask(question()))
-    assert (verdict.value, client.attempts, verdict.extra) == ("B", [0, 1], {"attempts": 2, "rule": "first"})
+    assert (verdict.value, client.attempts, verdict.extra) == (
+        "B",
+        [0, 1],
+        {"attempts": 2, "rule": "only", "read_by": "marked"},
+    )
 
 
 def test_the_schema_allows_the_possible_answers_and_no_others(root: Path) -> None:

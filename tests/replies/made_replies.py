@@ -13,7 +13,11 @@ OTHER = {"A": "B", "B": "A"}
 FLAWS = ("misses the dog", "is blurry at the edges", "has a hole in the mask", "leaks into the background")
 MERITS = ("finds everything", "keeps the fine structure", "follows the outline", "has tight boxes")
 HEADINGS = ("Conclusion", "Summary", "Overall", "Comparison", "Evaluation", "Analysis", "Reasoning", "Final thoughts")
-BULLETS, DASHES, BOLD = ("- ", "* ", "• ", "1. "), (" – ", ": ", " - ", " — "), ("{}", "**{}**", "Option {}", "**Option {}**")
+BULLETS, DASHES, BOLD = (
+    ("- ", "* ", "• ", "1. "),
+    (" – ", ": ", " - ", " — "),
+    ("{}", "**{}**", "Option {}", "**Option {}**"),
+)
 MARKS = ("\\boxed{{{}}}", "<answer>{}</answer>", "[[{}]]", '{{"answer": "{}"}}', "Answer: {}", "**Answer:** {}", "Final answer: {}",
          "Verdict: {}", "答案：{}", "Antwort: {}", "Réponse : {}", "Respuesta: {}", "Ответ: {}", "答え：{}", "정답: {}", "Resposta: {}",
          "### Answer\n\n{}", "Winner: **{}**", "My choice: {}", "Better option: {}")  # fmt: skip
@@ -25,8 +29,22 @@ NO_ANSWER = ("I pick {X} as the worse one.", "Choose {X} if you like colour.", "
              "Answer with A or B.\nAnswer:", "Answer: A or B", "Options:\n- A\n- B", "A. <image>\nB. <image>", "{X} is better only in colour, {Y} only in shape.",
              "Model A is better: [[A>B]]\nModel B is better: [[B>A]]\nTie: [[A=B]]", "It is not clear whether {X} is better.",
              "Answer: neither {X} nor {Y}", "I cannot say that {X} is better.")  # fmt: skip
-CORRECTIONS = ("Wait, no. ", "Actually, ", "On second thought, ", "Correction: ", "Hmm, let me check again. ", "Sorry, ")
-DOWN = ("Ranking from best to worst:", "Best to worst:", "Final ranking (best first):", "In descending order of quality:", "Du meilleur au pire :", "从好到差：")
+CORRECTIONS = (
+    "Wait, no. ",
+    "Actually, ",
+    "On second thought, ",
+    "Correction: ",
+    "Hmm, let me check again. ",
+    "Sorry, ",
+)
+DOWN = (
+    "Ranking from best to worst:",
+    "Best to worst:",
+    "Final ranking (best first):",
+    "In descending order of quality:",
+    "Du meilleur au pire :",
+    "从好到差：",
+)
 UP = ("Worst to best:", "From worst to best:", "Ranking (worst first):", "From lowest to highest quality:", "Starting with the worst:", "From the weakest to the strongest:",
       "Listed worst first:", "In order from worst to best:", "Von schlechtesten zum besten:", "从差到好：", "De peor a mejor:")  # fmt: skip
 SCORES = ("Score: {}", "{}/10", "**Score:** {}/10", "I would give it a {}.", "Rating: {} out of 10", "Overall: {}", '{{"score": {}}}', "\\boxed{{{}}}", "评分：{}", "Note : {}/10",
@@ -57,10 +75,16 @@ def replies(seed: int, count: int) -> Iterator[Made]:
 def _listing(rng: random.Random, better: str) -> str:
     """A heading over a list of both options, which declares nothing."""
     bullet, dash, form = rng.choice(BULLETS), rng.choice(DASHES), rng.choice(BOLD)
-    rows = [("A", rng.choice(MERITS if better == "A" else FLAWS)), ("B", rng.choice(MERITS if better == "B" else FLAWS))]
+    rows = [
+        ("A", rng.choice(MERITS if better == "A" else FLAWS)),
+        ("B", rng.choice(MERITS if better == "B" else FLAWS)),
+    ]
     if rng.random() < 0.3:
         rows.reverse()
-    lines = (f"{f'{k}. ' if bullet == '1. ' else bullet}{form.format(name)}{dash}{said}" for k, (name, said) in enumerate(rows, 1))
+    lines = (
+        f"{f'{k}. ' if bullet == '1. ' else bullet}{form.format(name)}{dash}{said}"
+        for k, (name, said) in enumerate(rows, 1)
+    )
     heading = rng.choice(("{}:", "**{}:**", "### {}", "{}")).format(rng.choice(HEADINGS))
     return heading + "\n" + rng.choice(("", "\n")) + "\n".join(lines)
 
@@ -106,11 +130,20 @@ def _ranking(rng: random.Random) -> Made:
     if style == "chain":
         body = rng.choice((", ", " , ")).join(shown)
     elif style == "list":
-        body = "\n".join(f"{k}. {rng.choice(BOLD).format(x)}{rng.choice(('', ' – ' + rng.choice(MERITS)))}" for k, x in enumerate(shown, 1))
+        body = "\n".join(
+            f"{k}. {rng.choice(BOLD).format(x)}{rng.choice(('', ' – ' + rng.choice(MERITS)))}"
+            for k, x in enumerate(shown, 1)
+        )
     else:
         body = "\n".join(f"- {x}" for x in shown)
     head = rng.choice(UP if up else DOWN)
-    return Made(head + (" " if style == "chain" else "\n") + body, "ranking", n, "".join(order), marked=not up and style != "lines")
+    return Made(
+        head + (" " if style == "chain" else "\n") + body,
+        "ranking",
+        n,
+        "".join(order),
+        marked=not up and style != "lines",
+    )
 
 
 def _scoring(rng: random.Random) -> Made:

@@ -13,7 +13,7 @@ from visualjudge.replies import read_reply
 @pytest.fixture(scope="module")
 def read() -> list[tuple[made.Made, object, str | None]]:
     """Each reply with its value and tier."""
-    readings = ((m, read_reply(m.text, m.kind, m.n, finish_reason=m.finish)) for m in made.replies(7, 1200))  # type: ignore[arg-type]
+    readings = ((m, read_reply(m.text, m.kind, m.n, finish_reason=m.finish)) for m in made.replies(7, 500))  # type: ignore[arg-type]
     return [(m, reading.value, reading.read_by) for m, reading in readings]
 
 
@@ -21,8 +21,13 @@ def test_none_is_misread(read: list[tuple[made.Made, object, str | None]]) -> No
     assert [(m.label, value, m.text) for m, value, _ in read if value not in ("Failed", m.label)] == []
 
 
-@pytest.mark.parametrize(("kind", "marked", "most"), [("pairwise", False, 0.15), ("pairwise", True, 0.01), ("ranking", False, 0.05), ("scoring", True, 0.05)])
-def test_few_are_refused(read: list[tuple[made.Made, object, str | None]], kind: str, marked: bool, most: float) -> None:
+@pytest.mark.parametrize(
+    ("kind", "marked", "most"),
+    [("pairwise", False, 0.15), ("pairwise", True, 0.01), ("ranking", False, 0.05), ("scoring", True, 0.05)],
+)
+def test_few_are_refused(
+    read: list[tuple[made.Made, object, str | None]], kind: str, marked: bool, most: float
+) -> None:
     stated = [value for m, value, _ in read if m.kind == kind and m.label is not None and m.marked == marked]
     assert len(stated) > 50
     assert stated.count("Failed") <= most * len(stated)
@@ -42,7 +47,9 @@ def test_the_marked_tier_alone_reads_no_sentence() -> None:
 HEADED = "{heading}\n- **A** – misses the dog\n- **B** – finds everything\n\nB is better."
 
 
-@pytest.mark.parametrize("heading", ["Conclusion:", "**Summary:**", "### Verdict", "Final thoughts:", "Answer:", "Result"])
+@pytest.mark.parametrize(
+    "heading", ["Conclusion:", "**Summary:**", "### Verdict", "Final thoughts:", "Answer:", "Result"]
+)
 def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
     assert read_reply(HEADED.format(heading=heading), "pairwise").value in ("B", "Failed")
     assert read_reply(HEADED.format(heading="Conclusion:"), "pairwise").value == "B"

@@ -15,7 +15,7 @@ from visualjudge.replies import read_reply
     [
         ("It's a tie.", "pairwise", "tie"),
         ("[[A=B=Bad]]", "pairwise", "tie"),
-        ("Both are good, but A is not sharper.", "pairwise", "no answer"),
+        ("Both are good, but A is not sharper.", "pairwise", "tie"),
         ("It is close, but both are equally good.", "pairwise", "tie"),
         ("The answer could be A.", "pairwise", "hedge"),
         ("Answer: A, B", "pairwise", "several answers"),

@@ -63,7 +63,7 @@ def test_what_only_mentions_a_tie_is_none(reply: str, value: str) -> None:
         ("BETTER IMAGE: IMAGE-1", "pairwise", 2, "A"),
         ("IMAGE-1 RATING: 7\nBETTER IMAGE: 0", "pairwise", 2, "tie"),
         ("BETTER IMAGE: 1 or 2", "pairwise", 2, "Failed"),
-        ("BETTER IMAGE: 1\nOn reflection, BETTER IMAGE: 2", "pairwise", 2, "Failed"),
+        ("BETTER IMAGE: 1\nOn reflection, BETTER IMAGE: 2", "pairwise", 2, "B"),
         ('{"reasoning": {"colour": "A is better"}, "score": 2, "better_response": "B"}', "pairwise", 2, "B"),
     ],
 )

@@ -41,7 +41,9 @@ def unread(study: Study, index: int) -> Unread:
     again = _accuracy_with(table) if extracted else None
     tiers = table.filter(pl.col("parsed") & pl.col("read_by").is_not_null()).group_by("read_by").len().sort("read_by")
     read_by = {str(tier): int(n) for tier, n in tiers.iter_rows()}
-    return Unread(table.height, failed.height, found, shapes, extracted, again, anywhere.height - failed.height, read_by)
+    return Unread(
+        table.height, failed.height, found, shapes, extracted, again, anywhere.height - failed.height, read_by
+    )
 
 
 def _accuracy_with(table: pl.DataFrame) -> float | None:

@@ -152,7 +152,18 @@ _RANK_KEYS = {"rank": 1, "position": 1, "place": 1, "score": -1, "rating": -1}
 _OPTION_KEYS = ("option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response")
 
 
-_GREATEST = ("max", "max_score", "maximum", "out_of", "scale", "of", "max_rating", "total_points", "scale_max", "best_possible")
+_GREATEST = (
+    "max",
+    "max_score",
+    "maximum",
+    "out_of",
+    "scale",
+    "of",
+    "max_rating",
+    "total_points",
+    "scale_max",
+    "best_possible",
+)
 """Keys of the greatest value of a score's scale."""
 _UPWARD = re.compile(r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]?(?:best|highest)|first)|^\W*ascending", re.I)
 

@@ -20,7 +20,14 @@ HEAD, TAIL, HEAD_LINES, TAIL_LINES = 1_000, 2_000, 12, 40
 """Characters, and lines, at the beginning and at the end of a reply that are looked at."""
 LONGEST_LABEL, LONGEST_ANSWER, LONGEST_LINE = 60, 80, 400
 _PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?](?!\s|$)[^\n.!?。！？]*)*[.!?。！？]?")
-_TIES = {"A=B": "tie", "A~B": "tie", "A=B=GOOD": "tie", "A=B=BAD": "both_bad", "BOTH_BAD": "both_bad", "BOTHBAD": "both_bad"}
+_TIES = {
+    "A=B": "tie",
+    "A~B": "tie",
+    "A=B=GOOD": "tie",
+    "A=B=BAD": "both_bad",
+    "BOTH_BAD": "both_bad",
+    "BOTHBAD": "both_bad",
+}
 _BULLET = re.compile(r"[\s>*•\-]*")
 _AFTER_ANSWER = frozenset(("reason", "although", "points", "filler", "limits", "again"))
 
@@ -100,7 +107,13 @@ class _Reader:
             return _last(chosen, text)
         if self.question_type == "ranking" and (order := _ranked_list(text, self.n_options)):
             return order
-        if self.question_type == "pairwise" and len(text) < LONGEST_LINE and (order := _ranked_list(text, 2)) and text.count("\n") < 3:
+        if (
+            self.question_type == "pairwise"
+            and len(text) < LONGEST_LINE
+            and (order := _ranked_list(text, 2))
+            and order.rule == "list"
+            and text.count("\n") < 3
+        ):
             return replace(order, value=order.value and str(order.value)[0])
         return self.at_the_ends(text)
 
@@ -124,7 +137,9 @@ class _Reader:
                 continue
             begin = start + len(piece) - len(rest)
             said = self.only(rest) or (self.begins(rest, text[begin + len(rest) :]) if label != "heading" else None)
-            listed_again = self.question_type == "ranking" and any("option" in token.kinds for token in listed(tokens(head)))
+            listed_again = self.question_type == "ranking" and any(
+                "option" in token.kinds for token in listed(tokens(head))
+            )
             if said is not None and not (listed_again and said.value == "ABCDEFGH"[: self.n_options]):
                 first = begin - len(sign) - len(head.lstrip(" \n-*>"))
                 yield _Line(label, said.value, first, begin + said.end, _is_final(head), said.cause)
@@ -132,21 +147,44 @@ class _Reader:
     def begins(self, rest: str, following: str) -> Said | None:
         """The answer that the text after a label begins with, where only a reason follows."""
         found = listed(tokens(rest[:LONGEST_LINE]))
-        while found and (found[0].text in "=>([" or (found[0].text == "-" and self.question_type != "scoring") or "option" in found[0].kinds or "filler" in found[0].kinds) and not found[0].option:
+        while (
+            found
+            and (
+                found[0].text in "=>(["
+                or (found[0].text == "-" and self.question_type != "scoring")
+                or "option" in found[0].kinds
+                or "filler" in found[0].kinds
+            )
+            and not found[0].option
+        ):
             found.pop(0)
-        bound = next((n for n, token in enumerate(found) if n and (token.text[0] in ",;(-:" or token.kinds & {"reason", "although", "other scale"})), None)
+        bound = next(
+            (
+                n
+                for n, token in enumerate(found)
+                if n and (token.text[0] in ",;(-:" or token.kinds & {"reason", "although", "other scale"})
+            ),
+            None,
+        )
         if bound is None:
             return None
         stop = found[bound]
         if bound == len(found) - 1 and stop.text == ":":
             return None  # a heading
         said = self.only(rest[: stop.start])
-        if said is None or self.question_type == "ranking" and stop.text[0] in ",-":
+        if said is None or (self.question_type == "ranking" and stop.text[0] in ",-"):
             return None
         after = spoken(found[bound:])
         letters = {token.option for token in after[:4] if token.option}
-        heads = re.findall(r"(?:^|[\n.;,])[\s>*-]*(?:option |image )?([A-H])\s*[:\-(]", rest[stop.start :] + following[:LONGEST_LINE], re.I)
-        if (self.question_type == "pairwise" and (letters - {said.value} and stop.text[0] in ",;:(" or set(heads) - {said.value})) or any(t.kinds & {"supposes", "again", "doubts"} for t in after):
+        heads = re.findall(
+            r"(?:^|[\n.;,])[\s>*-]*(?:option |image )?([A-H])\s*[:\-(]",
+            rest[stop.start :] + following[:LONGEST_LINE],
+            re.I,
+        )
+        if (
+            self.question_type == "pairwise"
+            and ((letters - {said.value} and stop.text[0] in ",;:(") or set(heads) - {said.value})
+        ) or any(t.kinds & {"supposes", "again", "doubts"} for t in after):
             return None
         if self.question_type == "scoring" and stop.text[0] in "-," and len(after) > 1 and after[1].number is not None:
             return None
@@ -166,7 +204,11 @@ class _Reader:
             return None
         if any(one.value != chosen.value for one in (first, *alone) if one):
             return Said(None, "several answers")
-        if len(lines) > 1 and lines[-2 if last else 0][1].strip().endswith("?") and direction_of(listed(tokens(lines[-2][1]))):
+        if (
+            len(lines) > 1
+            and lines[-2 if last else 0][1].strip().endswith("?")
+            and direction_of(listed(tokens(lines[-2][1])))
+        ):
             return None  # an answer to "Which is worse?"
         return replace(chosen, start=start + chosen.start, end=start + chosen.end)
 
@@ -182,12 +224,26 @@ def _pair(words: Sequence[Token], said: str) -> str | None:
     compact = re.sub(r"[\s()\[\]'.!]", "", said).upper()
     if tie := _TIES.get(compact):
         return tie
-    kept = [token for token in words if token.option or token.kinds.isdisjoint(("filler", "option", "first", "second")) or not token.kinds.isdisjoint(("first", "second"))]
+    kept = [
+        token
+        for token in words
+        if token.option
+        or token.kinds.isdisjoint(("filler", "option", "first", "second"))
+        or not token.kinds.isdisjoint(("first", "second"))
+    ]
     kept = [token for token in kept if "filler" not in token.kinds or token.option or len(words) == 1]
-    letters = [token.option or _ordinal(token) or (token.text.upper() if token.text in ("a", "b") else "") for token in kept]
+    letters = [
+        token.option or _ordinal(token) or (token.text.upper() if token.text in ("a", "b") else "") for token in kept
+    ]
     if len(kept) == 1:
         found = letters[0]
-        tie = "tie" if kept[0].text in ("tie", "tied", "equal", "draw", "same", "both") else "both_bad" if kept[0].text == "neither" else ""
+        tie = (
+            "tie"
+            if kept[0].text in ("tie", "tied", "equal", "draw", "same", "both")
+            else "both_bad"
+            if kept[0].text == "neither"
+            else ""
+        )
         return found if found in ("A", "B") else tie or None
     if len(kept) == 3 and kept[1].text[0] in "<>" and {letters[0], letters[2]} == {"A", "B"}:
         return letters[0] if kept[1].text[0] == ">" else letters[2]
@@ -208,7 +264,11 @@ def _order(found: list[Token], n_options: int) -> str | None:
     said = [token for token in listed(found) if token.text[0] not in "()[]{}.;:!'"]
     places = [n for n, token in enumerate(said) if token.option]
     if len(places) == n_options:  # "B (best), A, C (worst)"
-        noted = [n for n, token in enumerate(said) if (token.kinds & {"best"} and n < places[1]) or (token.kinds & {"worst"} and n > places[-2])]
+        noted = [
+            n
+            for n, token in enumerate(said)
+            if (token.kinds & {"best"} and n < places[1]) or (token.kinds & {"worst"} and n > places[-2])
+        ]
         said = [token for n, token in enumerate(said) if n not in noted]
     towards = direction_of(said)
     kept = [token for token in said if token.kinds.isdisjoint(("best first", "worst first", "ranking"))]
@@ -219,7 +279,11 @@ def _order(found: list[Token], n_options: int) -> str | None:
     letters = chain(kept, n_options) if kept else None
     if letters == "ABCDEFGH"[:n_options] and any("option" in token.kinds and not token.option for token in kept):
         return None  # "Options: A, B, C"
-    if letters is None or towards == "?" or (towards and any(token.text[0] in "<>" for token in kept) and towards == "up"):
+    if (
+        letters is None
+        or towards == "?"
+        or (towards and any(token.text[0] in "<>" for token in kept) and towards == "up")
+    ):
         return None
     return letters[::-1] if towards == "up" else letters
 
@@ -259,10 +323,29 @@ def _label(head: str, question_type: str) -> str:
     found = [token for token in listed(tokens(head)) if token.text[0].isalnum()]
     if any(token.option or token.letters for token in found) or set("<>≤≥±~/") & set(head):
         return ""
-    known = {asked, "answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is", "again", "denies"}
+    known = {
+        asked,
+        "answer",
+        "heading",
+        "filler",
+        "so",
+        "option",
+        "I",
+        "best first",
+        "points",
+        "and",
+        "is",
+        "again",
+        "denies",
+    }
     if asked == "score" and any(token.kinds & {"best", "better"} for token in found):
         return ""
-    if not found or not all(token.kinds & known or token.text in ("for", "of", "to", "in") or token.number is not None and asked == "score" for token in found):
+    if not found or not all(
+        token.kinds & known
+        or token.text in ("for", "of", "to", "in")
+        or (token.number is not None and asked == "score")
+        for token in found
+    ):
         return ""
     kinds = frozenset().union(*(token.kinds for token in found))
     if "worst first" in kinds:
@@ -272,7 +355,9 @@ def _label(head: str, question_type: str) -> str:
 
 
 def _is_final(head: str) -> bool:
-    return any(token.text.startswith(("final", "overall", "total")) or "so" in token.kinds for token in listed(tokens(head)))
+    return any(
+        token.text.startswith(("final", "overall", "total")) or "so" in token.kinds for token in listed(tokens(head))
+    )
 
 
 def _last(lines: Sequence[_Line], text: str) -> Said:
@@ -280,7 +365,12 @@ def _last(lines: Sequence[_Line], text: str) -> Said:
     last = lines[-1]
     values = {line.value for line in lines}
     corrected = len(lines) > 1 and again().search(text, max(0, lines[-2].end - 1), last.end)
-    if len(values) > 1 and not corrected and (last.label == "heading" or not last.final) and any(line.final for line in lines):
+    if (
+        len(values) > 1
+        and not corrected
+        and (last.label == "heading" or not last.final)
+        and any(line.final for line in lines)
+    ):
         return Said(None, "several answers")
     return Said(last.value, last.cause, last.start, last.end, "label")
 
@@ -291,7 +381,11 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
     heads: list[_Item] = []
     introduced: list[Token] = []
     for start, line in _lines(text):
-        found = [token for token in listed(tokens(line[:LONGEST_LINE])) if not is_filler(token) and ("option" not in token.kinds or token.option)]
+        found = [
+            token
+            for token in listed(tokens(line[:LONGEST_LINE]))
+            if not is_filler(token) and ("option" not in token.kinds or token.option)
+        ]
         said = [token for token in found if token.text[0].isalnum()]
         if not rows and not heads and not (said and said[0].option):
             introduced += said
@@ -300,7 +394,13 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
             heads.append(_Item(0, said[0], said[1:4], start, len(said) == 1, found))
     noted = {place_of(row.note[0], n_options, 0): row for row in heads if row.note}
     if sorted(noted, key=str) == list(range(1, n_options + 1)):
-        return Said("".join(noted[n].token.option for n in sorted(noted)), None, heads[0].start, heads[-1].start + heads[-1].token.end, "list")  # type: ignore[type-var]
+        return Said(
+            "".join(noted[n].token.option for n in sorted(noted)),
+            None,
+            heads[0].start,
+            heads[-1].start + heads[-1].token.end,
+            "list",
+        )  # type: ignore[type-var]
     numbered = [row.place for row in rows] == list(range(1, n_options + 1))
     chosen = rows if numbered else heads
     letters = "".join(row.token.option for row in chosen)
@@ -317,13 +417,21 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
     if towards == "?" or direction_of(chosen[0].note) or any("best" in token.kinds for token in chosen[-1].note):
         return Said(None, "several answers")
     first, last = chosen[0], chosen[-1]
-    return Said(letters[::-1] if towards == "up" else letters, None, first.start, last.start + last.token.end, "list")
+    return Said(
+        letters[::-1] if towards == "up" else letters,
+        None,
+        first.start,
+        last.start + last.token.end,
+        "list" if numbered else "lines",
+    )
 
 
 def _tells(rows: Sequence[_Item], introduced: Sequence[Token]) -> bool:
     """Whether a list in alphabetical order is an order all the same: dashes after the options, or words that say so."""
     notes = [*rows[0].note[:1], *rows[-1].note[:1]]
-    said = any(token.kinds & {"ranking", "best first"} for token in introduced) or any(token.kinds & {"best", "worst"} for token in notes)
+    said = any(token.kinds & {"ranking", "best first"} for token in introduced) or any(
+        token.kinds & {"best", "worst"} for token in notes
+    )
     return said or all(row.line and row.after[:1] == "-" for row in rows)
 
 
@@ -355,11 +463,26 @@ def _items(found: Sequence[Token], start: int) -> list[_Item]:
     items = []
     for n, token in enumerate(found):
         place = _place(token)
-        if not place or (n and found[n - 1].text[0].isalnum() and "ranking" not in found[n - 1].kinds and not found[n - 1].option and found[n - 1].number is None):
+        if not place or (
+            n
+            and found[n - 1].text[0].isalnum()
+            and "ranking" not in found[n - 1].kinds
+            and not found[n - 1].option
+            and found[n - 1].number is None
+        ):
             continue
         rest = [one for one in found[n + 1 : n + 5] if one.text[0].isalnum() or one.text[0] not in ".):-#>]|,"]
         if rest and rest[0].option and (n + 1 < len(found)):
-            items.append(_Item(place, rest[0], [one for one in found[n + 2 : n + 8] if one.text[0].isalnum() and one is not rest[0]][:3], start, len(rest) == 1, found))
+            items.append(
+                _Item(
+                    place,
+                    rest[0],
+                    [one for one in found[n + 2 : n + 8] if one.text[0].isalnum() and one is not rest[0]][:3],
+                    start,
+                    len(rest) == 1,
+                    found,
+                )
+            )
     return items
 
 
@@ -367,7 +490,9 @@ def _place(token: Token) -> int:
     """The place that a token counts: 1, "1st", "first place"."""
     if token.number is not None:
         return int(token.number) if token.number in (1, 2, 3, 4, 5, 6, 7, 8) else 0
-    return next((n for n in (1, 2, 3) if f"place {n}" in token.kinds or token.text == f"{n}{'stndrd'[2 * n - 2 : 2 * n]}"), 0) or (4 if token.text in ("4th", "fourth") else 5 if token.text in ("5th", "fifth") else 0)
+    return next(
+        (n for n in (1, 2, 3) if f"place {n}" in token.kinds or token.text == f"{n}{'stndrd'[2 * n - 2 : 2 * n]}"), 0
+    ) or (4 if token.text in ("4th", "fourth") else 5 if token.text in ("5th", "fifth") else 0)
 
 
 def _joined(marks: Sequence[Marked], text: str) -> Sequence[Marked]:
@@ -396,7 +521,7 @@ def _concludes(marks: Sequence[Marked], text: str) -> bool:
     """Whether the last of different marks replaces the earlier ones: it stands apart and under no other label."""
     last, before = marks[-1], marks[-2]
     between = text[before.end : last.opened]
-    if "\n" not in between and len(between) < 40 or any(token.kinds & {"supposes"} for token in _lead(text, last)):
+    if ("\n" not in between and len(between) < 40) or any(token.kinds & {"supposes"} for token in _lead(text, last)):
         return False
     lead = [token for token in _lead(text, last) if token.text[0].isalnum()]
     return not lead or any(token.kinds & {"answer", "so", "again", "score", "ranking"} for token in lead)

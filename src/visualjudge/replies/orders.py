@@ -9,9 +9,26 @@ from visualjudge.replies.said import Said
 from visualjudge.replies.sentences import Sentence
 from visualjudge.replies.tokens import Token
 
-_LINKS = frozenset((",", "→",  ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
+_LINKS = frozenset((",", "→", ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
 _LINK_KINDS = frozenset(("then", "and", "is", "beats"))
-_LEADS = frozenset(("ranking", "answer", "heading", "so", "I", "is", "again", "best first", "worst first", "choose", "score", "option", "place 1", "best"))
+_LEADS = frozenset(
+    (
+        "ranking",
+        "answer",
+        "heading",
+        "so",
+        "I",
+        "is",
+        "again",
+        "best first",
+        "worst first",
+        "choose",
+        "score",
+        "option",
+        "place 1",
+        "best",
+    )
+)
 _PLACES = ("place 1", "place 2", "place 3", "best", "middle", "worst", "last")
 
 
@@ -30,15 +47,24 @@ def order_in(found: Sequence[Sentence], n_options: int) -> Said:
         placed = _placed(found, n_options)
         said = [placed] if placed else []
     if not said:
-        letters = {letter for sentence in found for letter in [*sentence.options(), *"".join(t.letters for t in sentence.said)]}
+        letters = {
+            letter for sentence in found for letter in [*sentence.options(), *"".join(t.letters for t in sentence.said)]
+        }
         tied = any(match.kind == "ties" for sentence in found for match in sentence.matches())
-        cause = "tie" if tied else "incomplete" if 0 < len(letters) < n_options else "several answers" if letters else "no answer"
+        named = [letter for sentence in found for letter in sentence.options()]
+        ordered = any(
+            token.text[0] == ">" or token.letters or token.kinds & {"best", "worst", "ranking", "place 1"}
+            for sentence in found
+            for token in sentence.said
+        )
+        partial = 0 < len(letters) < n_options and len(named) == len(set(named)) and ordered
+        cause = "tie" if tied else "incomplete" if partial else "several answers" if letters else "no answer"
         return Said(None, cause)
     return said[-1] if len({one.value for one in said}) == 1 else Said(None, "several answers")
 
 
 def direction_of(said: Iterable[Token]) -> str:
-    """"down" where the words say best first, "up" where worst first, "?" where they only blame; else nothing."""
+    """ "down" where the words say best first, "up" where worst first, "?" where they only blame; else nothing."""
     kinds = frozenset().union(*(token.kinds for token in said))
     if "best first" in kinds or "worst first" in kinds:
         return "?" if {"best first", "worst first"} <= kinds else "down" if "best first" in kinds else "up"
@@ -101,7 +127,11 @@ def _letters(said: Sequence[Token], n_options: int) -> str | None:
     named = [token.option for token in said if token.option]
     signs = {token.text[0] for token in said if not token.option}
     kinds = frozenset().union(*(token.kinds for token in said if not token.option))
-    if (">" in signs and "," in signs) or (kinds & {"better", "beats"} and "and" in kinds and "," not in signs) or ("better" in kinds and "as a whole" not in kinds):
+    if (
+        (">" in signs and "," in signs)
+        or (kinds & {"better", "beats"} and "and" in kinds and "," not in signs)
+        or ("better" in kinds and "as a whole" not in kinds)
+    ):
         return None
     short = [letter for n, letter in enumerate(named) if n == 0 or named[n - 1] != letter]
     turned = any(token.text[0] == "<" for token in said)
@@ -118,18 +148,37 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
     reason = next((n for n, t in enumerate(after) if t.kinds & {"reason", "so", "although"}), len(after))
     behind = direction_of(after[:reason])
     direction = direction_of(before) or ("" if behind == "?" and ">" in signs else behind) or direction
-    if before and not any("I" in t.kinds for t in before) and before[0].text.split()[0] in ("rank", "order", "sort") and ":" not in {t.text for t in before}:
+    if (
+        before
+        and not any("I" in t.kinds for t in before)
+        and before[0].text.split()[0] in ("rank", "order", "sort")
+        and ":" not in {t.text for t in before}
+    ):
         return None  # the question's own words
-    compared = any(t.text[0] in ">-<" or t.kinds & {"then", "better", "beats"} for t in said[at + 1 : end]) or end == at + 1
-    named = any(t.kinds & {"ranking", "answer", "best first", "worst first", "choose"} for t in before) or direction in ("down", "up")
+    compared = (
+        any(t.text[0] in ">-<" or t.kinds & {"then", "better", "beats"} for t in said[at + 1 : end]) or end == at + 1
+    )
+    named = any(
+        t.kinds & {"ranking", "answer", "best first", "worst first", "choose"} for t in before
+    ) or direction in ("down", "up")
     bare = not any(t.text[0].isalnum() for t in before)
     clause = before[max((n + 1 for n, t in enumerate(before[:-1]) if t.text in ",;-"), default=0) :]
-    if not all(t.kinds & _LEADS or not t.text[0].isalnum() or t.text in ("as", "to", "by", "in", "them") for t in clause):
+    if not all(
+        t.kinds & _LEADS or not t.text[0].isalnum() or t.text in ("as", "to", "by", "in", "them") for t in clause
+    ):
         return None
     if letters == "".join(sorted(letters)) and end == at + 1 and any("option" in t.kinds for t in before):
         return None
     listing = letters == "".join(sorted(letters)) and not compared
-    if listing and not (direction or (before and before[-1].text == ":" and any("ranking" in t.kinds for t in before) and not any("option" in t.kinds or "I" in t.kinds for t in before))):
+    if listing and not (
+        direction
+        or (
+            before
+            and before[-1].text == ":"
+            and any("ranking" in t.kinds for t in before)
+            and not any("option" in t.kinds or "I" in t.kinds for t in before)
+        )
+    ):
         if not (before and any("ranking" in t.kinds for t in before) and "is" in before[-1].kinds):
             return None
     if not (compared or named or bare):
@@ -138,11 +187,21 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
         return None
     if direction == "?" or (direction == "up" and ">" in signs) or (direction == "down" and "<" in signs):
         return None
-    return Said(letters[::-1] if direction == "up" and "<" not in signs else letters, None, said[at].start, said[end - 1].end, "chain")
+    return Said(
+        letters[::-1] if direction == "up" and "<" not in signs else letters,
+        None,
+        said[at].start,
+        said[end - 1].end,
+        "chain",
+    )
 
 
 def _may_follow(token: Token) -> bool:
-    return not token.text[0].isalnum() or bool(token.kinds & {"reason", "so", "but", "although", "best first", "worst first", "and"}) or token.text == "in"
+    return (
+        not token.text[0].isalnum()
+        or bool(token.kinds & {"reason", "so", "but", "although", "best first", "worst first", "and"})
+        or token.text == "in"
+    )
 
 
 def _placed(found: Sequence[Sentence], n_options: int) -> Said | None:
@@ -183,7 +242,12 @@ def _pair(held: Sequence[Token], n_options: int, previous: int) -> tuple[str, in
     options = [token.option for token in held if token.option]
     given = [place for token in held if (place := place_of(token, n_options, previous))]
     others = [token for token in held if not token.option and not place_of(token, n_options, previous)]
-    harmless = all(token.kinds & {"is", "I", "choose", "ranking", "so", "option", "answer", "but"} or not token.text[0].isalnum() or token.text in ("in", "as", "place", "goes", "to") for token in others)
+    harmless = all(
+        token.kinds & {"is", "I", "choose", "ranking", "so", "option", "answer", "but"}
+        or not token.text[0].isalnum()
+        or token.text in ("in", "as", "place", "goes", "to")
+        for token in others
+    )
     if len(options) == 1 and len(set(given)) == 1 and harmless:
         return options[0], given[0]
     return None

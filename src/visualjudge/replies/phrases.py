@@ -58,7 +58,10 @@ def source() -> dict[str, dict[str, dict[str, object]]]:
 def expanded(phrase: str) -> Iterator[str]:
     """Each way to say a phrase: ``(a|b|)`` is a, b or nothing, one level deep."""
     parts = [piece.split("|") for piece in re.split(r"\(([^()]*)\)", phrase)]
-    return (" ".join("".join(said).split()) for said in product(*(p if n % 2 else ["|".join(p)] for n, p in enumerate(parts))))
+    return (
+        " ".join("".join(said).split())
+        for said in product(*(p if n % 2 else ["|".join(p)] for n, p in enumerate(parts)))
+    )
 
 
 @cache
@@ -92,7 +95,23 @@ def after_option() -> frozenset[str]:
     """What follows an option in some phrase: where it follows "A", that is no article."""
     root = phrases()
     found = {step for slot in ("{X}", "{Y}") for step in root.next[slot].next}
-    return frozenset(found - {"{better}", "{best}", "{worse}", "{is better}", "{is worse}", "…"} | {"{and}", "{but}", "{so}", "{reason}", "{then}", "{place 1}", "{place 2}", "{place 3}", "{last}", "{middle}", "{X}", "{Y}"})
+    return frozenset(
+        found - {"{better}", "{best}", "{worse}", "{is better}", "{is worse}", "…"}
+        | {
+            "{and}",
+            "{but}",
+            "{so}",
+            "{reason}",
+            "{then}",
+            "{place 1}",
+            "{place 2}",
+            "{place 3}",
+            "{last}",
+            "{middle}",
+            "{X}",
+            "{Y}",
+        }
+    )
 
 
 def _steps(said: str) -> list[str]:
@@ -147,7 +166,10 @@ def spoken(found: list[Token], *, ordinals: bool = True) -> list[Token]:
     out: list[Token] = []
     for n, token in enumerate(found):
         if ordinals and not token.kinds.isdisjoint(("first", "second")):
-            token.option, token.sure = ("A" if "first" in token.kinds else "B"), len(token.text.split()) > 2 or "er" in token.text
+            token.option, token.sure = (
+                ("A" if "first" in token.kinds else "B"),
+                len(token.text.split()) > 2 or "er" in token.text,
+            )
         if token.option and not token.sure and not _is_option(found, n):
             token.option = ""
         if not is_filler(token):
@@ -159,7 +181,12 @@ def _is_option(found: list[Token], at: int) -> bool:
     """Whether a token that may be the article or an ordinal stands for an option."""
     token = found[at]
     before = found[at - 1] if at else None
-    if token.text == "a" and before is not None and before.text[-1].isalnum() and not (before.option and before.text != "a"):
+    if (
+        token.text == "a"
+        and before is not None
+        and before.text[-1].isalnum()
+        and not (before.option and before.text != "a")
+    ):
         return True
     after = next((one for one in found[at + 1 :] if not is_filler(one) or one.text in ("a", "the")), None)
     if after is None or not after.text[-1].isalnum() or max(after.text) > "\u024f":
@@ -169,7 +196,9 @@ def _is_option(found: list[Token], at: int) -> bool:
         return True
     if not after.kinds.isdisjoint(("better", "worse")):  # "A lebih baik." but not "A better one …"
         beyond = found[found.index(after) + 1 :]
-        return "choice" not in after.kinds and (not beyond or not beyond[0].text[-1].isalnum() or bool(beyond[0].option))
+        return "choice" not in after.kinds and (
+            not beyond or not beyond[0].text[-1].isalnum() or bool(beyond[0].option)
+        )
     return False
 
 
@@ -213,15 +242,30 @@ def _longest(
             if (child := node.next.get(step)) is not None:
                 held = {**slots, step[1:-1]: token} if step[0] == "{" and step[-1] == "}" else slots
                 if step in ("{X}", "{Y}") and any(
-                    held[other].option == token.option for other in ("X", "Y") if other in held and f"{{{other}}}" != step
+                    held[other].option == token.option
+                    for other in ("X", "Y")
+                    if other in held and f"{{{other}}}" != step
                 ):
                     continue
                 best = max((best, _longest(child, found, at + 1, held, 0)), key=lambda one: one[0] if one else -1)
-        if (gapped := node.next.get("…")) is not None and gap < LONGEST_GAP and not token.option and token.text[-1].isalnum():
+        if (
+            (gapped := node.next.get("…")) is not None
+            and gap < LONGEST_GAP
+            and not token.option
+            and token.text[-1].isalnum()
+        ):
             for reach in range(1, LONGEST_GAP + 1):
-                if at + reach > len(found) or found[at + reach - 1].option or found[at + reach - 1].text in ".,;:!?\n/" or found[at + reach - 1].number is not None:
+                if (
+                    at + reach > len(found)
+                    or found[at + reach - 1].option
+                    or found[at + reach - 1].text in ".,;:!?\n/"
+                    or found[at + reach - 1].number is not None
+                ):
                     break
-                best = max((best, _longest(gapped, found, at + reach, slots, LONGEST_GAP)), key=lambda one: one[0] if one else -1)
+                best = max(
+                    (best, _longest(gapped, found, at + reach, slots, LONGEST_GAP)),
+                    key=lambda one: one[0] if one else -1,
+                )
     return best
 
 
@@ -243,4 +287,7 @@ def again() -> re.Pattern[str]:
     """A sentence that begins by taking back what stands before it."""
     entries = {str(entry) for language in source().values() for entry in language["words"].get("again", ())}  # type: ignore[attr-defined]
     words = "|".join(sorted(map(re.escape, entries), key=len, reverse=True))
-    return re.compile(rf"(?:^|[.!?\n,;(-])\s*(?:but |oh,? |no,? )?(?:{words}|no)(?![\w'])(?! (?:doubt|other|errors|one|artifacts))", re.I)
+    return re.compile(
+        rf"(?:^|[.!?\n,;(-])\s*(?:but |oh,? |no,? )?(?:{words}|no)(?![\w'])(?! (?:doubt|other|errors|one|artifacts))",
+        re.I,
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from visualjudge.replies.orders import order_in
 from visualjudge.replies.said import Said
-from visualjudge.replies.scores import number_of, only_score, score_at
+from visualjudge.replies.scores import GREATEST, number_of, only_score, score_at
 from visualjudge.replies.sentences import Clause, Sentence, sentences, stands
 
 LEVELS = {"prefers": 3, "compares": 2, "in one respect": 1, "when concluding": 1, "scores": 2}
@@ -38,7 +38,22 @@ def read_prose(text: str, question_type: str, n_options: int) -> Said:
     found = [sentence for sentence in found if sentence.clauses]
     if question_type == "ranking":
         return order_in(found, n_options)
-    return _decided(found, _scored if question_type == "scoring" else _compared)
+    if question_type == "pairwise":
+        return _decided(found, _compared)
+    said = _decided(found, _scored)
+    return said if said.value is not None else replace(said, cause=_cause_of_no_score(found, said.cause))
+
+
+def _cause_of_no_score(found: Sequence[Sentence], cause: str | None) -> str | None:
+    """ "other scale" where a number is beyond ten, or has another one below it; "several answers" where there are two."""
+    tokens = [token for sentence in found for token in sentence.said]
+    numbers = {token.number for token in tokens if token.number is not None}
+    over = any(
+        one.text == "/" and two.number not in (None, GREATEST) for one, two in zip(tokens, tokens[1:], strict=False)
+    )
+    if over or (numbers and (min(numbers) > GREATEST or any(token.text == "%" for token in tokens))):
+        return "other scale"
+    return "several answers" if len(numbers) > 1 else cause
 
 
 def _tail(text: str) -> int:
@@ -48,7 +63,9 @@ def _tail(text: str) -> int:
     return min(bounds, default=at)
 
 
-def _compared(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim]) -> None:
+def _compared(
+    sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim]
+) -> None:
     """The options that a sentence prefers, and those that it says not to."""
     for match in sentence.matches():
         if match.kind in ("void", "scores"):
@@ -63,10 +80,14 @@ def _compared(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str |
         if match.kind in ("ties", "both bad"):
             if state != "denied" and not (sentence.asks or sentence.has("supposes") or sentence.has("doubts")):
                 sure = state == "yes" and not sentence.options()
-                ties.append(_Claim(match.kind, int(sure), sentence.number, clause.limb, begin, end, "tie", sentence.concludes()))
+                ties.append(
+                    _Claim(match.kind, int(sure), sentence.number, clause.limb, begin, end, "tie", sentence.concludes())
+                )
             continue
         value = match.slots["X"].option if "X" in match.slots else OTHER.get(match.slots["Y"].option, "")
-        if level == 1 and any("blame" in token.kinds for n, token in enumerate(sentence.said) if not match.start <= n < match.end):
+        if level == 1 and any(
+            "blame" in token.kinds for n, token in enumerate(sentence.said) if not match.start <= n < match.end
+        ):
             continue
         concluding = clause.opened == "so" or sentence.concludes()
         if match.kind == "when concluding" and not concluding:
@@ -77,7 +98,9 @@ def _compared(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str |
             claims.append(_Claim(value, level, sentence.number, clause.limb, begin, end, match.kind, concluding))
 
 
-def _scored(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim]) -> None:
+def _scored(
+    sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim]
+) -> None:
     """The scores that a sentence gives."""
     said = sentence.said
     for match in sentence.matches():
@@ -92,14 +115,27 @@ def _scored(sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | f
             denied.append((number_of(token) or 0.0, sentence.number))
         elif state == "yes" and found and not _other_numbers(sentence, clause, range(match.start, match.end)):
             end = match.end
-            claims.append(_Claim(found[0], 2, sentence.number, clause.limb, token.start, said[end - 1].end, match.kind, sentence.concludes()))
+            claims.append(
+                _Claim(
+                    found[0],
+                    2,
+                    sentence.number,
+                    clause.limb,
+                    token.start,
+                    said[end - 1].end,
+                    match.kind,
+                    sentence.concludes(),
+                )
+            )
 
 
 def _other_numbers(sentence: Sentence, clause: Clause, inside: range) -> bool:
     """Whether the limb of a clause holds another number that is not denied: "6 or 7"."""
     limb = [one for one in sentence.clauses if one.limb == clause.limb and one.opened not in ("although", "reason")]
     plain = [one for one in limb if one is clause or not sentence.has("denies", one.start, one.end)]
-    return any(sentence.said[at].number is not None for one in plain for at in range(one.start, one.end) if at not in inside)
+    return any(
+        sentence.said[at].number is not None for one in plain for at in range(one.start, one.end) if at not in inside
+    )
 
 
 def _bare_scores(found: Sequence[Sentence], claims: list[_Claim]) -> None:
@@ -111,12 +147,19 @@ def _bare_scores(found: Sequence[Sentence], claims: list[_Claim]) -> None:
         if value is None or sentence.asks or _in_a_list(found, sentence, value):
             continue
         limb = [one for one in sentence.clauses if one.limb == clause.limb]
-        noted = at == 0 and [token.text for token in (*sentence.said[clause.end : clause.end + 1], sentence.said[-1])] == ["(", ")"]
-        noted = noted and any(token.kinds & {"reason", "supposes", "bounds"} or token.text == "iou" for token in sentence.said[clause.end :])
+        noted = at == 0 and [
+            token.text for token in (*sentence.said[clause.end : clause.end + 1], sentence.said[-1])
+        ] == ["(", ")"]
+        noted = noted and any(
+            token.kinds & {"reason", "supposes", "bounds"} or token.text == "iou"
+            for token in sentence.said[clause.end :]
+        )
         inside = [] if noted else sentence.said[limb[0].start : limb[-1].end]
         if any(token.kinds & {"supposes", "doubts"} for token in inside):
             continue
-        if at == -1 and _follows(sentence, clause) or at == 0 and clause.start == 0 and _leads(sentence, clause, value, noted, len(found)):
+        if (at == -1 and _follows(sentence, clause)) or (
+            at == 0 and clause.start == 0 and _leads(sentence, clause, value, noted, len(found))
+        ):
             claims.append(_Claim(value, 2, sentence.number, clause.limb, said[0].start, said[-1].end, "alone", True))
 
 
@@ -148,29 +191,46 @@ def _follows(sentence: Sentence, clause: Clause) -> bool:
     earlier = [one for one in sentence.clauses if one.end <= clause.start]
     label = sentence.said[earlier[-1].start : earlier[-1].end] if earlier else []
     explicit = any(token.text == "/" for token in sentence.said[clause.start :])
-    if before[-1].text == ":" and len(label) < 4 and not all(token.kinds & {"score", "heading", "so"} for token in label):
+    if (
+        before[-1].text == ":"
+        and len(label) < 4
+        and not all(token.kinds & {"score", "heading", "so"} for token in label)
+    ):
         return False
     numbers = any(token.number is not None for token in before)
-    return (explicit or before[-1].text == ":" or not numbers) and not any(token.text == "|" or token.option for token in before)
+    return (explicit or before[-1].text == ":" or not numbers) and not any(
+        token.text == "|" or token.option for token in before
+    )
 
 
 def _leading(found: Sequence[Sentence], claims: list[_Claim]) -> None:
     """A reply that begins with an option and its reason: "B, because …", "B. It …"; not where the other begins a part too."""
     first = found[0]
     said = first.said
-    if len(said) < 2 or said[0].option not in OTHER or first.asks or not (said[1].text[0] in ":-(" or any("reason" in token.kinds for token in said[1:3])):
+    if (
+        len(said) < 2
+        or said[0].option not in OTHER
+        or first.asks
+        or not (said[1].text[0] in ":-(" or any("reason" in token.kinds for token in said[1:3]))
+    ):
         return
     if said[1].text == ":" and (len(found) > 1 or first.has("but")):
         return
     rest = [token for sentence in found for token in sentence.said]
-    heads = {sentence.said[0].option for sentence in found} | {rest[n + 1].option for n, t in enumerate(rest[:-1]) if t.text[0] in ",:-(" or "and" in t.kinds}
+    heads = {sentence.said[0].option for sentence in found} | {
+        rest[n + 1].option for n, t in enumerate(rest[:-1]) if t.text[0] in ",:-(" or "and" in t.kinds
+    }
     blamed = any(token.kinds & {"denies", "supposes", "worse", "worst", "again"} for token in said[1:4])
     if heads <= {"", said[0].option} and not blamed and not first.has("doubts"):
-        claims.append(_Claim(said[0].option, 3, 0, 0, said[0].start, said[0].end, "leading", True))
+        claims.append(_Claim(said[0].option, 3, first.number, 0, said[0].start, said[0].end, "leading", True))
 
 
 def _is_alone(sentence: Sentence) -> bool:
-    said = [token for token in sentence.said if token.text[0].isalnum() and not token.kinds & {"heading", "again", "so", "but"}]
+    said = [
+        token
+        for token in sentence.said
+        if token.text[0].isalnum() and not token.kinds & {"heading", "again", "so", "but"}
+    ]
     said = said[1:] if said and said[0].text == "no" else said
     return len(said) == 1 and said[0].option in OTHER and not sentence.asks
 
@@ -190,12 +250,26 @@ def _decided(found: list[Sentence], read: object) -> Said:
     ties: list[_Claim] = []
     taken_back = -1
     for sentence in found:
-        if _takes_back(sentence) and (claims or ties or any(one.options() or read is _scored for one in found[: found.index(sentence)])):
+        if _takes_back(sentence) and (
+            claims or ties or any(one.options() or read is _scored for one in found[: found.index(sentence)])
+        ):
             claims, ties, taken_back = [], [], sentence.number
         read(sentence, claims, denied, ties)  # type: ignore[operator]
     if read is _compared and found:
-        blamed = any(one.asks and one.said and not one.options() and not any(one.has(kind) for kind in ("better", "best", "choose")) for one in found)
-        blamed = blamed or any(one.said and (one.has("worse") or one.said[0].text == "options") and not one.options()[1:] and ":" in {t.text for t in one.said} for one in found[:-1])
+        blamed = any(
+            one.asks
+            and one.said
+            and not one.options()
+            and not any(one.has(kind) for kind in ("better", "best", "choose"))
+            for one in found
+        )
+        blamed = blamed or any(
+            one.said
+            and (one.has("worse") or one.said[0].text == "options")
+            and not one.options()[1:]
+            and ":" in {t.text for t in one.said}
+            for one in found[:-1]
+        )
         if blamed:
             claims = [claim for claim in claims if claim.rule == "compares"]
         alone = [sentence for sentence in found if sentence.number > taken_back - 1 and _is_alone(sentence)]
@@ -218,13 +292,21 @@ def _takes_back(sentence: Sentence) -> bool:
 
 
 def _chosen(
-    claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim], taken_back: int, found: list[Sentence]
+    claims: list[_Claim],
+    denied: list[tuple[str | float, int]],
+    ties: list[_Claim],
+    taken_back: int,
+    found: list[Sentence],
 ) -> Said:
     if not claims:
         if ties and ties[-1].sentence == found[-1].number and ties[-1].level:
-            return Said("both_bad" if ties[-1].value == "both bad" else "tie", None, ties[-1].start, ties[-1].end, "tie")
+            return Said(
+                "both_bad" if ties[-1].value == "both bad" else "tie", None, ties[-1].start, ties[-1].end, "tie"
+            )
         named = {letter for sentence in found for letter in sentence.options()}
-        cause = "tie" if ties else "several answers" if taken_back >= 0 or (len(named) > 1 and not denied) else "no answer"
+        cause = (
+            "tie" if ties else "several answers" if taken_back >= 0 or (len(named) > 1 and not denied) else "no answer"
+        )
         return Said(None, _hedged(found) or cause)
     claims = sorted(claims, key=lambda claim: (claim.sentence, claim.limb, claim.start))
     last = claims[-1]
@@ -237,21 +319,28 @@ def _chosen(
             return Said(None, "several answers")
         best = later
     chosen = best[-1]
-    if any(claim.value != chosen.value and (claim.sentence, claim.limb) == (chosen.sentence, chosen.limb) for claim in claims):
+    if any(
+        claim.value != chosen.value and (claim.sentence, claim.limb) == (chosen.sentence, chosen.limb)
+        for claim in claims
+    ):
         return Said(None, "several answers")
-    told = next(sentence for sentence in found if sentence.number == chosen.sentence)
+    told = next((sentence for sentence in found if sentence.number == chosen.sentence), found[-1])
     if chosen.level == 1 and not chosen.concluding and told.has("but") and len(set(told.options())) > 1:
         return Said(None, "several answers")
     naming = [sentence.number for sentence in found if sentence.options()]
     if chosen.level == 1 and not chosen.concluding and naming and chosen.sentence != naming[-1]:
         return Said(None, "no answer")
     against = last.value != chosen.value and last.start > chosen.start
-    if against or any(tie.start > chosen.end and (tie.level or tie.sentence == chosen.sentence) for tie in ties) or any(v == chosen.value and at >= chosen.sentence for v, at in denied):
+    if (
+        against
+        or any(tie.start > chosen.end and (tie.level or tie.sentence == chosen.sentence) for tie in ties)
+        or any(v == chosen.value and at >= chosen.sentence for v, at in denied)
+    ):
         return Said(None, "several answers" if against else "tie" if ties else "several answers")
     return Said(chosen.value, None, chosen.start, chosen.end, chosen.rule)
 
 
 def _hedged(found: list[Sentence]) -> str | None:
-    """"hedge" where options are named in sentences that only suppose."""
+    """ "hedge" where options are named in sentences that only suppose."""
     supposed = any(sentence.has("supposes") and sentence.options() for sentence in found)
     return "hedge" if supposed and not any(sentence.has("either") for sentence in found) else None

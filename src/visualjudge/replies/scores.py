@@ -26,14 +26,18 @@ def score_at(said: Sequence[Token], at: int) -> tuple[float, int] | None:
     "7", "7/10" and "7 out of 10" are scores; "7-8", "7 to 8", "7 %", "7 boxes", "-7" and "7/5" are none.
     """
     number = number_of(said[at])
-    if number is None or not 0 <= number <= GREATEST or (at and (said[at - 1].text in _OPEN - {"="} or "bounds" in said[at - 1].kinds)):
+    if (
+        number is None
+        or not 0 <= number <= GREATEST
+        or (at and (said[at - 1].text in _OPEN - {"="} or "bounds" in said[at - 1].kinds))
+    ):
         return None
     after = said[at + 1 : at + 3]
     if not after:
         return number, at + 1
     if after[0].text == "/":
         return (number, at + 3) if len(after) > 1 and after[1].number == GREATEST else None
-    if "points" in after[0].kinds and not "other scale" in after[0].kinds:
+    if "points" in after[0].kinds and "other scale" not in after[0].kinds:
         return number, at + 2
     if after[0].text == "-" and len(after) > 1 and number_of(after[1]) is None and said[at].end < after[0].start:
         return number, at + 1
@@ -45,7 +49,11 @@ def score_at(said: Sequence[Token], at: int) -> tuple[float, int] | None:
 def only_score(said: Sequence[Token]) -> float | None:
     """The score that the tokens are, and nothing else."""
     skipped = {"filler", "around", "score", "so", "and", "answer"}
-    kept = [token for token in said if number_of(token) is not None or not (token.kinds & skipped or token.text[0] in _DECORATION)]
+    kept = [
+        token
+        for token in said
+        if number_of(token) is not None or not (token.kinds & skipped or token.text[0] in _DECORATION)
+    ]
     while kept and kept[0].text in ("~", "+", "="):
         kept = kept[1:]
     found = score_at(kept, 0) if kept and number_of(kept[0]) is not None else None

@@ -10,8 +10,12 @@ from visualjudge.replies.tokens import Token, tokens
 
 _CONNECTIVES = ("reason", "although", "but", "so", "and")
 _BOUNDS = ",;:()[]|"
-_HARMLESS_BEFORE = frozenset(("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score", "best first"))
-_HARMLESS_AFTER = frozenset(("around", "is", "option", "better", "best", "points", "so", "again", "I", "answer", "winner"))
+_HARMLESS_BEFORE = frozenset(
+    ("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score", "best first")
+)
+_HARMLESS_AFTER = frozenset(
+    ("around", "is", "option", "better", "best", "points", "so", "again", "I", "answer", "winner")
+)
 
 
 @dataclass(slots=True)
@@ -47,7 +51,9 @@ class Sentence:
 
     def clause_of(self, at: int) -> Clause:
         """The clause that holds a token, or that it begins."""
-        return next((clause for clause in self.clauses if at < clause.end and not clause.start > at + 1), self.clauses[-1])
+        return next(
+            (clause for clause in self.clauses if at < clause.end and not clause.start > at + 1), self.clauses[-1]
+        )
 
     def matches(self) -> Iterator[Match]:
         """The phrases in it."""
@@ -59,7 +65,9 @@ class Sentence:
             return False
         first = self.clauses[0]
         labelled = self.said[first.end : first.end + 1] and self.said[first.end].text == ":"
-        label = labelled and any(not token.kinds.isdisjoint(("answer", "heading", "score")) for token in self.said[: first.end])
+        label = labelled and any(
+            not token.kinds.isdisjoint(("answer", "heading", "score")) for token in self.said[: first.end]
+        )
         return first.opened == "so" or bool(label)
 
 
@@ -70,7 +78,11 @@ def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bo
     for token in tokens(text, start, end):
         if token.text[0] in ".!?\n…;" and token.number is None:
             if held:
-                found.append(Sentence(spoken(listed(held), ordinals=ordinals), token.text[0] == "?" or "?" in token.text, len(found)))
+                found.append(
+                    Sentence(
+                        spoken(listed(held), ordinals=ordinals), token.text[0] == "?" or "?" in token.text, len(found)
+                    )
+                )
                 held = []
             elif found and "?" in token.text:
                 found[-1].asks = True
@@ -84,8 +96,16 @@ def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bo
 def _clauses(said: Sequence[Token]) -> Iterator[Clause]:
     start, opened, limb = 0, "", 0
     for at, token in enumerate(said):
-        kind = "" if token.kinds.isdisjoint(_CONNECTIVES) else next(kind for kind in _CONNECTIVES if kind in token.kinds)
-        dash = token.text[0] == "-" and at and said[at - 1].end < token.start and at + 1 < len(said) and token.end < said[at + 1].start
+        kind = (
+            "" if token.kinds.isdisjoint(_CONNECTIVES) else next(kind for kind in _CONNECTIVES if kind in token.kinds)
+        )
+        dash = (
+            token.text[0] == "-"
+            and at
+            and said[at - 1].end < token.start
+            and at + 1 < len(said)
+            and token.end < said[at + 1].start
+        )
         if kind or token.text[0] in _BOUNDS or dash:
             if at > start:
                 yield Clause(start, at, opened, limb)
@@ -104,20 +124,36 @@ def stands(sentence: Sentence, match: Match) -> str:
     around = [said[at] for at in range(first.start, last.end) if at not in inside]
     before = said[first.start : match.start]
     after = said[match.end : last.end]
-    limb = [said[at] for one in sentence.clauses if one.limb == first.limb for at in range(one.start, one.end) if at not in inside]
+    limb = [
+        said[at]
+        for one in sentence.clauses
+        if one.limb == first.limb
+        for at in range(one.start, one.end)
+        if at not in inside
+    ]
     if sentence.has("again", match.end) or any(token.text == "no" for token in said[match.end :]):
         return "no"
-    if match.kind == "in one respect" and any("blame" in token.kinds for n, token in enumerate(said) if n not in inside):
+    if match.kind == "in one respect" and any(
+        "blame" in token.kinds for n, token in enumerate(said) if n not in inside
+    ):
         return "no"
     if sentence.asks or sentence.has("doubts") or any("supposes" in token.kinds for token in limb):
         return "no"
     if first.opened in ("reason", "although"):
         return "no"
-    if any("denies" in token.kinds for token in around) or _denied_before(sentence, first) or _taken_back(sentence, last):
+    if (
+        any("denies" in token.kinds for token in around)
+        or _denied_before(sentence, first)
+        or _taken_back(sentence, last)
+    ):
         return "denied"
     if any(not token.kinds.isdisjoint(("worse", "worst", "middle", "blame")) for token in around):
         return "no"
-    if match.kind in ("scores", "in one respect") and any(said[at].kinds & {"denies", "supposes", "bounds"} - ({"bounds"} if said[at].text in ("to", "and", "or") else set()) for at in inside):
+    if match.kind in ("scores", "in one respect") and any(
+        said[at].kinds
+        & {"denies", "supposes", "bounds"} - ({"bounds"} if said[at].text in ("to", "and", "or") else set())
+        for at in inside
+    ):
         return "no"
     if match.kind == "scores" and any(token.kinds & {"best", "better", "middle"} for token in before):
         return "no"
@@ -135,7 +171,11 @@ def stands(sentence: Sentence, match: Match) -> str:
 
 
 def _harmless(token: Token, kinds: frozenset[str]) -> bool:
-    return not token.kinds.isdisjoint(kinds) or token.text in ("that", "than", "to", "->", "=>") or not token.text[0].isalnum()
+    return (
+        not token.kinds.isdisjoint(kinds)
+        or token.text in ("that", "than", "to", "->", "=>")
+        or not token.text[0].isalnum()
+    )
 
 
 def _without_other(after: Sequence[Token], match: Match) -> Sequence[Token]:
@@ -163,7 +203,10 @@ def _denied_before(sentence: Sentence, clause: Clause) -> bool:
 def _limited_before(sentence: Sentence, clause: Clause) -> bool:
     """Whether an earlier clause of the limb names one respect: "In terms of sharpness, …"."""
     return any(
-        one.limb == clause.limb and one.end <= clause.start and one.opened in ("", "and") and "limits" in sentence.said[one.start].kinds
+        one.limb == clause.limb
+        and one.end <= clause.start
+        and one.opened in ("", "and")
+        and "limits" in sentence.said[one.start].kinds
         for one in sentence.clauses
     )
 
@@ -171,7 +214,11 @@ def _limited_before(sentence: Sentence, clause: Clause) -> bool:
 def _other_follows(sentence: Sentence, clause: Clause) -> bool:
     """Whether the next clause is nothing but an option: "I choose B and A"."""
     after = [one for one in sentence.clauses if one.start >= clause.end]
-    return bool(after) and after[0].opened in ("", "and") and all(token.option for token in sentence.said[after[0].start : after[0].end])
+    return (
+        bool(after)
+        and after[0].opened in ("", "and")
+        and all(token.option for token in sentence.said[after[0].start : after[0].end])
+    )
 
 
 def _taken_back(sentence: Sentence, clause: Clause) -> bool:
@@ -179,7 +226,9 @@ def _taken_back(sentence: Sentence, clause: Clause) -> bool:
     for one in sentence.clauses:
         held = sentence.said[one.start : one.end]
         if one.start >= clause.end and one.opened in ("but", "") and one.limb >= clause.limb:
-            later = not any(token.option for token in held[: 1 if one.opened else None]) and not any(t.number is not None for t in held)
+            later = not any(token.option for token in held[: 1 if one.opened else None]) and not any(
+                t.number is not None for t in held
+            )
             if later and any(not token.kinds.isdisjoint(("denies", "worse", "worst", "blame")) for token in held):
                 return True
     return False

@@ -17,7 +17,7 @@ _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
     for odd, plain in zip("।،؛؟。，；？！．≻≫≺–—−【】「」『』｜⁄", ".、;?.、;?!.>><---[][][]|/", strict=True)
 }
-_DECORATION = {ord(sign): " " for sign in "*_`#$\u200b\ufeff\"“”„«»"}
+_DECORATION = {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»'}
 """Bold, code, headings, quotes."""
 _CYRILLIC = {"А": "A", "В": "B", "С": "C"}
 _QUOTES = ("'", "’", "‘", "´")
