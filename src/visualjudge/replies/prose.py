@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from visualjudge.replies.orders import order_in
 from visualjudge.replies.said import Said
@@ -45,12 +46,10 @@ def read_prose(text: str, question_type: str, n_options: int) -> Said:
 
 
 def _cause_of_no_score(found: Sequence[Sentence], cause: str | None) -> str | None:
-    """ "other scale" where a number is beyond ten, or has another one below it; "several answers" where there are two."""
+    """``other scale`` where a number is beyond ten or over another; ``several answers`` where there are two."""
     tokens = [token for sentence in found for token in sentence.said]
     numbers = {token.number for token in tokens if token.number is not None}
-    over = any(
-        one.text == "/" and two.number not in (None, GREATEST) for one, two in zip(tokens, tokens[1:], strict=False)
-    )
+    over = any(one.text == "/" and two.number not in (None, GREATEST) for one, two in pairwise(tokens))
     if over or (numbers and (min(numbers) > GREATEST or any(token.text == "%" for token in tokens))):
         return "other scale"
     return "several answers" if len(numbers) > 1 else cause
@@ -204,7 +203,7 @@ def _follows(sentence: Sentence, clause: Clause) -> bool:
 
 
 def _leading(found: Sequence[Sentence], claims: list[_Claim]) -> None:
-    """A reply that begins with an option and its reason: "B, because …", "B. It …"; not where the other begins a part too."""
+    """A reply that begins with an option and its reason: "B, because …"; not where the other begins a part."""
     first = found[0]
     said = first.said
     if (

@@ -21,7 +21,7 @@ def number_of(token: Token) -> float | None:
 
 
 def score_at(said: Sequence[Token], at: int) -> tuple[float, int] | None:
-    """The score whose number is token ``at``, and where it ends; None where what stands beside it makes it another thing.
+    """The score whose number is token ``at``, and where it ends; None where its neighbours make it another thing.
 
     "7", "7/10" and "7 out of 10" are scores; "7-8", "7 to 8", "7 %", "7 boxes", "-7" and "7/5" are none.
     """

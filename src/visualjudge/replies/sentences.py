@@ -137,9 +137,12 @@ def stands(sentence: Sentence, match: Match) -> str:
         "blame" in token.kinds for n, token in enumerate(said) if n not in inside
     ):
         return "no"
-    if sentence.asks or sentence.has("doubts") or any("supposes" in token.kinds for token in limb):
-        return "no"
-    if first.opened in ("reason", "although"):
+    if (
+        first.opened in ("reason", "although")
+        or sentence.asks
+        or sentence.has("doubts")
+        or any("supposes" in token.kinds for token in limb)
+    ):
         return "no"
     if (
         any("denies" in token.kinds for token in around)
@@ -161,6 +164,11 @@ def stands(sentence: Sentence, match: Match) -> str:
         return "no"
     if _limited_before(sentence, first):
         return "limited"
+    return _bounded(match, before, after)
+
+
+def _bounded(match: Match, before: Sequence[Token], after: Sequence[Token]) -> str:
+    """Whether the words of the clause right before and after a phrase are known."""
     if not all(_harmless(token, _HARMLESS_BEFORE) for token in before):
         return "limited" if any("limits" in token.kinds for token in before) else "no"
     if any("limits" in token.kinds for token in after):

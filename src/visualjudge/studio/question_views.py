@@ -320,7 +320,7 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
 
 
 def reading(text: str, question: Question, order: str) -> tuple[int, int, str | None, str | None, str | float | None]:
-    """Where in a reply the answer stands, the rule and the tier that read it, and the value in the letters as stored."""
+    """Where in a reply the answer stands, the rule and the tier that read it, and the value as stored."""
     if not text:
         return 0, 0, None, None, None
     found = read_reply(text, question.question_type, len(question.annotation_ids), ties=question.ties or ())
