@@ -392,15 +392,10 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
         rows += _items(found, start)
         if said and said[0].option:
             heads.append(_Item(0, said[0], said[1:4], start, len(said) == 1, found))
-    noted = {place_of(row.note[0], n_options, 0): row for row in heads if row.note}
-    if sorted(noted, key=str) == list(range(1, n_options + 1)):
-        return Said(
-            "".join(noted[n].token.option for n in sorted(noted)),
-            None,
-            heads[0].start,
-            heads[-1].start + heads[-1].token.end,
-            "list",
-        )  # type: ignore[type-var]
+    noted = {place_of(row.note[0], n_options, 0) or 0: row for row in heads if row.note}
+    placed = "".join(noted[place].token.option for place in sorted(noted))
+    if sorted(noted) == list(range(1, n_options + 1)) and "".join(sorted(placed)) == "ABCDEFGH"[:n_options]:
+        return Said(placed, None, heads[0].start, heads[-1].start + heads[-1].token.end, "list")
     numbered = [row.place for row in rows] == list(range(1, n_options + 1))
     chosen = rows if numbered else heads
     letters = "".join(row.token.option for row in chosen)
