@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from visualjudge.dataset.shards import Shards, write_index
 
 from making import make_folder
 from visualjudge.core.columnar import parquet_parts
@@ -30,7 +31,6 @@ from visualjudge.dataset.convert import convert
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.parquet_form import INDEX, schema
-from visualjudge.dataset.shards import Shards, write_index
 from visualjudge.dataset.validate import validate
 
 Spoil = Callable[[Path], object]

@@ -15,6 +15,7 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.asks import Ask
+from visualjudge.judges.baseline import Oracle, baseline_judge
 from visualjudge.judges.panel import majority
 from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
