@@ -72,7 +72,8 @@ def test_an_unknown_question_type_is_named() -> None:
 
 UNITS = (
     "[", "{", '{"a":', "A ", "A > ", "A, ", ",", "so ", "not ", "a ", "1. ", "<think>", "<answer>", "\\boxed{", "(",
-    "answer ", "A is better and ", "7/", "A;B;", ", ", "\n", "1, 2, 3, ", "A\n", "Answer: A\n", "</think>", "]", "{X} ", "选择", "I cannot ", "best ", "7 ", "[12, 34, 220, 310], ", "1. A\n", "[[A", "[[1, 2], [3, 4]], ",
+    "answer ", "A is better and ", "7/", "A;B;", ", ", "\n", "1, 2, 3, ", "A\n", "Answer: A\n", "</think>",
+    "]", "{X} ", "选择", "I cannot ", "best ", "7 ", "[12, 34, 220, 310], ", "1. A\n", "[[A", "[[1, 2], [3, 4]], ",
 )  # fmt: skip
 
 

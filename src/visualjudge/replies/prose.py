@@ -231,7 +231,8 @@ def _is_alone(sentence: Sentence) -> bool:
         if token.text[0].isalnum() and not token.kinds & {"heading", "again", "so", "but"}
     ]
     said = said[1:] if said and said[0].text == "no" else said
-    return len(said) == 1 and said[0].option in OTHER and not sentence.asks
+    heading = sentence.said[-1].text == ":"
+    return len(said) == 1 and said[0].option in OTHER and not sentence.asks and not heading
 
 
 def _alone(sentence: Sentence, claims: list[_Claim], found: Sequence[Sentence], n_sentences: int) -> None:
