@@ -250,7 +250,7 @@ def test_the_mean_over_tasks_has_an_interval_where_each_task_has_five_images(ima
     table = pl.DataFrame(rows, schema=["task", "image", "right"], orient="row")
     found = macro(table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64)), "task")
     assert (found.interval is not None) is told
-    assert found.why == (None if told else "a task with fewer than 5 images")
+    assert found.why == (None if told else "a task with fewer than 5 images: narrow")
 
 
 def test_one_image_has_no_interval() -> None:

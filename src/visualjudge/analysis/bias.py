@@ -4,7 +4,8 @@ A *preference* compares how often the judge is right where the option with more 
 where it is the worse one, and halves the difference: 0 for a judge that does not look at the feature, +½ for one that
 looks at nothing else, whichever answer is the commoner. The two are compared **at equal difficulty**: within a task and
 a stratum of the margin between the scores, straightened for the margin inside it. Otherwise a fair judge that is
-better at wide margins would be accused of whatever feature goes with them.
+better at wide margins would be accused of whatever feature goes with them. All features but the place itself are also
+compared at the same place, so that a judge that leans to the place is not accused of what is often shown there.
 """
 
 from __future__ import annotations
@@ -42,14 +43,15 @@ def binomial_p(hits: int, n: int) -> float | None:
 
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
     """Usable replies where the feature tells the options apart: whether ``more`` of it is right, and the answer was."""
-    return table.select("cluster", "pair", "task", "margin", "right", more=_more(feature)).drop_nulls("more")
+    kept = table.select("cluster", "pair", "task", "margin", "right", "first_right", more=_more(feature))
+    return kept.drop_nulls("more")
 
 
 def _more(feature: str) -> str:
     return "first_right" if feature == "position" else more(feature)
 
 
-def _cases(sides: pl.DataFrame) -> Cases:
+def _cases(sides: pl.DataFrame, apart: bool) -> Cases:
     """The replies counted by pair and kind of question; a stratum is one of up to 5 parts of a task's margins."""
     held, pair = renumbered(sides["pair"].to_numpy())
     first = np.zeros(held.size, dtype=np.int64)
@@ -57,11 +59,12 @@ def _cases(sides: pl.DataFrame) -> Cases:
     pairs = sides[first].select("cluster", "margin", task=pl.col("task").rank("dense").cast(pl.Int64))
     margin, task = pairs["margin"].to_numpy(), pairs["task"].to_numpy()
     stratum = _strata(task, margin)
-    kind = 2 * pair + sides["more"].to_numpy()
-    n, right = (sums(kind, values, 2 * first.size) for values in (np.ones(kind.size), sides["right"].to_numpy()))
+    kind = 4 * pair + 2 * sides["more"].to_numpy() + (sides["first_right"].to_numpy() if apart else 0)
+    n, right = (sums(kind, values, 4 * first.size) for values in (np.ones(kind.size), sides["right"].to_numpy()))
     known = np.flatnonzero(n)
-    of = known // 2
-    return Cases(stratum[of], pairs["cluster"].to_numpy()[of], of, known % 2 == 1, margin[of], n[known], right[known])
+    of, more = known // 4, known % 4 >= 2
+    place = known % 2 == 1 if apart else None
+    return Cases(stratum[of], pairs["cluster"].to_numpy()[of], of, more, margin[of], n[known], right[known], place)
 
 
 def _strata(task: IntArray, margin: FloatArray) -> IntArray:
@@ -81,7 +84,7 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:
         return Preference(feature, PREFERRED[feature], None, Estimate(None, None, sides.height, images), None)
-    found = lean(_cases(sides))
+    found = lean(_cases(sides, apart=feature != "position"))
     ends = found.ends()
     value = found.preference if np.isfinite(found.preference) else None
     figure = Estimate(value, ends, sides.height, images, None if ends else FEW)

@@ -96,3 +96,23 @@ def test_merging_images_that_err_alike_never_narrows(share: int, size: int, imag
     assert ends is not None
     assert ends[0] <= apart[0] + NEAR
     assert ends[1] >= apart[1] - NEAR
+
+
+def test_graded_values_that_hardly_vary_have_a_narrow_interval_and_no_wider_than_that_of_answers() -> None:
+    cases, low, high = np.full(40, 6.0), [], []
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        value = 0.53 + 0.03 * rng.standard_normal(40)
+        ends, wide = (one_share(value * cases, cases, whole=whole).interval(0) for whole in (False, True))
+        assert ends is not None and wide is not None
+        assert wide[0] <= ends[0] and ends[1] <= wide[1]
+        assert ends[1] - ends[0] < 0.025
+        low.append(ends[0])
+        high.append(ends[1])
+    assert np.mean((np.array(low) < 0.53) & (np.array(high) > 0.53)) > 0.85
+
+
+def test_graded_values_that_do_not_vary_have_the_interval_of_answers() -> None:
+    cases = np.full(20, 4.0)
+    ends, wide = (one_share(cases, cases, whole=whole).interval(0) for whole in (False, True))
+    assert ends == wide is not None

@@ -76,3 +76,16 @@ def test_images_that_all_agree_leave_an_interval_with_width() -> None:
     ends = found.ends()
     assert found.preference == pytest.approx(0.5)
     assert ends is not None and 0.35 < ends[0] < 0.45 and ends[1] == 0.5
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_lean_to_the_place_is_none_to_a_feature_that_is_often_shown_first(apart: bool) -> None:
+    rng = np.random.default_rng(5)
+    n = 600
+    first, follows = rng.random((2, n)) < np.array([[0.5], [0.8]])
+    more = np.where(follows, first, ~first)
+    right = np.where(rng.random(n) < 0.4, first, rng.random(n) < 0.8).astype(float)
+    image, number, margin = np.arange(n) // 30, np.arange(n), rng.random(n)
+    one = np.ones(n)
+    cases = Cases(np.zeros(n, dtype=np.int64), image, number, more, margin, one, right, first if apart else None)
+    assert (lean(cases).p() < 0.01) is not apart

@@ -33,7 +33,9 @@ from visualjudge.analysis.statistics.jackknife import (
     LEAST_IMAGES,
     TAIL,
     TINY,
+    correlation_ends,
     effective_number,
+    spread,
     sums,
 )
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -128,7 +130,8 @@ def shares(
     column
         Which share the entry belongs to; by default all to one.
     whole
-        Whether each case is 0 or 1; else it lies between them, and may vary less than such cases do.
+        Whether each case is 0 or 1; else it lies between them (*graded*), and the images are also left out in turn: a
+        case may vary far less than an answer that is right or wrong.
     supposed
         What is supposed of the cases of one image.
     squares
@@ -145,8 +148,22 @@ def shares(
         upper_bounds(x, bottom, place, columns, whole=whole, supposed=supposed, squares=weights)
         for x in (top, bottom - top)
     )
+    if not whole:
+        low, high = _nearer(top, bottom, place, low, high)
     told = (images >= LEAST_IMAGES) & (effective_number(bottom, place, columns) >= 2)
     return Shares(value, np.where(told, 1 - low, np.nan), np.where(told, high, np.nan), cases, images)
+
+
+def _nearer(
+    top: FloatArray, bottom: FloatArray, place: IntArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The bounds of right and wrong for graded cases, which may vary far less than a share does.
+
+    An end of the jackknife on Fisher's z scale of 2π − 1, where images differ, replaces one that is farther out.
+    """
+    value, influence = ratio_influence(top, bottom, place, low.size)
+    below, above = correlation_ends(2 * value - 1, spread(2 * influence, bottom, place, low.size))
+    return np.fmin(low, (1 - below) / 2), np.fmin(high, (1 + above) / 2)
 
 
 def one_share(top: FloatArray, bottom: FloatArray, *, whole: bool = True, supposed: Supposed = SHARES) -> Shares:
