@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from visualjudge.dataset.shards import Shards, write_index
 
 from making import make_folder
 from visualjudge.core.columnar import parquet_parts
@@ -28,6 +27,7 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.convert import convert
+from visualjudge.dataset.parquet_form import Shards, write_index
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.parquet_form import INDEX, schema

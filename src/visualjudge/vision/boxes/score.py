@@ -8,7 +8,7 @@ import numpy as np
 
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.boxes.record import Detection, Detections
-from visualjudge.vision.scoring.close_boxes import IntArray, close_pairs
+from visualjudge.vision.scoring.close_boxes import IntArray, Pairs, close_pairs
 from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, rows_at_once
 
 
@@ -21,11 +21,11 @@ def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Coll
     return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
 
 
-def _alike(found: list[Detection], real: list[Detection]) -> tuple[IntArray, IntArray, FloatArray]:
+def _alike(found: list[Detection], real: list[Detection], counted: Pairs) -> tuple[IntArray, IntArray, FloatArray]:
     """Pairs of IoU :data:`~visualjudge.vision.scoring.matching.LEAST` or more: places of both, and IoU."""
     first, second = corners(found), corners(real)
     parts = []
-    for i, j in close_pairs(first, second, LEAST):
+    for i, j in close_pairs(first, second, LEAST, counted):
         value = iou_of_pairs(first[i], second[j])
         reached = value >= LEAST
         parts.append((i[reached], j[reached], value[reached]))
@@ -36,9 +36,10 @@ def _alike(found: list[Detection], real: list[Detection]) -> tuple[IntArray, Int
     return i[order], j[order], value[order]
 
 
-def _crowd_shares(found: list[Detection], crowds: list[Detection]) -> FloatArray:
+def _crowd_shares(found: list[Detection], crowds: list[Detection], counted: Pairs) -> FloatArray:
     first, second = corners(found), corners(crowds)
-    shares = [iou(first[rows], second, crowd=True).max(axis=1) for rows in rows_at_once(len(found), len(crowds))]
+    slices = rows_at_once(len(found), len(crowds), counted)
+    shares = [iou(first[rows], second, crowd=True).max(axis=1) for rows in slices]
     return np.concatenate([np.zeros(0), *shares])
 
 

@@ -10,7 +10,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, Mask
 from visualjudge.vision.boxes.score import shares_of
 from visualjudge.vision.masks.record import Instance, Masks
-from visualjudge.vision.scoring.close_boxes import IntArray, check_pairs
+from visualjudge.vision.scoring.close_boxes import IntArray, Pairs
 from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, rows_at_once
 
 
@@ -23,11 +23,10 @@ def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[st
     return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
 
 
-def _alike(found: list[Instance], real: list[Instance]) -> tuple[IntArray, IntArray, FloatArray]:
-    parts, touching = [np.zeros((3, 0))], 0
-    for rows in rows_at_once(len(found), len(real)):
-        touching += int(np.count_nonzero(_touching(found[rows], real)))
-        check_pairs(touching)
+def _alike(found: list[Instance], real: list[Instance], counted: Pairs) -> tuple[IntArray, IntArray, FloatArray]:
+    parts = [np.zeros((3, 0))]
+    for rows in rows_at_once(len(found), len(real), counted):
+        counted.add(near=int(np.count_nonzero(_touching(found[rows], real))))
         values = mask_ious(found[rows], real)
         i, j = np.nonzero(values >= LEAST)
         parts.append(np.stack([i + rows.start, j, values[i, j]]))
@@ -35,8 +34,9 @@ def _alike(found: list[Instance], real: list[Instance]) -> tuple[IntArray, IntAr
     return first.astype(np.intp), second.astype(np.intp), value
 
 
-def _crowd_shares(found: list[Instance], crowds: list[Instance]) -> FloatArray:
-    shares = [mask_ious(found[rows], crowds, crowd=True).max(axis=1) for rows in rows_at_once(len(found), len(crowds))]
+def _crowd_shares(found: list[Instance], crowds: list[Instance], counted: Pairs) -> FloatArray:
+    slices = rows_at_once(len(found), len(crowds), counted)
+    shares = [mask_ious(found[rows], crowds, crowd=True).max(axis=1) for rows in slices]
     return np.concatenate([np.zeros(0), *shares])
 
 

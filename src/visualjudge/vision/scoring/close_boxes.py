@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import FloatArray
+from visualjudge.core.records import BoolArray, FloatArray
 
 IntArray = NDArray[np.intp]
 MOST_PAIRS = 5_000_000
-"""Pairs of a prediction and a truth of one image and label that are near each other; of people, all pairs."""
+"""Pairs of a prediction and a truth of one image and a label in common that are near; of people, all pairs."""
 MOST_COMPARED = 100_000_000
-"""Pairs of masks, or of a prediction and a crowd region, whose boxes are compared."""
+"""Pairs of masks, or of a prediction and a crowd region, of one image, whose boxes are compared."""
 TOGETHER = 1_000_000
 """Pairs that are in memory at once."""
+FEW = 100_000
+"""Pairs of a label that are compared each with each."""
 _SIZES = 60
 """Sizes further apart than 2 to this power, from 1 pixel, count as one."""
 
 
+@dataclass
+class Pairs:
+    """How many pairs of one image were compared, over all its labels."""
+
+    near: int = 0
+    compared: int = 0
+
+    def add(self, *, near: int = 0, compared: int = 0) -> None:
+        """Count pairs before they are compared.
+
+        Raises
+        ------
+        DataError
+            If there are now more than :data:`MOST_PAIRS` or :data:`MOST_COMPARED`.
+        """
+        self.near, self.compared = self.near + near, self.compared + compared
+        check_pairs(self.near)
+        check_pairs(self.compared, MOST_COMPARED)
+
+
 def check_pairs(count: int, most: int = MOST_PAIRS) -> None:
-    """Refuse to compare more than ``most`` pairs of one image and label.
+    """Refuse to compare more than ``most`` pairs of one image.
 
     Raises
     ------
@@ -32,11 +55,13 @@ def check_pairs(count: int, most: int = MOST_PAIRS) -> None:
     """
     if count > most:
         raise DataError(
-            f"prediction: must have at most {most:,} pairs with the ground truth of its image and class, got {count:,}"
+            f"prediction: must have at most {most:,} pairs with the ground truth of its image and classes, got {count:,}"
         )
 
 
-def close_pairs(first: FloatArray, second: FloatArray, least: float) -> Iterator[tuple[IntArray, IntArray]]:
+def close_pairs(
+    first: FloatArray, second: FloatArray, least: float, counted: Pairs
+) -> Iterator[tuple[IntArray, IntArray]]:
     """Places in ``first`` and ``second`` of all pairs that may have an IoU of ``least`` or more, each pair once.
 
     Such boxes have widths (heights) w ≥ w' with w' ≥ least·w, and no edge of one is further from that of the other
@@ -48,24 +73,40 @@ def close_pairs(first: FloatArray, second: FloatArray, least: float) -> Iterator
         Boxes of shape (n, 4) and (m, 4), xyxy.
     least
         Above 0, below 1.
+    counted
+        The pairs of the image up to now.
 
     Raises
     ------
     DataError
         If there are more than :data:`MOST_PAIRS`.
     """
-    if len(first) * len(second) <= TOGETHER:
-        i, j = np.indices((len(first), len(second))).reshape(2, -1)
+    if len(first) * len(second) <= FEW:
+        i, j = np.nonzero(_close(first, second, least))
+        counted.add(near=len(i))
         yield i, j
         return
-    count = 0
     ours, others = _by_size(first, least), _by_size(second, least)
     for (wide, high), mine in ours.items():
         for key in ((wide + a, high + b) for a in (-1, 0, 1) for b in (-1, 0, 1)):
             for i, j in _near(first, mine, second, others[key], least) if key in others else ():
-                count += len(i)
-                check_pairs(count)
+                counted.add(near=len(i))
                 yield i, j
+
+
+def _close(first: FloatArray, second: FloatArray, least: float) -> BoolArray:
+    """Whether no edges of two boxes are further apart than ``least`` allows, shape (len(first), len(second))."""
+    ours, others = first[:, None], second[None]
+    longer = np.maximum(ours[..., 2:] - ours[..., :2], others[..., 2:] - others[..., :2])
+    reach = (1 - least) * (1 + 1e-6) * longer + _rounding(first, second)
+    gaps = np.abs(ours - others)
+    close: BoolArray = ((gaps[..., :2] <= reach) & (gaps[..., 2:] <= reach)).all(axis=2)
+    return close
+
+
+def _rounding(first: FloatArray, second: FloatArray) -> float:
+    largest = max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
+    return float(4 * np.finfo(np.float64).eps * largest)
 
 
 def _by_size(boxes: FloatArray, least: float) -> dict[tuple[int, int], IntArray]:
@@ -88,8 +129,7 @@ def _near(
     sides = np.concatenate([side[:, 2:] - side[:, :2] for side in (boxes, truths)])
     scale = np.tile(sides.max(axis=0), 2)
     boxes, truths = boxes / scale, truths / scale
-    rounding = 4 * np.finfo(np.float64).eps * max(np.abs(boxes).max(), np.abs(truths).max())
-    reach = (1 - least) * (1 + 1e-6) + rounding
+    reach = (1 - least) * (1 + 1e-6) + _rounding(boxes, truths)
     tree, order = cKDTree(truths), cKDTree(boxes).indices  # neighbours in space stand together in a tree's order
     rows = max(1, TOGETHER // len(truths))
     for some in np.split(order, range(rows, len(order), rows)):

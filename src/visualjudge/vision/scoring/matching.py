@@ -9,7 +9,7 @@ import numpy as np
 
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.items import LabelledItems
-from visualjudge.vision.scoring.close_boxes import MOST_COMPARED, TOGETHER, IntArray, check_pairs
+from visualjudge.vision.scoring.close_boxes import TOGETHER, IntArray, Pairs
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 """0.50, 0.55, … 0.95, as in COCO's AP."""
@@ -20,8 +20,8 @@ _SLACK = 1e-9
 LEAST = THRESHOLDS[0] - 2 * _SLACK
 """A similarity that reaches the lowest threshold is at least this."""
 _AT_ONCE = 1 << 16
-Alike = Callable[[list[Any], list[Any]], tuple[IntArray, IntArray, FloatArray]]
-Shares = Callable[[list[Any], list[Any]], FloatArray]
+Alike = Callable[[list[Any], list[Any], Pairs], tuple[IntArray, IntArray, FloatArray]]
+Shares = Callable[[list[Any], list[Any], Pairs], FloatArray]
 
 
 def matched(first: IntArray, second: IntArray, similarity: FloatArray) -> list[tuple[float, int, int]]:
@@ -74,10 +74,10 @@ def labelled_f1(
     Parameters
     ----------
     alike
-        (predictions, truths) → places of both in the pairs of IoU :data:`LEAST` or more, and their IoU. Pairs of less
+        (predictions, truths, pairs up to now) → places of both in the pairs of IoU :data:`LEAST` or more, and their IoU. Pairs of less
         reach no threshold, and are taken after all others.
     shares
-        (predictions, crowd regions) → the largest share of each prediction's own area that lies in one of them.
+        (predictions, crowd regions, pairs up to now) → the largest share of each prediction's own area that lies in one of them.
     class_of_interest
         Labels that count; None = all.
     """
@@ -85,26 +85,26 @@ def labelled_f1(
         (side if class_of_interest is None else side.only(class_of_interest)).items_by_label()
         for side in (prediction, truth)
     )
-    pairs, inside, truths, before = [], [np.zeros(0)], 0, 0
+    pairs, inside, truths, before, counted = [], [np.zeros(0)], 0, 0, Pairs()
     for label in found.keys() | real.keys():
         ours, theirs = found.get(label, []), real.get(label, [])
         single = [item for item in theirs if not item.iscrowd]
         crowds = [item for item in theirs if item.iscrowd]
-        pairs += [(value, before + i, j) for value, i, j in matched(*alike(ours, single))]
-        inside.append(shares(ours, crowds) if crowds else np.zeros(len(ours)))
+        pairs += [(value, before + i, j) for value, i, j in matched(*alike(ours, single, counted))]
+        inside.append(shares(ours, crowds, counted) if crowds else np.zeros(len(ours)))
         truths, before = truths + len(single), before + len(ours)
     return mean_f1(pairs, np.concatenate(inside), truths)
 
 
-def rows_at_once(first: int, second: int) -> Iterator[slice]:
+def rows_at_once(first: int, second: int, counted: Pairs) -> Iterator[slice]:
     """Slices of ``first`` items that have few pairs with ``second`` others each.
 
     Raises
     ------
     DataError
-        If there are too many pairs.
+        If there are too many pairs of the image.
     """
-    check_pairs(first * second, MOST_COMPARED)
+    counted.add(compared=first * second)
     rows = max(1, TOGETHER // max(1, second))
     return (slice(start, start + rows) for start in range(0, first, rows))
 
