@@ -27,10 +27,9 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.convert import convert
-from visualjudge.dataset.parquet_form import Shards, write_index
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.dataset.parquet_form import INDEX, schema
+from visualjudge.dataset.parquet_form import INDEX, Shards, schema, write_index
 from visualjudge.dataset.validate import validate
 
 Spoil = Callable[[Path], object]

@@ -18,6 +18,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
+from visualjudge.core.errors import DataError
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.question_views import as_curl, as_python, layers, outcome, prompts, reading
@@ -133,6 +134,37 @@ def test_credentials_in_a_base_url_are_not_copied(tmp_path: Path) -> None:
     info = {"backend": "api", "model": "m", "base_url": "http://user:secret@h/v1"}
     parts = prompts(pair(0, (1.0, 2.0)))["AB"]
     assert "secret" not in as_curl(tmp_path, parts, info) + as_python(tmp_path, parts, info)
+
+
+@pytest.mark.parametrize(
+    ("url", "keyed"),
+    [
+        (None, True),
+        ("https://api.openai.com/v1", True),
+        ("http://127.0.0.1:8000/v1", True),
+        ("http://elsewhere/v1", False),
+        ("https://api.openai.com.elsewhere/v1", False),
+        ("https://api.openai.com@elsewhere/v1", False),
+    ],
+)
+def test_a_copy_names_no_key_for_a_server_that_only_the_run_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str | None, keyed: bool
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    info, parts = {"backend": "api", "model": "m", "base_url": url}, prompts(pair(0, (1.0, 2.0)))["AB"]
+    for write in (as_curl, as_python):
+        text = write(tmp_path, parts, info)
+        assert ("OPENAI_API_KEY" in text) is keyed
+        assert text.startswith("# No key is sent") is not keyed
+    if url is not None:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert "OPENAI_API_KEY" in as_curl(tmp_path, parts, info)
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "https://a\u2100b/"])
+def test_a_malformed_base_url_is_one_line(tmp_path: Path, url: str) -> None:
+    with pytest.raises(DataError, match=r"^base_url: must be a URL, got "):
+        as_curl(tmp_path, prompts(pair(0, (1.0, 2.0)))["AB"], {"backend": "api", "base_url": url})
 
 
 @pytest.mark.parametrize(

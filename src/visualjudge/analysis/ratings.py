@@ -62,7 +62,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
 
 def _read_jsonl(path: Path) -> pl.DataFrame:
     rows = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line in enumerate(jsons.lines(path), 1):
         if not line.strip():
             continue
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -102,7 +103,8 @@ def _root(
 
 
 def run() -> None:
-    """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage."""
+    """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM."""
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         _app_and_output()
     except UsageError as error:
@@ -121,6 +123,12 @@ def run() -> None:
     except OSError as error:
         say(f"{error.filename or 'output'}: {error.strerror or error}")
         sys.exit(1)
+
+
+def _terminated(number: int, frame: object) -> None:
+    """Leave as after Ctrl-C, so that what is half written is removed."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.exit(128 + number)
 
 
 def _app_and_output() -> None:

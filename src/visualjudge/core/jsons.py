@@ -6,7 +6,9 @@ orjson reads 1,024 levels and writes 254, and Python's ``repr`` and ``str``, wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -15,6 +17,8 @@ from visualjudge.core.errors import DataError
 
 DEEPEST_JSON = 100
 """Levels of lists and objects."""
+LONGEST_RECORD = 32 << 20
+"""Bytes of a record, or of a line that holds one."""
 _CONTAINERS = frozenset({list, dict, tuple})
 _NAMES: dict[type | None, str] = {
     str: "text",
@@ -25,6 +29,25 @@ _NAMES: dict[type | None, str] = {
     list: "an array",
     None: "null",
 }
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, without their ends and a byte order mark; none is longer than a record may be.
+
+    Raises
+    ------
+    DataError
+        If one is longer.
+    OSError
+        If the file cannot be read.
+    """
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(LONGEST_RECORD + 1):
+            number += 1
+            if len(line) > LONGEST_RECORD:
+                raise DataError(f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB")
+            yield (line.removeprefix(BOM_UTF8) if number == 1 else line).rstrip(b"\r\n")
 
 
 def loads(text: bytes | str) -> Any:

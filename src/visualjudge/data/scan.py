@@ -20,6 +20,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.columnar import parquet_parts
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import LONGEST_RECORD
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 """A string or a brace. A string that is never closed goes to the end, so that no byte is looked at twice."""
@@ -28,8 +29,6 @@ _COMMA = re.compile(rb"\s*+,\s*+")
 _END = re.compile(rb"\s*+\]\s*+")
 _BOM = b"\xef\xbb\xbf"
 _PARQUET_BATCH = 256
-LONGEST_RECORD = 32 << 20
-"""Bytes of a record."""
 LARGEST_SPOOL, SPOOL_RATIO = 256 << 20, 64
 """Bytes of a Parquet table's rows as JSON, or that many times its own, if that is more."""
 FORMATS = (".json", ".jsonl", ".parquet")

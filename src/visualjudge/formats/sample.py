@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.core import jsons
 from visualjudge.core.confine import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.jsons import DEEPEST_JSON, is_deep
@@ -222,7 +223,7 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     if path.suffix.lower() in (".csv", ".tsv"):
         return _separated(path, "\t" if path.suffix.lower() == ".tsv" else ",")
     if path.suffix.lower() == ".jsonl":
-        lines = enumerate(read_text(path).split("\n"), 1)
+        lines = enumerate(_lines(path), 1)
         return [_object(line, path, number) for number, line in lines if line.strip()]
     if path.suffix.lower() == ".json":
         content = read_json(path)
@@ -231,6 +232,28 @@ def read_table(path: Path) -> list[dict[str, Any]]:
             raise DataError(f"{path}: must be a JSON array of objects, or an object of objects")
         return rows
     raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a file as :func:`read_text` reads it; one in UTF-8 is never in memory whole."""
+    try:
+        with path.open("rb") as file:
+            wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
+        if wide and path.stat().st_size > jsons.LONGEST_RECORD:
+            raise DataError(f"{path}: must have at most {jsons.LONGEST_RECORD >> 20} MiB in UTF-16; save it as UTF-8")
+        if wide:
+            yield from read_text(path).split("\n")
+            return
+        for number, line in enumerate(jsons.lines(path), 1):
+            try:
+                yield line.decode()
+            except UnicodeDecodeError as error:
+                where = f"{error.start} of line {number}"
+                raise DataError(f"{path}: must be UTF-8, got another byte at {where}; save it as UTF-8") from None
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
 
 
 def read_text(path: Path) -> str:

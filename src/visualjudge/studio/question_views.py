@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -401,11 +402,25 @@ def body(parts: Sequence[Part], info: Mapping[str, Any]) -> dict[str, Any]:
 
 def _endpoint(info: Mapping[str, Any]) -> str:
     url = info.get("base_url")
-    return f"{public_url(url if isinstance(url, str) and url else _LOCAL).rstrip('/')}/chat/completions"
+    url = url if isinstance(url, str) and url else _LOCAL
+    try:
+        return f"{public_url(url).rstrip('/')}/chat/completions"
+    except ValueError as error:
+        raise DataError(f"base_url: must be a URL, got {url[:80]!r}: {error}") from None
+
+
+def _foreign(info: Mapping[str, Any]) -> bool:
+    """Whether only the run folder names the server."""
+    named = (_LOCAL, os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
+    return _endpoint(info) not in {_endpoint({"base_url": url}) for url in named}
+
+
+def _warning(info: Mapping[str, Any]) -> str:
+    return "# No key is sent: only the run folder names this server. Add yours if you trust it.\n" * _foreign(info)
 
 
 def as_curl(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
-    """A shell command; the key comes from ``OPENAI_API_KEY``."""
+    """A shell command; the key comes from ``OPENAI_API_KEY``, unless only the run folder names the server."""
     text = json.dumps(body(parts, info), ensure_ascii=False, indent=1)
     for special in ("\\", "$", "`"):
         text = text.replace(special, "\\" + special)
@@ -415,15 +430,17 @@ def as_curl(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
         file = files.get(int(match[1]))
         return match[0] if file is None else f"$(base64 < {shlex.quote(str(file))} | tr -d '\\n')"
 
-    headers = '-H "Authorization: Bearer $OPENAI_API_KEY" -H "Content-Type: application/json"'
+    key = "" if _foreign(info) else '-H "Authorization: Bearer $OPENAI_API_KEY" '
+    headers = f'{key}-H "Content-Type: application/json"'
     text = _MARK.sub(encoded, text)
-    return f"curl {shlex.quote(_endpoint(info))} {headers} --data-binary @- <<JSON\n{text}\nJSON\n"
+    return f"{_warning(info)}curl {shlex.quote(_endpoint(info))} {headers} --data-binary @- <<JSON\n{text}\nJSON\n"
 
 
 def as_python(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
-    """A script of the standard library; the key comes from ``OPENAI_API_KEY``."""
+    """A script of the standard library; the key comes from where it comes from in :func:`as_curl`."""
+    key = "" if _foreign(info) else ', "Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "")'
     files = {str(part.number): str(root / part.image) for part in parts if part.image is not None}
-    return f"""import base64, json, os, re, urllib.request
+    return f"""{_warning(info)}import base64, json, os, re, urllib.request
 
 images = {json.dumps(files, indent=4)}
 body = json.loads({json.dumps(body(parts, info), ensure_ascii=True)!r})
@@ -436,7 +453,7 @@ for part in body["messages"][0]["content"]:
 request = urllib.request.Request(
     {json.dumps(_endpoint(info))},
     json.dumps(body).encode(),
-    {{"Content-Type": "application/json", "Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "")}},
+    {{"Content-Type": "application/json"{key}}},
 )
 reply = json.load(urllib.request.urlopen(request))
 print(reply["choices"][0]["message"]["content"])

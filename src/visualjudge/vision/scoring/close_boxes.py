@@ -55,7 +55,8 @@ def check_pairs(count: int, most: int = MOST_PAIRS) -> None:
     """
     if count > most:
         raise DataError(
-            f"prediction: must have at most {most:,} pairs with the ground truth of its image and classes, got {count:,}"
+            f"prediction: must have at most {most:,} pairs with the ground truth of its image and classes, "
+            f"got {count:,}"
         )
 
 

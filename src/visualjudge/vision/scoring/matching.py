@@ -74,10 +74,11 @@ def labelled_f1(
     Parameters
     ----------
     alike
-        (predictions, truths, pairs up to now) → places of both in the pairs of IoU :data:`LEAST` or more, and their IoU. Pairs of less
-        reach no threshold, and are taken after all others.
+        (predictions, truths, pairs up to now) → places of both in the pairs of IoU :data:`LEAST` or more, and their
+        IoU. Pairs of less reach no threshold, and are taken after all others.
     shares
-        (predictions, crowd regions, pairs up to now) → the largest share of each prediction's own area that lies in one of them.
+        (predictions, crowd regions, pairs up to now) → the largest share of each prediction's own area that lies in
+        one of them.
     class_of_interest
         Labels that count; None = all.
     """
