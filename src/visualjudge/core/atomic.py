@@ -15,6 +15,10 @@ import orjson
 from visualjudge.core.errors import RunError
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+"""Why a write fails that Python does not name the file for."""
+
+
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder; on success it takes the place of ``path``, else it is removed.
@@ -31,6 +35,10 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         scratch.chmod(0o644)
         with writing(target):
             scratch.replace(target)
+    except OSError as error:
+        if error.errno not in _NO_ROOM or error.filename is not None:
+            raise
+        raise RunError(f"{target}: cannot be written: {error.strerror}") from None
     finally:
         scratch.unlink(missing_ok=True)
 

@@ -10,11 +10,12 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from visualjudge.apps.mmbench.records import Row
 from visualjudge.core.atomic import atomic_path
-from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 
 CELL = 32_767
 """Most characters that a cell of a workbook holds, counted in UTF-16 units, as spreadsheet programs do."""
@@ -38,20 +39,29 @@ def write_workbook(path: str | Path, rows: Iterable[tuple[Row, str]], letters: I
     """Write one line a row with its reply; the number of cells that had to be cut.
 
     A text above 32,767 characters ends in a visible mark that names ``whole``, the file that holds all of it.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be written.
     """
     import xlsxwriter
+    from xlsxwriter.exceptions import FileCreateError
 
     names = columns(letters)
     cut = 0
-    with atomic_path(path) as scratch:
-        book = xlsxwriter.Workbook(str(scratch), {"constant_memory": True})
+    with atomic_path(path) as scratch, TemporaryDirectory() as parts:
+        book = xlsxwriter.Workbook(str(scratch), {"constant_memory": True, "tmpdir": parts})
         sheet = book.add_worksheet("predictions")
         sheet.freeze_panes(1, 0)
         for place, name in enumerate(names):
             sheet.write_string(0, place, name)
         for line, (row, prediction) in enumerate(rows, 1):
             cut += _write_line(sheet, line, names, row, prediction, whole)
-        book.close()
+        try:
+            book.close()
+        except FileCreateError as error:
+            raise RunError(f"{path}: cannot be written: {error}") from None
     return cut
 
 

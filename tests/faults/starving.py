@@ -1,0 +1,377 @@
+"""Every command that writes, without room, without the right to write, and ended by a signal at some moment.
+
+``python tests/faults/starving.py PLACE SECONDS [WORD …]`` goes through the table of :func:`commands` (those whose name
+has one of the words), and prints a line for each that leaves half a file, a hidden file or folder, a traceback, or an
+exit status of 0 without its files. Each case is a fork of this process, which has imported everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import csv
+import ctypes
+import faulthandler
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+import traceback
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from faults.chaos import chaos
+from making import make_folder
+from visualjudge.cli.main import run
+from visualjudge.core.seeding import rng_for
+from visualjudge.vision.raster.images import png_bytes, write_png
+
+warnings.simplefilter("ignore")
+KEPT_ON = ("judge", "pipeline", "mmbench infer")
+"""Commands whose journals are meant to be there after an interruption, whole lines of them; ``--resume`` goes on."""
+FORMATS = [
+    "parquet",
+    "vlmevalkit",
+    "lmms-eval",
+    "sharegpt",
+    "trl",
+    "trl-grpo",
+    "trl-dpo",
+    "verl",
+    "easyr1",
+    "verifiers",
+]
+LONGEST_S = 90.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit status (negative: the signal), what it said, and after how many seconds."""
+
+    status: int
+    said: str
+    seconds: float
+
+
+def commands(made: Path, server: str) -> dict[str, list[str]]:
+    """Name → words of the command line, relative to an empty folder, with inputs in ``made``."""
+    asked = f"--model m --base-url {server} --no-cache --concurrency 2"
+    boxes = f"--task object_detection --gt {made}/gt.json --images {made}/images"
+    lines = {
+        "build": f"build {made}/data --out out --workers 1",
+        "import": f"import coco {boxes} --pred {made}/pred.json --source a --out out",
+        "perturb": f"perturb {boxes} --out out",
+        "convert": f"convert {made}/dataset --to parquet --out out",
+        "convert media": f"convert {made}/dataset --media shards --out out",
+        "report": f"report {made}/run --out report.html --json m.json",
+        "report md": f"report {made}/run --out report.md --csv tables",
+        "card": f"card {made}/run --json c.json --out c.html --badge c.svg",
+        "label": f"label {made}/run --n 5 --out labels.csv",
+        "correct": f"correct {made}/run --labels {made}/labels.csv --kind pairwise --json c.json",
+        "probe": f"probe {made}/data --out out --n 4 --workers 1",
+        "drift build": f"drift build {made}/dataset --n 8 --out out",
+        "drift check": f"drift check {made}/run {made}/run2 --json drift.json",
+        "mmbench infer": f"mmbench infer {made}/t.tsv --out p.xlsx {asked}",
+        "mmbench circular": f"mmbench circular {made}/t.tsv --out c.tsv",
+        "mmbench eval": f"mmbench eval {made}/p.xlsx --data {made}/t.tsv --json s.json",
+        "pipeline": f"pipeline {made}/c.yaml --input {made}/rows.jsonl --out r.jsonl --no-cache",
+        "judge": f"judge {made}/dataset --out out {asked}",
+        "bench": f"bench import judgebench --from {made}/judgebench --out out",
+        "train-local": f"train-local {made}/data --out m.vj --json m.json",
+        "distill": f"distill {made}/run --out s.vj --json s.json",
+        "init": "init out",
+        "audit": f"audit {made}/dataset --json a.json --out a.html",
+        "cascade": f"cascade {made}/run {made}/run2 --risk 0.9 --json c.json",
+        "agreement": f"agreement --run {made}/run --run {made}/run2 --json a.json",
+        "prompts": f"prompts {made}/dataset --out pages",
+        "describe": f"describe {made}/data --out plot.png",
+    }
+    for name in FORMATS:
+        lines[f"export {name}"] = f"export {made}/dataset --format {name} --out out{'.jsonl' * (name in ONE_FILE)}"
+    return {name: line.split() for name, line in lines.items()}
+
+
+ONE_FILE = ("sharegpt", "trl")
+
+
+def prepare(made: Path, server: str) -> None:
+    """The inputs of :func:`commands`."""
+    make_folder(made / "data", tasks=["object_detection"], images=6, annotations=4)
+    for number in range(4):
+        write_png(made / f"images/i{number}.png", (rng_for(number).random((96, 96, 3)) * 255).astype("uint8"))
+    boxes = [{"image_id": k, "category_id": 1, "bbox": [9, 9, 40 + k, 40], "iscrowd": 0, "area": 9} for k in range(4)]
+    images = [{"id": k, "file_name": f"i{k}.png", "width": 96, "height": 96} for k in range(4)]
+    truths = [{"id": k} | box for k, box in enumerate(boxes)]
+    labels = [{"id": 1, "name": "dog"}]
+    (made / "gt.json").write_text(json.dumps({"images": images, "categories": labels, "annotations": truths}))
+    (made / "pred.json").write_text(json.dumps([box | {"score": 0.9} for box in boxes]))
+    image = base64.b64encode(png_bytes((rng_for(9).random((16, 16, 3)) * 255).astype("uint8"))).decode()
+    rows = ["index\tquestion\tA\tB\tanswer\timage", *(f"{k}\twhich?\tcat\tdog\tA\t{image}" for k in range(8))]
+    (made / "t.tsv").write_text("\n".join(rows) + "\n")
+    row = {"instruction": "x", "input_image": "images/i0.png", "edited_images": ["images/i1.png", "images/i2.png"]}
+    (made / "rows.jsonl").write_text("".join(json.dumps({"key": f"r{k}"} | row) + "\n" for k in range(8)))
+    (made / "c.yaml").write_text(
+        "metric_configs: {m: {pipe_name: pairwise-judge, init_config: {backend: api, model_name: m, retries: 0, "
+        f"base_url: '{server}', prompt_info: {{prompt_id: vlm/assessment/visual_consistency/pairwise}}}}}}}}"
+    )
+    one = {"pair_id": "p", "original_id": "1", "source": "mmlu", "question": "?", "response_model": "m"}
+    pairs = [one | {"pair_id": str(k), "response_A": f"a{k}", "response_B": f"b{k}", "label": "A>B"} for k in range(6)]
+    (made / "judgebench").mkdir()
+    (made / "judgebench/d.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    oracle = "--backend baseline --model oracle:0.8 --no-cache"
+    lines = [
+        f"build {made}/data --out {made}/dataset --workers 1",
+        f"judge {made}/dataset {oracle} --out {made}/run",
+        f"judge {made}/dataset {oracle} --seed 5 --out {made}/run2",
+        f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} --no-cache",
+    ]
+    for line in lines:
+        ended = forked(line.split(), made)
+        assert ended.status == 0, (line, ended)
+    asked = json.loads((made / "dataset/questions.json").read_bytes())
+    answers = [f"{one['id']},{one['answer']}" for one in asked if one["question_type"] == "pairwise"][::3]
+    (made / "labels.csv").write_text("\n".join(["question_id,answer", *answers]) + "\n")
+
+
+def forked(words: list[str], place: Path, before: Callable[[], object] = bool, after: Any = None) -> Ended:
+    """Run a command in a fork of this process, in ``place``, after ``before``; ``after``: (seconds, signal)."""
+    reading, writing = os.pipe()
+    begun = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.setsid()
+            os.chdir(place)
+            os.close(reading)
+            for number in (1, 2):
+                os.dup2(writing, number)
+            sys.argv = ["visualjudge", *words]
+            faulthandler.dump_traceback_later(LONGEST_S - 2)
+            before()
+            run()
+            status = 0
+        except SystemExit as ending:
+            status = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(Exception):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(status)
+    os.close(writing)
+    said = _said(reading, child, after)
+    return Ended(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said, time.monotonic() - begun)
+
+
+def _said(reading: int, child: int, after: Any) -> str:
+    """All that a command says; it is sent ``after``'s signal, and is killed after :data:`LONGEST_S`."""
+    begun, parts = time.monotonic(), list[bytes]()
+    os.set_blocking(reading, False)
+    while True:
+        now = time.monotonic() - begun
+        if after is not None and now >= after[0]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, after[1])
+            after = None
+        if now > LONGEST_S:
+            os.killpg(child, signal.SIGKILL)
+            parts.append(b"Error in time: killed")
+            break
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(reading, 1 << 16):
+                parts.append(piece)
+            break
+        time.sleep(0.002)
+    os.close(reading)
+    return b"".join(parts).decode(errors="replace")
+
+
+# ---------------------------------------------------------------- what is taken from a command
+
+
+def no_room(most: int) -> Callable[[], None]:
+    """No file longer than ``most`` bytes; the pipes of the output are no files."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+def no_rights() -> None:
+    """Root loses the right to write where the mode forbids it: DAC_OVERRIDE, DAC_READ_SEARCH and FOWNER."""
+    if os.geteuid() == 0:
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        data = (ctypes.c_uint32 * 6)()
+        libc = ctypes.CDLL(None)
+        assert libc.capget(header, data) == 0
+        data[0] &= ~0b1110
+        assert libc.capset(header, data) == 0
+
+
+# ---------------------------------------------------------------- what may be left
+
+
+def faults(name: str, place: Path, ended: Ended, usual: set[str]) -> Iterator[str]:
+    """What is wrong after a command that had to fail, or was ended."""
+    if "Traceback" in ended.said or "Exception ignored" in ended.said or "Error in" in ended.said:
+        yield f"traceback: {ended.said[-1500:]}"
+    lines = [line for line in ended.said.splitlines() if line.strip()]
+    if ended.status > 0 and ended.status not in (130, 143) and not lines:
+        yield f"status {ended.status} and not a word"
+    files = {path.relative_to(place).as_posix(): path for path in place.rglob("*") if path.is_file()}
+    missing = usual - _in(place)
+    yield from (
+        f"left over: {path.relative_to(place)}"
+        for path in sorted(place.rglob(".*"))
+        if ended.status != -signal.SIGKILL and path.relative_to(place).as_posix() not in usual
+    )
+    if ended.status == 0 and missing:
+        yield f"status 0 without {sorted(missing)[:4]}"
+    for inside, path in files.items():
+        if not any(part.startswith(".") for part in inside.split("/")):
+            yield from half(name, path)
+    if (place / "out/dataset.json").exists() and missing:
+        yield f"a dataset without {sorted(missing)[:4]}"
+
+
+def half(name: str, path: Path) -> Iterator[str]:
+    """Whether a file is not whole."""
+    try:
+        _read(path)
+    except Exception as error:
+        if not (name in KEPT_ON and path.suffix == ".jsonl"):
+            yield f"half a file: {path.name} ({path.stat().st_size} bytes): {error!r}"[:300]
+
+
+def _read(path: Path) -> None:
+    content, suffix = path.read_bytes(), path.suffix
+    if suffix == ".json":
+        json.loads(content)
+    elif suffix in (".jsonl", ".csv", ".tsv", ".md", ".yaml", ".py"):
+        assert content.endswith(b"\n")
+        if suffix == ".jsonl":
+            [json.loads(line) for line in content.splitlines()]
+        if suffix == ".csv":
+            list(csv.reader(content.decode().splitlines()))
+    elif suffix in (".png", ".jpg"):
+        assert content.endswith(b"IEND\xaeB`\x82" if suffix == ".png" else b"\xff\xd9")
+    elif suffix in (".html", ".svg"):
+        assert content.rstrip().endswith(b"</html>" if suffix == ".html" else b"</svg>")
+    elif suffix == ".parquet":
+        assert content[:4] == content[-4:] == b"PAR1"  # polars would start threads here, which no fork survives
+    elif suffix == ".xlsx":
+        assert zipfile.ZipFile(path).testzip() is None
+    elif not suffix.startswith(".lock") and path.name != "LICENSE":
+        assert content
+
+
+# ---------------------------------------------------------------- all of it
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[str]:
+    """The URL of a good server, in a process of its own."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+
+        async def serve() -> None:
+            async with chaos("api") as good:
+                os.write(writing, f"{good.url}/v1\n".encode())
+                await asyncio.Event().wait()
+
+        asyncio.run(serve())
+        os._exit(0)
+    yield os.read(reading, 1000).decode().strip()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def cases(name: str, usual: float, seed: int, *, all_: bool) -> Iterator[tuple[str, Callable[[], object], Any, int]]:
+    """(what, what happens before, (seconds, signal), mode of the folder); one of each kind, or all."""
+    rng = rng_for(seed, name)
+    limits = (0, 100, 2_000, 20_000) if all_ else (int(rng.choice([0, 100, 2_000])),)
+    for most in limits:
+        yield f"files of {most} bytes", no_room(most), None, 0o755
+    yield "read-only folder", no_rights, None, 0o555
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+    for number in numbers if all_ else (numbers[seed % 3],):
+        yield number.name, bool, (float(rng.uniform(0.02, 1.0)) * usual, number), 0o755
+
+
+def _in(root: Path) -> set[str]:
+    return {path.relative_to(root).as_posix() for path in root.rglob("*")}
+
+
+def main(place: Path, seconds: float, wanted: list[str]) -> int:
+    """Print each fault; the number of them."""
+    os.environ |= {"OPENAI_API_KEY": "sk-not-a-real-key-0123456789", "XDG_CACHE_HOME": str(place / "cache")}
+    made, count, done = place / "made", 0, 0
+    (place / "tmp").mkdir(parents=True)
+    os.environ["TMPDIR"] = str(place / "tmp")
+    made.mkdir()
+    with serving() as server:
+        prepare(made, server)
+        before = {path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()}
+        table = {n: w for n, w in commands(made, server).items() if not wanted or any(one in n for one in wanted)}
+        end, seed = time.monotonic() + seconds, int(time.time()) if seconds else 0
+        usual = dict[str, tuple[float, set[str]]]()
+        while True:
+            for k, (name, words) in enumerate(table.items()):
+                if name not in usual:
+                    with _folder(place) as here:
+                        ended = forked(words, here)
+                        count += _told(name, "as usual", [] if ended.status == 0 else [f"{ended}"])
+                        usual[name] = ended.seconds, _in(here)
+                for what, first, after, mode in cases(name, usual[name][0], seed + k, all_=seconds > 0):
+                    with _folder(place) as here:
+                        here.chmod(mode)
+                        ended = forked(words, here, first, after)
+                        here.chmod(0o755)
+                        found = list(faults(name, here, ended, usual[name][1]))
+                        if after is None and ended.status == 0 and mode == 0o555:
+                            found.append("status 0 in a read-only folder")
+                        if left := _in(place / "tmp"):
+                            if ended.status != -signal.SIGKILL:
+                                found.append(f"left in the folder for temporary files: {sorted(left)[:3]}")
+                            shutil.rmtree(place / "tmp")
+                            (place / "tmp").mkdir()
+                        count, done = count + _told(name, what, found), done + 1
+                        if os.environ.get("SHOW"):
+                            print(f"    {name}: {what}: {ended.status} {ended.seconds:.2f} s {ended.said[-200:]!r}")
+            seed += 1
+            if time.monotonic() >= end:
+                break
+        changed = [str(path) for path, mtime in before.items() if not path.exists() or path.stat().st_mtime_ns != mtime]
+        count += _told("all", "inputs", [f"changed: {path}" for path in changed])
+    print(f"{done} cases of {len(table)} commands: {count} faults")
+    return count
+
+
+def _told(name: str, what: str, found: list[str]) -> int:
+    for fault in found:
+        print(f"{name}, {what}: {fault}", flush=True)
+    return len(found)
+
+
+@contextlib.contextmanager
+def _folder(place: Path) -> Iterator[Path]:
+    here = place / "here"
+    here.mkdir()
+    try:
+        yield here
+    finally:
+        shutil.rmtree(here)
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]), 100))
