@@ -11,7 +11,7 @@ import pytest
 
 SCRIPT = Path(__file__).with_name("starving.py")
 SOAK_S = os.environ.get("VISUALJUDGE_SOAK", "0")
-SAMPLE = () if float(SOAK_S) else ("import", "mmbench infer", "pipeline", "export vlmevalkit")
+SAMPLE = () if float(SOAK_S) else ("mmbench infer", "export vlmevalkit")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="capabilities and forks are Linux's")

@@ -14,8 +14,7 @@ import orjson
 
 from visualjudge.core.errors import RunError
 
-
-_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 """Why a write fails that Python does not name the file for."""
 
 
