@@ -108,3 +108,18 @@ def test_a_bad_flow_file_is_one_line(env: Environment, root: Path, tmp_path: Pat
                    "--out", tmp_path / "data", status=1).stderr  # fmt: skip
     assert "f0" in told
     assert "must have 2060 bytes for 16×16 vectors" in told
+
+
+def test_files_name_the_plugin_that_they_were_made_with(env: Environment, root: Path, tmp_path: Path) -> None:
+    data, dataset = root / "data", root / "dataset"  # as the test above left them
+    [stated] = json.loads((data / "plugins.json").read_text())
+    assert {"task optical_flow", "prediction type flow", "error type flow magnitude"} <= set(stated["rows"])
+    assert json.loads((root / "run" / "run.json").read_text())["plugins"][0]["version"] == "0.1.0"
+    bare = Environment.made(tmp_path / "bare")
+    told = "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed: pip install visualjudge-flow==0.1.0"
+    for command in (("build", data, "--out", tmp_path / "d"), ("validate", dataset)):
+        done = bare.run(*command, status=None)
+        assert done.returncode in (1, 2)
+        assert told in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+    bare.run("report", root / "run", "--out", tmp_path / "r.html")  # what needs no row of the plug-in works without it

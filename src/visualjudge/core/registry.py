@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import logging
 import multiprocessing
+import re
 import threading
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -108,7 +109,8 @@ class Registry(Mapping[K, T], Generic[K, T]):
             If there is no such row; the message lists the known names.
         """
         if name not in self:
-            raise UnknownName(f"unknown {self.what} {name!r}; known: {', '.join(map(_shown, self))}")
+            known = ", ".join(map(_shown, self))
+            raise UnknownName(f"unknown {self.what} {name!r}{lacking(self.what, name)}; known: {known}")
         return self._resolved(name)  # type: ignore[arg-type]
 
     def register(self, key: K, entry: T | str) -> None:
@@ -146,6 +148,8 @@ class _State:
         self.loading: str | None = None
         self.plugins: list[Plugin] = []
         self.added: list[Registration] = []
+        self.stated: dict[str, Plugin] = {}
+        """What files that were read say they were made with, by the name of the plug-in and of its distribution."""
 
 
 _STATE = _State()
@@ -191,12 +195,65 @@ def added(what: str) -> tuple[Any, ...]:
     return tuple(row.key for row in _STATE.added if row.table.what == what)
 
 
-def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, str]]:
-    """The plug-ins that added any of these (table, key), with their versions; "script" for rows that a script added."""
-    names = {row.plugin for row in _STATE.added if (row.table.what, row.key) in rows}
-    found = [one for one in plugins() if one.name in names]
-    stated = [{"name": one.name, "distribution": one.distribution, "version": one.version} for one in found]
-    return stated + ([{"name": "script"}] if None in names else [])
+def rows_of(plugin: str) -> tuple[tuple[str, Any], ...]:
+    """(table, name) of each row that a plug-in registered, in that order."""
+    load_plugins()
+    return tuple((row.table.what, row.key) for row in _STATE.added if row.plugin == plugin)
+
+
+def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """The plug-ins that added any of these (table, key), with their versions; "script" for rows that a script added.
+
+    ``rows`` of each are those in use, such as "task optical_flow".
+    """
+    used: dict[str | None, list[str]] = {}
+    for row in _STATE.added:
+        if (row.table.what, row.key) in rows:
+            used.setdefault(row.plugin, []).append(f"{row.table.what} {_shown(row.key)}")
+    stated: list[dict[str, Any]] = [
+        {"name": one.name, "distribution": one.distribution, "version": one.version, "rows": sorted(used[one.name])}
+        for one in plugins()
+        if one.name in used
+    ]
+    return stated + ([{"name": "script", "rows": sorted(used[None])}] if None in used else [])
+
+
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}")
+
+
+def note_made_with(stated: object) -> None:
+    """Remember what a file says it was made with (:func:`in_use`), for the message where one of its rows is missing.
+
+    The file may be a stranger's: what is no plain name and version, which a message could show, is left out.
+    """
+    for one in stated if isinstance(stated, list) else []:
+        given = [one.get(name) for name in ("name", "distribution", "version")] if isinstance(one, dict) else []
+        plain = [word for word in given if isinstance(word, str) and _WORD.fullmatch(word)]
+        if len(plain) == 3:
+            rows = one.get("rows")
+            listed = {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
+            before = _STATE.stated.get(":".join(plain[:2]))
+            listed.update(before.registered if before is not None else ())
+            _STATE.stated[":".join(plain[:2])] = Plugin(*plain, registered=tuple(sorted(listed)))
+
+
+def lacking(what: str, key: object) -> str:
+    """Which plug-in a missing row is of, as files that were read say, and how to have it; empty where none says so.
+
+    A file written before rows were listed may mean any row of its plug-in.
+    """
+    for one in _STATE.stated.values():
+        if one.registered and f"{what} {_shown(key)}" not in one.registered:
+            continue
+        there = next((found for found in plugins() if found.name == one.name), None)
+        told = f", of the plug-in {one.name} ({one.distribution} {one.version}), which is "
+        if there is None:
+            return f"{told}not installed: pip install {one.distribution}=={one.version}"
+        if there.problem is not None:
+            return f"{told}skipped: {there.problem}"
+        if one.registered:
+            return f"{told}installed as {there.distribution} {there.version}, without it"
+    return ""
 
 
 def registering() -> str:

@@ -14,10 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from visualjudge.core.confine import confined_path, confined_target
 from visualjudge.core.errors import DataError, InvalidRecord, PluginError, Problem, UsageError, in_field
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
+from visualjudge.core.registry import lacking, note_made_with
 from visualjudge.core.remote import RemotePath, far, fetch, located
 from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.data.wire import annotation_from_wire, image_from_wire
@@ -62,6 +64,8 @@ class FetchedFolder:
 
 
 SUFFIX = "_annotations"
+PLUGINS = "plugins.json"
+"""The plug-ins whose tasks, types, metrics and error types the records have; there only where there are such."""
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 
@@ -141,6 +145,7 @@ class DataFolder:
         DataError
             If a task has two files. A file of an unknown task is a problem, not an error.
         """
+        note_made_with(read_plugins(self.root))
         found: dict[str, Path] = {}
         for path in sorted((self.root / "annotations").iterdir()):
             if path.suffix not in FORMATS or not path.stem.endswith(SUFFIX):
@@ -149,7 +154,8 @@ class DataFolder:
             if task in found:
                 raise DataError(f"annotations/{path.name} and {found[task].name}: two files of {task}; keep one")
             if task not in TASKS:
-                self.problems.append(Problem(path.name, "file name", "task", f"there is no task {task!r}"))
+                reason = f"there is no task {task!r}{lacking('task', task)}"
+                self.problems.append(Problem(path.name, "file name", "task", reason))
                 continue
             found[task] = path
         return {task: found[task] for task in TASKS if task in found}
@@ -257,6 +263,15 @@ class DataFolder:
             except DataError as error:
                 found[image_id] = (None, str(error))
         return found
+
+
+def read_plugins(root: Path) -> list[dict[str, Any]]:
+    """What ``plugins.json`` of a data folder lists; nothing where there is none that can be read."""
+    try:
+        found = parsed((root / PLUGINS).read_bytes(), PLUGINS)
+    except (OSError, DataError):
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def inside(root: Path, stated: str) -> Path:

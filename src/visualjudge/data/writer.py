@@ -19,6 +19,8 @@ from visualjudge.core.atomic import write_bytes, write_json
 from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
+from visualjudge.core.registry import in_use
+from visualjudge.data.folder import PLUGINS, read_plugins
 from visualjudge.data.waiting import WaitingFiles, stem_of
 from visualjudge.vision.predictions import Prediction, payload_of
 from visualjudge.vision.raster.images import check_image, image_size, orientation, oriented, png_bytes, read_rgb
@@ -174,6 +176,24 @@ class FolderWriter:
             self._files.move()
             write_json(self._image_file, images)
             self._write_annotations(annotations)
+            self._write_plugins()
+
+    def _write_plugins(self) -> None:
+        """State the plug-ins whose rows the new records need, beside those that are stated already."""
+        kind = task_named(self.task).type
+        rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
+        for record in self._annotations.values():
+            metric = str(record["metadata"].get("metric"))
+            rows |= {("metric", (kind, metric)), ("error type", (kind, record["error_type"]))}
+        used = in_use(rows)
+        if not used:
+            return
+        known = {str(one.get("name")): one for one in read_plugins(self.root)}
+        for one in used:
+            before = known.get(one["name"], {}).get("rows")
+            listed = before if isinstance(before, list) else []
+            known[one["name"]] = {**one, "rows": sorted({*one["rows"], *map(str, listed)})}
+        write_json(self.root / PLUGINS, [known[name] for name in sorted(known)])
 
     @property
     def _image_file(self) -> Path:

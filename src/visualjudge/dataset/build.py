@@ -252,7 +252,8 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
     """
     if options.tasks is None:
         if not folder.tasks:
-            raise UsageError(f"{folder.name} is not a data folder: annotations/<task>_annotations.json not found")
+            why = folder.problems[0] if folder.problems else "annotations/<task>_annotations.json not found"
+            raise UsageError(f"{folder.name} is not a data folder: {why}")
         return list(folder.tasks)
     missing = [name for name in options.tasks if name not in folder.tasks]
     if missing:

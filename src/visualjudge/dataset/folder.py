@@ -15,6 +15,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.media import Part, Place, image_at
 from visualjudge.core.records import Question, QuestionType
+from visualjudge.core.registry import note_made_with
 from visualjudge.core.remote import located
 from visualjudge.core.showing import as_pandas, html_table
 from visualjudge.dataset.choosing import Choice, Condition, chosen, condition, has_value, sample_positions
@@ -287,6 +288,7 @@ def read_meta(root: Path) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         raise DataError(f"{root / META}: must be JSON: {error}") from None
     jsons.check_kinds(str(root / META), meta, _KINDS)
+    note_made_with(meta.get("plugins"))
     return meta
 
 

@@ -18,6 +18,7 @@ from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.media import Place, contents, packed_images, shard_files
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Question
+from visualjudge.core.registry import lacking
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.decidable import COMPARED, alike, not_asked
 from visualjudge.dataset.folder import MEDIA, META, VERSION, Dataset, load_dataset, open_questions
@@ -198,7 +199,9 @@ def _question(question: Question, *, published: bool = False) -> Iterator[Proble
     """``published``: of a benchmark that was imported, whose tasks, subsets and images have names of their own."""
     stems = {row.stem for row in encodings(question.task)} if question.task in TASKS else set()
     if question.encoding not in stems and not published:
-        yield _problem(question, "encoding", f"{question.task}/{question.encoding} is not in the catalogue")
+        key = (TASKS[question.task].type, question.encoding) if question.task in TASKS else question.task
+        missing = lacking("encoding" if question.task in TASKS else "task", key)
+        yield _problem(question, "encoding", f"{question.task}/{question.encoding} is not in the catalogue{missing}")
     if question.question_type not in OPTIONS:
         yield _problem(question, "question_type", f"is {question.question_type!r}")
         return

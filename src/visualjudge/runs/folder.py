@@ -17,6 +17,7 @@ from visualjudge.core.confine import own_path
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.locks import FileLock
 from visualjudge.core.records import Verdict
+from visualjudge.core.registry import note_made_with
 from visualjudge.core.remote import check_local
 from visualjudge.judges.asks import Key, verdict_of
 from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
@@ -129,6 +130,7 @@ class RunFolder:
         except orjson.JSONDecodeError as error:
             raise DataError(f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume") from None
         jsons.check_kinds(str(self.manifest_path), found, _KINDS)
+        note_made_with(found.get("plugins"))
         manifest: dict[str, Any] = found
         return manifest
 

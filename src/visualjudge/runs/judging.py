@@ -16,6 +16,7 @@ from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.core.errors import DataError
 from visualjudge.core.media import image_finder
 from visualjudge.core.records import Question
+from visualjudge.core.registry import in_use
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.stored import columns, distinct
@@ -308,9 +309,19 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str,
         "dataset": {"path": str(dataset.root.resolve()), "checksum": checksum_of(dataset)},
         "media_checksum": media_checksum(dataset),
         "version": __version__,
+        **_plugins(dataset, described),
         "started": _now(),
         "finished": None,
     }
+
+
+def _plugins(dataset: Dataset, described: Mapping[str, Any]) -> dict[str, Any]:
+    """The plug-ins that made the dataset, and those whose backend or judge answers; nothing where there are none."""
+    backend = described.get("backend")
+    own = in_use({("backend", backend), ("question judge", backend)})
+    stated = dataset.meta.get("plugins")
+    both = [*(stated if isinstance(stated, list) else []), *own]
+    return {"plugins": both} if both else {}
 
 
 def checksum_of(dataset: Dataset) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from visualjudge.core.errors import UsageError, one_of
-from visualjudge.core.registry import Registry
+from visualjudge.core.registry import Registry, lacking
 from visualjudge.vision.built_in import BUILT_IN
 from visualjudge.vision.drawing.styles import ComboStyle
 from visualjudge.vision.rows import Encoding
@@ -50,7 +50,7 @@ def encoding_named(task: str, stem: str) -> Encoding:
     key = task_named(task).type, stem
     if key not in CATALOGUE:
         known = one_of(stem, [row.stem for row in encodings(task)])
-        raise UsageError(f"encoding of {task} must be {known}, got {stem!r}")
+        raise UsageError(f"encoding of {task} must be {known}, got {stem!r}{lacking('encoding', key)}")
     return replace(CATALOGUE[key], task=task)
 
 

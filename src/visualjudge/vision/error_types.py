@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.registry import Registry
+from visualjudge.core.registry import Registry, lacking
 from visualjudge.core.seeding import Key, rng_for
 from visualjudge.vision.base import Prediction
 from visualjudge.vision.built_in import BUILT_IN
@@ -35,7 +35,7 @@ def error_type_named(task: str, name: str) -> ErrorType:
     key = task_named(task).type, name
     if key not in ERROR_TYPES:
         known = ", ".join(error_types(task)) or "none"
-        raise UsageError(f"{task} has no error type {name!r}; it has: {known}")
+        raise UsageError(f"{task} has no error type {name!r}{lacking('error type', key)}; it has: {known}")
     return ERROR_TYPES[key]
 
 

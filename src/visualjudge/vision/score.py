@@ -8,6 +8,7 @@ from typing import Any
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Size
+from visualjudge.core.registry import lacking
 from visualjudge.vision.metrics import METRICS, metrics_of
 from visualjudge.vision.predictions import Payload, Prediction, read_prediction, type_of
 from visualjudge.vision.rows import Metric
@@ -76,7 +77,7 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
     if not own:
         raise UsageError(f"{task} has no metric: scores of generated images are given, not computed")
     if name is not None and name not in own and not any(name == other for _, other in METRICS):
-        raise UsageError(f"metric must be one of {', '.join(own)}, got {name!r}")
+        raise UsageError(f"metric must be one of {', '.join(own)}, got {name!r}{lacking('metric', (kind, name))}")
     return own.get(name or "", next(iter(own.values())))
 
 
