@@ -1,0 +1,225 @@
+"""What ``visualjudge plugins check`` tries of an installed plug-in: each row it registered, on its type's example."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.errors import DataError, PluginError, UsageError, VisualJudgeError
+from visualjudge.core.records import Pixels
+from visualjudge.core.registry import plugins, rows_of
+from visualjudge.data.folder import DataFolder
+from visualjudge.data.perturbing import Surroundings, perturb_samples
+from visualjudge.data.writer import FolderWriter
+from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.formats.importers import IMPORTERS, tasks_of
+from visualjudge.formats.sample import Sample
+from visualjudge.prompts.questions import QuestionScene, Shown, question_prompt
+from visualjudge.vision.encode import encode
+from visualjudge.vision.encodings import encodings
+from visualjudge.vision.error_types import error_type_named, error_types, perturbed
+from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.metrics import metrics_of
+from visualjudge.vision.predictions import TYPES, payload_of, read_prediction
+from visualjudge.vision.raster.images import png_bytes
+from visualjudge.vision.rows import Encoding
+from visualjudge.vision.score import score
+from visualjudge.vision.tasks import TASKS
+from visualjudge.vision.view import Given
+
+QUESTIONS = 10
+"""A build must ask at least so many questions about one example and its errors."""
+LEVELS, SEED = 5, 0
+Example = tuple[Pixels, Any, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One thing that was tried; ``problem`` is None where it worked."""
+
+    what: str
+    problem: str | None = None
+
+    @property
+    def line(self) -> str:
+        """As the terminal shows it."""
+        return f"{self.what}: ok" if self.problem is None else f"{self.what}: failed: {self.problem}"
+
+
+def check_plugin(name: str) -> Iterator[Trial]:
+    """Try every row that the plug-in ``name`` registered.
+
+    Raises
+    ------
+    UsageError
+        If no plug-in of that name is installed.
+    """
+    found = next((one for one in plugins() if name in (one.name, one.distribution)), None)
+    if found is None:
+        known = ", ".join(one.name for one in plugins()) or "none"
+        raise UsageError(f"plug-in {name!r} is not installed; installed: {known}")
+    yield Trial("load", found.problem)
+    if found.problem is not None:
+        return
+    rows = rows_of(found.name)
+    types = [key for what, key in rows if what == "prediction type"]
+    tasks = [key for what, key in rows if what == "task"]
+    for kind in types:
+        own = [task.name for task in TASKS.values() if task.type == kind]
+        if not own:
+            yield Trial(f"type {kind}", "tasks: no task has predictions of this type")
+        elif TYPES[kind].example is None:
+            yield Trial(f"type {kind}", "example: must be given, so that the type can be tried and shown")
+    for task in dict.fromkeys([*tasks, *(task.name for task in TASKS.values() if task.type in types)]):
+        make = TYPES.find(TASKS[task].type).example
+        if make is not None:
+            yield from _task(task, make)
+    for what, key in rows:
+        if what == "importer":
+            yield _tried(f"importer {key}", partial(_importer, key))
+
+
+def _tried(what: str, work: Callable[[], object]) -> Trial:
+    try:
+        work()
+    except VisualJudgeError as error:
+        return Trial(what, " ".join(str(error).split()))
+    except Exception as error:  # methods of a plug-in's record are not guarded
+        return Trial(what, f"{type(error).__name__}: {' '.join(str(error).split())}")
+    return Trial(what)
+
+
+def _task(task: str, make: Callable[[], Example]) -> Iterator[Trial]:
+    kind = TYPES[TASKS[task].type]
+    example: list[Example] = []
+    yield (trial := _tried(f"task {task}, example", lambda: example.append(make())))
+    if trial.problem is not None:
+        return
+    image, truth, expression = example[0]
+    scene = ErrorScene((image.shape[0], image.shape[1]), tuple(truth.labels), LEVELS)
+    yield _tried(f"task {task}, record", lambda: _round_trip(task, truth, scene, expression))
+    for metric in metrics_of(kind.name):
+        yield _tried(f"task {task}, metric {metric}", partial(_perfect, task, truth, metric))
+    for error in error_types(task):
+        yield _tried(f"task {task}, error type {error}", partial(_rising, task, error, truth, scene))
+    for row in encodings(task):
+        yield _tried(f"task {task}, encoding {row.stem}", partial(_drawn, task, row, example[0]))
+        yield _tried(f"task {task}, prompt {row.stem}", partial(_prompt, task, row, scene))
+    if kind.look is not None:
+        yield _tried(f"task {task}, look", lambda: _features(kind.look, truth, image))
+    if error_types(task):
+        yield _tried(f"task {task}, build", lambda: _build(task, example[0]))
+
+
+def _round_trip(task: str, truth: Any, scene: ErrorScene, expression: str | None) -> None:
+    truth.check(scene.size)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        written = payload_of(task, truth, root=root, stem="first", digits=None)
+        again = read_prediction(task, written, size=scene.size, root=root, expression=expression)
+        if type(again) is not type(truth):
+            raise DataError(f"read: must give a {type(truth).__name__}, got {type(again).__name__}")
+        if (field := TYPES[TASKS[task].type].file_field) is not None:
+            payload_of(task, again, root=root, stem="second", digits=None)
+            first, second = (next(root.glob(f"{stem}.*")).read_bytes() for stem in ("first", "second"))
+            if first != second:
+                raise DataError(f"{field}: must be the same file when it is read and written again")
+        elif payload_of(task, again, root=root, stem="first", digits=None) != written:
+            raise DataError("write: must give the same payload when it is read and written again")
+
+
+def _perfect(task: str, truth: Any, metric: str) -> None:
+    value = score(task, truth, truth, metric=metric)
+    if value != 10:
+        raise DataError(f"must give 1 for the truth against itself, got {value / 10}")
+
+
+def _rising(task: str, error: str, truth: Any, scene: ErrorScene) -> None:
+    if not error_type_named(task, error).applies(truth, scene):
+        raise DataError("applies: must be true of the example, so that the error can be tried")
+    made, again = ([*perturbed(task, error, truth, scene, seed=SEED, key="example")] for _ in range(2))
+    if [score(task, found, truth) for _, found in made] != [score(task, found, truth) for _, found in again]:
+        raise DataError("must make the same prediction from the same generator, got another score")
+    scores = [score(task, found, truth) for _, found in made]
+    if not scores[-1] < 10 or any(later > earlier for earlier, later in pairwise(scores)):
+        raise DataError(f"must lower the score as its severity rises, got {', '.join(map(str, scores))}")
+
+
+def _drawn(task: str, row: Encoding, example: Example) -> None:
+    image, truth, expression = example
+    before = image.copy()
+    first, second = (encode(task, row.stem, truth, image, expression=expression) for _ in range(2))
+    if not np.array_equal(before, image):
+        raise DataError("must not write to the image; draw on scene.canvas()")
+    for name, value, kinds in (("image", first.image, ("pixel", "combo")), ("text", first.text, ("text", "combo"))):
+        if (value is not None) != (row.kind in kinds):
+            raise DataError(f"{name}: must be {'given' if row.kind in kinds else 'None'} as the kind is {row.kind}")
+    drawn = first.image
+    if drawn is not None and (drawn.dtype != np.uint8 or drawn.ndim != 3 or drawn.shape[2] != 3):
+        raise DataError(f"image: must be H×W×3 uint8, got {drawn.dtype} of shape {drawn.shape}")
+    if first.text != second.text or first.legend != second.legend or not np.array_equal(drawn, second.image):
+        raise DataError("must show the same prediction alike each time")
+
+
+def _prompt(task: str, row: Encoding, scene: ErrorScene) -> None:
+    combo = row.kind == "combo"
+    text = None if row.kind == "pixel" else "text"
+    shown = [Shown(row.kind != "text", text)] * 2
+    question_prompt(
+        "pairwise", QuestionScene(TASKS[task], row.stem, scene.size, TASKS[task].sourced, combo=combo), shown
+    )
+
+
+def _features(look: Any, truth: Any, image: Pixels) -> None:
+    found = [dict(look(truth, Given(image))) for _ in range(2)]
+    if not all(np.isfinite(value) for value in found[0].values()):
+        raise DataError("must give finite numbers")
+    if found[0] != found[1]:
+        raise DataError("must give the same numbers each time")
+
+
+def _build(task: str, example: Example) -> None:
+    image, truth, expression = example
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_bytes(root / "example.png", png_bytes(image))
+        sample = Sample("example", root / "example.png", truth, truth, prompt=expression)
+        with FolderWriter(root / "data", task) as writer:
+            around = Surroundings(tuple(truth.labels))
+            for made in perturb_samples(writer, [sample], around, levels=LEVELS, seed=SEED, with_truth=True):
+                if made.problems:
+                    raise DataError(str(made.problems[0]))
+            writer.commit()
+        built = build(root / "data", root / "dataset", BuildOptions(seed=SEED))
+        if built.problems:
+            raise DataError(str(built.problems[0]))
+        if built.questions < QUESTIONS:
+            raise DataError(f"must come to at least {QUESTIONS} questions, got {built.questions}")
+        with DataFolder(root / "data") as data:
+            if not data.entries(task):
+                raise DataError("must leave annotations that can be read")
+
+
+def _importer(name: str) -> None:
+    """Files of its format are not known here: it must say of a missing one what is wrong, as an error of the data."""
+    row = IMPORTERS[name]
+    if not tasks_of(row):
+        raise DataError(f"types: must name a type that a task has, got {', '.join(row.types)}")
+    with tempfile.TemporaryDirectory() as folder:
+        missing = str(Path(folder) / "missing")
+        try:
+            found = [*row.read(tasks_of(row)[0], missing, None, missing)]
+        except PluginError:
+            raise
+        except (DataError, UsageError):
+            return
+        if any(isinstance(one, Sample) for one in found):
+            raise DataError("read: must yield no sample of files that do not exist")

@@ -1,0 +1,36 @@
+"""What ``visualjudge plugins new`` writes: the project in ``assets/plugin``, under the plug-in's name."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.errors import UsageError
+from visualjudge.core.registry import table
+
+TEMPLATE = Path(__file__).parent / "assets" / "plugin"
+NAMED = "NAME"
+"""Stands for the plug-in's name in the template: in its files and in their paths. Each path ends in ``.txt``."""
+
+
+def write_plugin(name: str, out: Path) -> Path:
+    """Write the project of a plug-in ``name`` into the folder ``out``, which is returned.
+
+    Raises
+    ------
+    UsageError
+        If the name cannot name a Python package, is that of a prediction type, or ``out`` is there already.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) or keyword.iskeyword(name):
+        raise UsageError(f"NAME must be small letters, digits and _, beginning with a letter, got {name!r}")
+    if name in table("prediction type"):
+        raise UsageError(f"NAME must not be that of a prediction type, got {name!r}")
+    if out.exists():
+        raise UsageError(f"{out}: exists already; choose another --out")
+    for path in sorted(TEMPLATE.rglob("*.txt")):
+        target = out / str(path.relative_to(TEMPLATE)).removesuffix(".txt").replace(NAMED, name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(target, path.read_text("utf-8").replace(NAMED, name).encode())
+    return out
