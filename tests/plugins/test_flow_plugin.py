@@ -53,6 +53,7 @@ def test_the_plugin_is_listed_with_what_it_registers(env: Environment) -> None:
     [plugin] = json.loads(env.run("plugins", "--json").stdout)
     assert (plugin["name"], plugin["distribution"], plugin["problem"]) == ("flow", "visualjudge-flow", None)
     assert {"task optical_flow", "prediction type flow", "importer flow"} <= set(plugin["registered"])
+    assert "task optical_flow, build: ok" in env.run("plugins", "check", "flow").stdout
 
 
 def test_help_and_catalogue_show_what_is_registered(env: Environment) -> None:

@@ -38,6 +38,7 @@ def test_the_plugin_of_the_page_works_from_import_to_report(tmp_path: Path) -> N
     truth = ("--gt", tmp_path / "gt.csv", "--images", tmp_path / "photos", "--out", data)
     env.run_each(
         ("plugins",),
+        ("plugins", "check", "counting"),
         ("import", "counts", *truth, "--pred", tmp_path / "pred.csv", "--source", "model"),
         ("perturb", "--task", "object_counting", *truth),
         ("build", data, "--out", dataset),

@@ -7,7 +7,7 @@ from typing import Any
 
 from visualjudge.clients.registry import CLIENT_REGISTRY
 from visualjudge.core.errors import UnknownName
-from visualjudge.core.registry import Registry
+from visualjudge.core.registry import Registry, lacking
 
 LOCAL = "local"
 """The backend of the local judge, as ``judge --backend`` and run.json have it."""
@@ -38,4 +38,5 @@ def check_backend(name: str) -> None:
     """
     known = dict.fromkeys((*CLIENT_REGISTRY, *QUESTION_JUDGES))
     if name not in known:
-        raise UnknownName(f"unknown backend {name!r}; known: {', '.join(known)}")
+        missing = lacking("backend", name) or lacking("question judge", name)
+        raise UnknownName(f"unknown backend {name!r}{missing}; known: {', '.join(known)}")

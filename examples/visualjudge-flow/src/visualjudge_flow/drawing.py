@@ -11,7 +11,7 @@ import numpy as np
 import visualjudge as vj
 from visualjudge.vision.drawing.canvas import line_width
 from visualjudge.vision.drawing.grid import cell_side
-from visualjudge_flow.vectors import Flow
+from visualjudge_flow.vectors import Flow, flow_of
 
 FULL = 0.05
 """Length that has the full colour, as a share of the image's longer side: fixed, so that options can be compared."""
@@ -82,6 +82,14 @@ def _mean(flow: Flow, top: int, left: int, cell: int) -> list[float] | None:
     if not known.any():
         return None
     return [round(float(value), 1) + 0.0 for value in flow.vectors[here][known].mean(axis=0)]
+
+
+def example() -> tuple[np.ndarray, Flow, None]:
+    """A disc that moves to the upper right on a ground that moves left."""
+    rows, cols = np.mgrid[:96, :128]
+    disc = (cols - 60) ** 2 + (rows - 50) ** 2 < 900
+    image = np.where(disc[..., None], (200, 120, 40), (90, 130, 90)).astype(np.uint8)
+    return image, flow_of(np.where(disc[..., None], (6.0, -4.0), (-2.0, 1.0))), None
 
 
 ROWS = (

@@ -14,7 +14,6 @@ from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.vision import fields
 from visualjudge.vision.predictions import Payload, Prediction, ReadContext, WriteContext
-from visualjudge.vision.rows import PredictionType
 
 MAGIC = b"PIEH"
 """The first bytes of a .flo file: 202021.25 as a little-endian float."""
@@ -101,7 +100,8 @@ def write_flo(path: Path, flow: Flow) -> None:
         Path(scratch).write_bytes(MAGIC + np.array([width, height], dtype="<i4").tobytes() + vectors.tobytes())
 
 
-def _read(payload: Payload, reading: ReadContext) -> Flow:
+def read(payload: Payload, reading: ReadContext) -> Flow:
+    """The record of a payload, whose ``flow`` is a path or an array."""
     stored = payload.get("flow")
     if stored is None:
         raise DataError("flow: the field is missing")
@@ -109,9 +109,7 @@ def _read(payload: Payload, reading: ReadContext) -> Flow:
         return flow_of(stored) if isinstance(stored, np.ndarray) else read_flow(fields.path(stored, reading.root))
 
 
-def _write(flow: Flow, writing: WriteContext) -> dict[str, Any]:
+def write(flow: Flow, writing: WriteContext) -> dict[str, Any]:
+    """The payload of a record: the path of the ``.flo`` file that was written."""
     write_flo(writing.root / f"{writing.stem}.flo", flow)
     return {"flow": f"{writing.stem}.flo"}
-
-
-FLOW = PredictionType("flow", Flow, _read, _write, files=fields.named_file("flow"), file_field="flow")

@@ -149,7 +149,7 @@ def _rising(task: str, error: str, truth: Any, scene: ErrorScene) -> None:
     if [score(task, found, truth) for _, found in made] != [score(task, found, truth) for _, found in again]:
         raise DataError("must make the same prediction from the same generator, got another score")
     scores = [score(task, found, truth) for _, found in made]
-    if not scores[-1] < 10 or any(later > earlier for earlier, later in pairwise(scores)):
+    if not scores[-1] < score(task, truth, truth) or any(later > earlier for earlier, later in pairwise(scores)):
         raise DataError(f"must lower the score as its severity rises, got {', '.join(map(str, scores))}")
 
 

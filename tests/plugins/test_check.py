@@ -1,0 +1,74 @@
+"""``plugins new`` writes a plug-in that passes ``plugins check``, which names what is wrong with others."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from environment import Environment
+
+from visualjudge.apps.starting.plugin_new import write_plugin
+from visualjudge.core.errors import UsageError
+
+SPOILED = {
+    "lambda": (
+        "return vj.Encoded(text=json.dumps",
+        "return vj.Encoded(text=str(__import__('time').perf_counter_ns()) + json.dumps",
+    ),
+    "metric": ("return max(0.0, 1 -", "return max(0.0, 0.5 -"),
+    "error": ("return Count(truth.number + round(severity * truth.number))", "return Count(truth.number)"),
+    "write": ('return {"number": prediction.number}', 'return {"number": prediction.number + 1}'),
+    "draws": ("return vj.Encoded(pixels)", "raise KeyError('no colour')"),
+    "reader": ("    truth = _numbers(gt)\n", "    truth = {}[gt]\n"),
+}
+"""What is changed in the written plug-in."""
+
+
+def test_a_new_plugin_passes_its_check_and_its_tests(tmp_path: Path) -> None:
+    env = Environment.made(tmp_path / "env")
+    env.install(write_plugin("crates", tmp_path / "crates"))
+    trials = json.loads(env.run("plugins", "check", "crates", "--json").stdout)
+    assert all(trial["ok"] for trial in trials)
+    assert {"task crates_task, build", "importer crates", "task crates_task, prompt dots"} <= {
+        t["what"] for t in trials
+    }
+    sys.path.append(str(tmp_path / "crates" / "src"))
+    env.python_run(f"import runpy\nfor name, one in runpy.run_path({str(tmp_path / 'crates/tests/test_crates.py')!r})"
+                   ".items():\n    if name.startswith('test_'):\n        one()\n")  # fmt: skip
+
+
+def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+    env = Environment.made(tmp_path / "env")
+    rows = write_plugin("crates", tmp_path / "crates") / "src" / "visualjudge_crates" / "rows.py"
+    text = rows.read_text()
+    for old, new in SPOILED.values():
+        assert old in text
+        text = text.replace(old, new)
+    rows.write_text(text)
+    (rows.parent / "prompts/questions/format/crates/v1.yaml").write_text(
+        "prompt_id: questions/format/crates\nversion: v1\nparts:\n  dots: dots.\n"
+    )
+    env.install(tmp_path / "crates")
+    failed = dict(
+        line.split(": failed: ", 1)
+        for line in env.run("plugins", "check", "crates", status=1).stdout.splitlines()
+        if ": failed: " in line
+    )
+    at = "task crates_task, "
+    assert failed[at + "record"].startswith("write: must give the same payload")
+    assert failed[at + "metric closeness"] == "must give 1 for the truth against itself, got 0.5"
+    assert failed[at + "error type overcount"].startswith("must lower the score as its severity rises")
+    assert failed[at + "encoding text_number"] == "must show the same prediction alike each time"
+    assert failed[at + "encoding dots"] == "plug-in crates, encoding dots: KeyError: 'no colour'"
+    assert "text_number" in failed[at + "prompt text_number"]
+    assert at + "prompt dots" not in failed
+    assert failed["importer crates"].startswith("plug-in crates, importer crates: KeyError")
+
+
+@pytest.mark.parametrize("name", ["Upper", "class", "depth", "a-b", ""])
+def test_a_name_that_cannot_be_used_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="NAME must"):
+        write_plugin(name, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
