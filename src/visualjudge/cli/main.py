@@ -51,7 +51,7 @@ COMMANDS = {
     "mmbench": "Test a VLM with multiple choice",
     "convert": "Convert a dataset between JSON and Parquet",
     "export": "Export a dataset for other tools",
-    "plugins": "List the installed plug-ins",
+    "plugins": "List the installed plug-ins, try one, or start one",
 }
 MODULES = {"import": "import_", "train-local": "train_local"}  # a keyword cannot name a module
 

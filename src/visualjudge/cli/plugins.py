@@ -69,7 +69,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Name of the plug-in: small letters, digits and _.")],
     out: Annotated[Path | None, typer.Option(help="Folder to write.", show_default="visualjudge-NAME")] = None,
 ) -> None:
-    """Write a small plug-in that works, to start from: a type of counts with all that can belong to a type."""
+    """Write a small plug-in that works, to start from: a type with two encodings, a metric, an error, an importer."""
     from visualjudge.apps.starting.plugin_new import write_plugin
 
     folder = write_plugin(name, out or Path(f"visualjudge-{name.replace('_', '-')}"))

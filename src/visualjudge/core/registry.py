@@ -230,11 +230,12 @@ def note_made_with(stated: object) -> None:
         given = [one.get(name) for name in ("name", "distribution", "version")] if isinstance(one, dict) else []
         plain = [word for word in given if isinstance(word, str) and _WORD.fullmatch(word)]
         if len(plain) == 3:
-            rows = one.get("rows")
+            name, distribution, version = plain
+            rows, place = one.get("rows"), f"{name}:{distribution}"
             listed = {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
-            before = _STATE.stated.get(":".join(plain[:2]))
-            listed.update(before.registered if before is not None else ())
-            _STATE.stated[":".join(plain[:2])] = Plugin(*plain, registered=tuple(sorted(listed)))
+            if place in _STATE.stated:
+                listed.update(_STATE.stated[place].registered)
+            _STATE.stated[place] = Plugin(name, distribution, version, registered=tuple(sorted(listed)))
 
 
 def lacking(what: str, key: object) -> str:
