@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -143,3 +144,20 @@ def test_no_table_is_read_while_a_module_is_imported() -> None:
         "        assert not r._STATE.begun, found.name\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture
+def stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry._STATE, "stated", {})
+
+
+def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated: None) -> None:
+    aerial = {"name": "aerial", "distribution": "vj-aerial", "version": "1.0", "rows": ["task quads"]}
+    registry.note_made_with([aerial, {"name": "script"}, "no object", {**aerial, "name": "x; rm -r", "rows": []}])
+    told = ", of the plug-in aerial (vj-aerial 1.0), which is not installed: pip install vj-aerial==1.0; known: "
+    with pytest.raises(UsageError, match=f"^unknown task 'quads'{re.escape(told)}"):
+        task_named("quads")
+    with pytest.raises(UsageError, match=r"^unknown task 'other'; known: "):
+        task_named("other")
+    registry.note_made_with([{**aerial, "name": "old", "rows": None}])
+    assert registry.lacking("task", "other").startswith(", perhaps of the plug-in old (vj-aerial 1.0)")

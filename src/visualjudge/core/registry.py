@@ -247,7 +247,8 @@ def lacking(what: str, key: object) -> str:
         if one.registered and f"{what} {_shown(key)}" not in one.registered:
             continue
         there = next((found for found in plugins() if found.name == one.name), None)
-        told = f", of the plug-in {one.name} ({one.distribution} {one.version}), which is "
+        maybe = "" if one.registered else "perhaps "
+        told = f", {maybe}of the plug-in {one.name} ({one.distribution} {one.version}), which is "
         if there is None:
             return f"{told}not installed: pip install {one.distribution}=={one.version}"
         if there.problem is not None:
