@@ -103,6 +103,7 @@ SIDES = {"left": "A", "right": "B"}
         ("The left one misses a dog, so I prefer the right one.", "B"),
         ("<answer>left</answer>", "A"),
         ("It is better on the left side of the dog.", "Failed"),
+        ("The one on the right is better.", "B"),
         ("The left or the right", "Failed"),
         ("left-handed people may prefer it", "Failed"),
     ],
@@ -111,3 +112,57 @@ def test_names_of_options_are_read_where_the_prompt_has_them(reply: str, value: 
     assert read(reply, "pairwise", names=SIDES)[0] == value
     if value != "Failed" and "B" not in reply:
         assert read(reply, "pairwise")[0] == "Failed"
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("The order below is from worst to best.\n\nA, B, C", "CBA"),
+        ("I will order from worst to best.\n\n**CAB**", "BAC"),
+        ("I list them from worst to best.\nB > A > C", "Failed"),
+        ("The order is from worst to best.\n\n\\boxed{CAB}", "Failed"),
+        ("Best to worst, as asked.\n\nCAB", "CAB"),
+    ],
+)
+def test_an_order_under_words_that_say_worst_first_is_turned_or_refused(reply: str, value: str) -> None:
+    assert read_reply(reply, "ranking", 3).value == value
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Score: 4 out of 5",
+        "Score: 4 out of 5.\n\nFine masks.",
+        "Score: 4 (out of 5)",
+        "Score (1-5): 4",
+        "4 out of 5",
+        "Score: **4** out of **5**",
+        '{"score": 4, "scale": "1-5"}',
+        '{"rating": 4, "maximum_score": 5}',
+        '{"score": 4, "range": [1, 5]}',
+        '{"score": "4 out of 5"}',
+        "The scale is 1 to 5. Score: 4",
+        "I would rate it 4 out of 5.",
+        "Score = 4 (max 5)",
+    ],
+)
+def test_a_score_of_another_scale_is_none(reply: str) -> None:
+    reading = read_reply(reply, "scoring")
+    assert (reading.value, reading.cause) == ("Failed", "other scale")
+
+
+@pytest.mark.parametrize("reply", ["Score: 4 out of 10", "Score (0-10): 4", '{"score": 4, "scale": "0-10"}', "4/10"])
+def test_a_score_of_this_scale_is_read(reply: str) -> None:
+    assert read_reply(reply, "scoring").value == 4.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("The right one is A.", "A"),
+        ("In comparison with A, B is better.", "B"),
+        ("B does a better job of finding the dog.", "B"),
+    ],
+)
+def test_common_sentences(reply: str, value: str) -> None:
+    assert read_reply(reply, "pairwise").value == value

@@ -152,19 +152,8 @@ _RANK_KEYS = {"rank": 1, "position": 1, "place": 1, "score": -1, "rating": -1}
 _OPTION_KEYS = ("option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response")
 
 
-_GREATEST = (
-    "max",
-    "max_score",
-    "maximum",
-    "out_of",
-    "scale",
-    "of",
-    "max_rating",
-    "total_points",
-    "scale_max",
-    "best_possible",
-)
-"""Keys of the greatest value of a score's scale."""
+_SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
+"""Keys of the scale of a score, or of its greatest value."""
 _UPWARD = re.compile(r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]?(?:best|highest)|first)|^\W*ascending", re.I)
 
 
@@ -172,7 +161,9 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
     if "ranking" in names and any(isinstance(item, str) and _UPWARD.search(item) for item in value.values()):
         return "?"  # which way round the letters stand is not sure
     keys = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): key for key in value}
-    greatest = next((value[keys[name]] for name in _GREATEST if name in keys and _is_number(value[keys[name]])), None)
+    greatest = next(
+        (top[-1] for name in keys if _SCALE.search(name) and (top := re.findall(r"\d+", str(value[keys[name]])))), None
+    )
     for name in names:
         if name in keys:
             said = _phrase(value[keys[name]], names)

@@ -88,7 +88,8 @@ class _Reader:
         found = tokens(said)
         value = self.only_tokens(found, said)
         places = [token for token in found if token.text[0].isalnum()] or found
-        return None if value is None else Said(value, None, places[0].start, places[-1].end, "only")
+        turned = self.question_type == "ranking" and direction_of(listed(found)) == "up"
+        return None if value is None else Said(value, None, places[0].start, places[-1].end, "only", turned)
 
     def only_tokens(self, found: list[Token], said: str) -> str | float | None:
         if self.question_type == "ranking":
@@ -210,6 +211,9 @@ class _Reader:
             and direction_of(listed(tokens(lines[-2][1])))
         ):
             return None  # an answer to "Which is worse?"
+        above = listed(tokens(lines[-2][1])) if last and len(lines) > 1 else []
+        if self.question_type == "ranking" and direction_of(above) == "up" and "<" not in text and ">" not in text:
+            chosen = replace(chosen, value=str(chosen.value)[::-1], turned=True)
         return replace(chosen, start=start + chosen.start, end=start + chosen.end)
 
 
@@ -418,6 +422,7 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
         first.start,
         last.start + last.token.end,
         "list" if numbered else "lines",
+        towards == "up",
     )
 
 

@@ -193,6 +193,7 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
         said[at].start,
         said[end - 1].end,
         "chain",
+        direction == "up" or "<" in signs,
     )
 
 

@@ -11,11 +11,12 @@ from typing import Literal
 from visualjudge.replies.marked import read_marked
 from visualjudge.replies.markup import plain as without_markup
 from visualjudge.replies.markup import without_echo, without_thoughts
-from visualjudge.replies.phrases import again
+from visualjudge.replies.phrases import again, listed
 from visualjudge.replies.prose import read_prose
 from visualjudge.replies.refusals import is_refusal
 from visualjudge.replies.said import Said
-from visualjudge.replies.tokens import plain
+from visualjudge.replies.scores import other_scale
+from visualjudge.replies.tokens import plain, tokens
 
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Status = Literal["ok", "unparseable", "refusal", "truncated"]
@@ -120,13 +121,18 @@ def read_reply(
         return Reading(FAILED, "refusal", "declined")
     if not spoken.strip() and text.strip():
         return Reading(FAILED, "unparseable", "cut")
-    return Reading(FAILED, "unparseable", said.cause)  # type: ignore[arg-type]
+    cause = "other scale" if question_type == "scoring" and other_scale(spoken, 0, len(spoken)) else said.cause
+    return Reading(FAILED, "unparseable", cause)  # type: ignore[arg-type]
 
 
 def _read(text: str, question_type: QuestionType, n_options: int, read: Tiers) -> tuple[Said, Tier]:
     """What the tiers read: the marks, unless words after them take them back; else the sentences."""
     clean = plain(without_markup(text))
     said = read_marked(text, clean, question_type, n_options)
+    if said and said.value is not None and question_type == "scoring" and other_scale(clean, said.start, said.end):
+        return Said(None, "other scale"), "marked"
+    if said and said.value is not None and question_type == "ranking" and not said.turned and _from_worst(clean, said):
+        return Said(None, "several answers"), "marked"
     if said is None:
         if read == "marked":
             return Said(None, "no answer"), "marked"
@@ -146,9 +152,21 @@ def _read(text: str, question_type: QuestionType, n_options: int, read: Tiers) -
     return said, "marked"
 
 
+def _from_worst(text: str, said: Said) -> bool:
+    """Whether the text around an order that was read as it stands says that orders stand worst first."""
+    around = text[max(0, said.start - 2_000) : said.start] + " ; " + text[said.end : said.end + 500]
+    own = listed(tokens(text[said.start : said.end]))
+    return not any("best first" in token.kinds for token in own) and any(
+        "worst first" in token.kinds for token in listed(tokens(around))
+    )
+
+
 def _lettered(text: str, names: Mapping[str, str]) -> str:
     """The text with "A's" in the place of a name of A, filled up so that it keeps its length."""
     letters = {name.lower(): f"{letter}'s"[: len(name)] for name, letter in names.items()}
     words = "|".join(sorted(map(re.escape, letters), key=len, reverse=True))
-    named = re.compile(rf"(\bthe |[:{{\[>] ?[*(\"']{{0,3}}|^[ *(\"'>-]*)({words})(?![\w-])", re.I | re.M)
+    named = re.compile(
+        rf"(\bthe (?:(?:one|image|option|prediction) on the )?|[:{{\[>] ?[*(\"']{{0,3}}|^[ *(\"'>-]*)({words})(?![\w-])",
+        re.I | re.M,
+    )
     return named.sub(lambda m: m[1] + letters[m[2].lower()].ljust(len(m[2])), text)

@@ -14,3 +14,5 @@ class Said:
     start: int = 0
     end: int = 0
     rule: str = ""
+    turned: bool = False
+    """Whether an order stood worst first."""

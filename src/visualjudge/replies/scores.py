@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from visualjudge.replies.tokens import Token
@@ -11,6 +12,23 @@ _OPEN = frozenset(("-", "±", "<", ">", "~", "/", "+", "^", "=", "%", "½", "<="
 """Marks beside a number that make it a range, a difference or a share."""
 
 _DECORATION = "()[]≈.,!:;'★☆⭐"
+
+
+_TO = r"\s*(?:a |an )?(?:possible |total |maximum )?(?:of )?\s*(?P<top>\d+|five|hundred|four|three|six|seven)\b"
+_OUT_OF = re.compile(rf"(?:\bout\s+of|/|÷|\bmax(?:imum)?\b\s*:?|\d\s*-){_TO}", re.I)
+_SCALE = re.compile(
+    r"\b(?:scale|range)\b[^\n\d.]{0,20}\d+\s*(?:-|to|and)\s*(?P<top>\d+)\b|\d\s*-\s*(?P<of>\d+) (?:point )?scale", re.I
+)
+
+
+def other_scale(text: str, start: int, end: int) -> bool:
+    """Whether the words around a score at these places name a scale that does not end at ten: "4 out of 5"."""
+    begin = max(text.rfind("\n", 0, start) + 1, start - 100)
+    stop = re.compile(r"[.,;:\n](?!\d)").search(text, end, end + 60)
+    line = text[begin : stop.start() if stop else end + 60]
+    tops = [match["top"] for match in _OUT_OF.finditer(line)]
+    tops += [match["top"] or match["of"] for match in _SCALE.finditer(text[-2_000:])]
+    return any(top not in ("10", None) for top in tops)
 
 
 def number_of(token: Token) -> float | None:
