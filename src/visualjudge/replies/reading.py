@@ -165,8 +165,6 @@ def _lettered(text: str, names: Mapping[str, str]) -> str:
     """The text with "A's" in the place of a name of A, filled up so that it keeps its length."""
     letters = {name.lower(): f"{letter}'s"[: len(name)] for name, letter in names.items()}
     words = "|".join(sorted(map(re.escape, letters), key=len, reverse=True))
-    named = re.compile(
-        rf"(\bthe (?:(?:one|image|option|prediction) on the )?|[:{{\[>] ?[*(\"']{{0,3}}|^[ *(\"'>-]*)({words})(?![\w-])",
-        re.I | re.M,
-    )
-    return named.sub(lambda m: m[1] + letters[m[2].lower()].ljust(len(m[2])), text)
+    before = r"\bthe (?:(?:one|image|option|prediction) on the )?|[:{\[>] ?[*(\"']{0,3}|^[ *(\"'>-]*"
+    named = re.compile(rf"({before})({words})(?![\w-])", re.I | re.M)
+    return named.sub(lambda m: re.sub(r"\w", " ", m[1]) + letters[m[2].lower()].ljust(len(m[2])), text)
