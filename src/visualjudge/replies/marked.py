@@ -19,17 +19,10 @@ from visualjudge.replies.tokens import Token, plain, tokens
 HEAD, TAIL, HEAD_LINES, TAIL_LINES = 1_000, 2_000, 12, 40
 """Characters, and lines, at the beginning and at the end of a reply that are looked at."""
 LONGEST_LABEL, LONGEST_ANSWER, LONGEST_LINE = 60, 80, 400
+_LABELS = ("answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is", "again", "denies")
+"""Lists of the words that a label may have beside the one that is asked for."""
 _PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?](?!\s|$)[^\n.!?。！？]*)*[.!?。！？]?")
-_TIES = {
-    "A=B": "tie",
-    "A~B": "tie",
-    "A=B=GOOD": "tie",
-    "A=B=BAD": "both_bad",
-    "BOTH_BAD": "both_bad",
-    "BOTHBAD": "both_bad",
-}
-_BULLET = re.compile(r"[\s>*•\-]*")
-_AFTER_ANSWER = frozenset(("reason", "although", "points", "filler", "limits", "again"))
+_TIES = dict.fromkeys(("A=B", "A~B", "A=B=GOOD"), "tie") | dict.fromkeys(("A=B=BAD", "BOTH_BAD", "BOTHBAD"), "both_bad")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +221,7 @@ def _pair(words: Sequence[Token], said: str) -> str | None:
     compact = re.sub(r"[\s()\[\]'.!]", "", said).upper()
     if tie := _TIES.get(compact):
         return tie
-    kept = [
-        token
-        for token in words
-        if token.option
-        or token.kinds.isdisjoint(("filler", "option", "first", "second"))
-        or not token.kinds.isdisjoint(("first", "second"))
-    ]
+    kept = [t for t in words if t.option or "option" not in t.kinds or t.kinds & {"first", "second"}]
     kept = [token for token in kept if "filler" not in token.kinds or token.option or len(words) == 1]
     letters = [
         token.option or _ordinal(token) or (token.text.upper() if token.text in ("a", "b") else "") for token in kept
@@ -327,21 +314,7 @@ def _label(head: str, question_type: str) -> str:
     found = [token for token in listed(tokens(head)) if token.text[0].isalnum()]
     if any(token.option or token.letters for token in found) or set("<>≤≥±~/") & set(head):
         return ""
-    known = {
-        asked,
-        "answer",
-        "heading",
-        "filler",
-        "so",
-        "option",
-        "I",
-        "best first",
-        "points",
-        "and",
-        "is",
-        "again",
-        "denies",
-    }
+    known = {asked, *_LABELS}
     if asked == "score" and any(token.kinds & {"best", "better"} for token in found):
         return ""
     if not found or not all(

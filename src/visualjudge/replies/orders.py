@@ -11,25 +11,8 @@ from visualjudge.replies.tokens import Token
 
 _LINKS = frozenset((",", "→", ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
 _LINK_KINDS = frozenset(("then", "and", "is", "beats"))
-_LEADS = frozenset(
-    (
-        "ranking",
-        "answer",
-        "heading",
-        "so",
-        "I",
-        "is",
-        "again",
-        "best first",
-        "worst first",
-        "choose",
-        "score",
-        "option",
-        "place 1",
-        "best",
-    )
-)
-_PLACES = ("place 1", "place 2", "place 3", "best", "middle", "worst", "last")
+_LEADS = frozenset(("ranking", "answer", "heading", "so", "I", "is", "again", "best first", "worst first", "choose"))
+_LEADS |= {"score", "option", "place 1", "best"}
 
 
 def order_in(found: Sequence[Sentence], n_options: int) -> Said:

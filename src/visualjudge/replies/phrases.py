@@ -15,7 +15,6 @@ from visualjudge.replies.tokens import Token, plain, tokens
 
 PHRASES = ("prefers", "compares", "in one respect", "when concluding", "ties", "both bad", "void", "scores")
 LONGEST_GAP = 5
-_SLOT = re.compile(r"\{([^{}]+)\}")
 _PIECE = re.compile(r"\{[^{}]+\}|…|[^{}…]+")
 _GUARDS = ("denies", "doubts", "supposes", "again", "worse", "worst", "option", "first", "second")
 """Lists that make a word count although ``filler`` holds it as well."""
@@ -95,23 +94,9 @@ def after_option() -> frozenset[str]:
     """What follows an option in some phrase: where it follows "A", that is no article."""
     root = phrases()
     found = {step for slot in ("{X}", "{Y}") for step in root.next[slot].next}
-    return frozenset(
-        found - {"{better}", "{best}", "{worse}", "{is better}", "{is worse}", "…"}
-        | {
-            "{and}",
-            "{but}",
-            "{so}",
-            "{reason}",
-            "{then}",
-            "{place 1}",
-            "{place 2}",
-            "{place 3}",
-            "{last}",
-            "{middle}",
-            "{X}",
-            "{Y}",
-        }
-    )
+    about = {"{better}", "{best}", "{worse}", "{is better}", "{is worse}", "…"}
+    bounds = ("and", "but", "so", "reason", "then", "place 1", "place 2", "place 3", "last", "middle", "X", "Y")
+    return frozenset(found - about | {f"{{{kind}}}" for kind in bounds})
 
 
 def _steps(said: str) -> list[str]:

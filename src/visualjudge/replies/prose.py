@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from visualjudge.replies.orders import order_in
 from visualjudge.replies.said import Said
 from visualjudge.replies.scores import GREATEST, number_of, only_score, score_at
 from visualjudge.replies.sentences import Clause, Sentence, sentences, stands
+from visualjudge.replies.tokens import Token
 
 LEVELS = {"prefers": 3, "compares": 2, "in one respect": 1, "when concluding": 1, "scores": 2}
 OTHER = {"A": "B", "B": "A"}
@@ -26,7 +27,17 @@ class _Claim:
     start: int
     end: int
     rule: str
-    concluding: bool
+    concluding: bool = True
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What sentences claim, deny and call a tie; ``taken_back``: the sentence that took back what stood before it."""
+
+    claims: list[_Claim] = field(default_factory=list)
+    denied: list[tuple[str | float, int]] = field(default_factory=list)
+    ties: list[_Claim] = field(default_factory=list)
+    taken_back: int = -1
 
 
 def read_prose(text: str, question_type: str, n_options: int) -> Said:
@@ -39,10 +50,10 @@ def read_prose(text: str, question_type: str, n_options: int) -> Said:
     found = [sentence for sentence in found if sentence.clauses]
     if question_type == "ranking":
         return order_in(found, n_options)
-    if question_type == "pairwise":
-        return _decided(found, _compared)
-    said = _decided(found, _scored)
-    return said if said.value is not None else replace(said, cause=_cause_of_no_score(found, said.cause))
+    said = _decided(found, scoring=question_type == "scoring")
+    if said.value is None and question_type == "scoring":
+        return replace(said, cause=_cause_of_no_score(found, said.cause))
+    return said
 
 
 def _cause_of_no_score(found: Sequence[Sentence], cause: str | None) -> str | None:
@@ -62,70 +73,51 @@ def _tail(text: str) -> int:
     return min(bounds, default=at)
 
 
-def _compared(
-    sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim]
-) -> None:
+def _compared(sentence: Sentence, heard: _Heard) -> None:
     """The options that a sentence prefers, and those that it says not to."""
     for match in sentence.matches():
         if match.kind in ("void", "scores"):
             continue
-        state = stands(sentence, match)
-        clause = sentence.clause_of(match.start)
-        begin, end = sentence.said[match.start].start, sentence.said[match.end - 1].end
-        level = LEVELS.get(match.kind, 0)
+        state, clause, level = stands(sentence, match), sentence.clause_of(match.start), LEVELS.get(match.kind, 0)
+        place = (sentence.number, clause.limb, sentence.said[match.start].start, sentence.said[match.end - 1].end)
+        if match.kind in ("ties", "both bad"):
+            if state != "denied" and not (sentence.asks or sentence.has("supposes") or sentence.has("doubts")):
+                sure = int(state == "yes" and not sentence.options())
+                heard.ties.append(_Claim(match.kind, sure, *place, "tie", sentence.concludes()))
+            continue
         quality = match.slots.get("better") or match.slots.get("is better") or match.slots.get("best")
         if match.kind == "compares" and quality is not None and "as a whole" not in quality.kinds:
             level = LEVELS["in one respect"]
-        if match.kind in ("ties", "both bad"):
-            if state != "denied" and not (sentence.asks or sentence.has("supposes") or sentence.has("doubts")):
-                sure = state == "yes" and not sentence.options()
-                ties.append(
-                    _Claim(match.kind, int(sure), sentence.number, clause.limb, begin, end, "tie", sentence.concludes())
-                )
-            continue
         value = match.slots["X"].option if "X" in match.slots else OTHER.get(match.slots["Y"].option, "")
-        if level == 1 and any(
-            "blame" in token.kinds for n, token in enumerate(sentence.said) if not match.start <= n < match.end
-        ):
-            continue
         concluding = clause.opened == "so" or sentence.concludes()
-        if match.kind == "when concluding" and not concluding:
+        around = [*sentence.said[: match.start], *sentence.said[match.end :]]
+        if (level == 1 and _any(around, "blame")) or (match.kind == "when concluding" and not concluding):
             continue
         if state == "denied":
-            denied.append((value, sentence.number))
+            heard.denied.append((value, sentence.number))
         elif value in OTHER and (state == "yes" or (state == "limited" and concluding and clause.opened != "and")):
-            claims.append(_Claim(value, level, sentence.number, clause.limb, begin, end, match.kind, concluding))
+            heard.claims.append(_Claim(value, level, *place, match.kind, concluding))
 
 
-def _scored(
-    sentence: Sentence, claims: list[_Claim], denied: list[tuple[str | float, int]], ties: list[_Claim]
-) -> None:
+def _scored(sentence: Sentence, heard: _Heard) -> None:
     """The scores that a sentence gives."""
-    said = sentence.said
     for match in sentence.matches():
         if match.kind != "scores":
             continue
         token, clause = match.slots["n"], sentence.clause_of(match.start)
-        at = said.index(token)
-        found = score_at(said, at)
+        found = score_at(sentence.said, sentence.said.index(token))
         match = replace(match, end=max(match.end, found[1] if found else 0))
         state = stands(sentence, match)
         if state == "denied":
-            denied.append((number_of(token) or 0.0, sentence.number))
+            heard.denied.append((number_of(token) or 0.0, sentence.number))
         elif state == "yes" and found and not _other_numbers(sentence, clause, range(match.start, match.end)):
-            end = match.end
-            claims.append(
-                _Claim(
-                    found[0],
-                    2,
-                    sentence.number,
-                    clause.limb,
-                    token.start,
-                    said[end - 1].end,
-                    match.kind,
-                    sentence.concludes(),
-                )
-            )
+            end = sentence.said[match.end - 1].end
+            place = (sentence.number, clause.limb, token.start, end)
+            heard.claims.append(_Claim(found[0], 2, *place, match.kind, sentence.concludes()))
+
+
+def _any(said: Sequence[Token], *kinds: str) -> bool:
+    return any(not token.kinds.isdisjoint(kinds) for token in said)
 
 
 def _other_numbers(sentence: Sentence, clause: Clause, inside: range) -> bool:
@@ -137,43 +129,34 @@ def _other_numbers(sentence: Sentence, clause: Clause, inside: range) -> bool:
     )
 
 
-def _bare_scores(found: Sequence[Sentence], claims: list[_Claim]) -> None:
+def _bare_scores(found: Sequence[Sentence], heard: _Heard) -> None:
     """A score that is the whole of the first clause, or of the last: "7, because …", "One dog is missed: 7."."""
     for sentence, at in ((found[0], 0), (found[-1], -1)):
         clause = sentence.clauses[at]
-        said = sentence.said[clause.start : clause.end]
+        said, after = sentence.said[clause.start : clause.end], sentence.said[clause.end :]
         value = only_score(said)
-        if value is None or sentence.asks or _in_a_list(found, sentence, value):
+        listed = any(
+            one is not sentence and len(one.said) == 1 and one.said[0].number not in (None, value) for one in found
+        )
+        if value is None or sentence.asks or listed:
             continue
         limb = [one for one in sentence.clauses if one.limb == clause.limb]
-        noted = at == 0 and [
-            token.text for token in (*sentence.said[clause.end : clause.end + 1], sentence.said[-1])
-        ] == ["(", ")"]
-        noted = noted and any(
-            token.kinds & {"reason", "supposes", "bounds"} or token.text == "iou"
-            for token in sentence.said[clause.end :]
-        )
-        inside = [] if noted else sentence.said[limb[0].start : limb[-1].end]
-        if any(token.kinds & {"supposes", "doubts"} for token in inside):
+        noted = at == 0 and len(after) > 0 and (after[0].text, sentence.said[-1].text) == ("(", ")")
+        noted = noted and (_any(after, "reason", "supposes", "bounds") or any(token.text == "iou" for token in after))
+        if not noted and _any(sentence.said[limb[0].start : limb[-1].end], "supposes", "doubts"):
             continue
-        if (at == -1 and _follows(sentence, clause)) or (
-            at == 0 and clause.start == 0 and _leads(sentence, clause, value, noted, len(found))
-        ):
-            claims.append(_Claim(value, 2, sentence.number, clause.limb, said[0].start, said[-1].end, "alone", True))
+        leads = at == 0 and clause.start == 0 and _leads(said, [] if noted else after, value, len(found))
+        if leads or (at == -1 and _follows(sentence, clause)):
+            place = (sentence.number, clause.limb, said[0].start, said[-1].end)
+            heard.claims.append(_Claim(value, 2, *place, "alone"))
 
 
-def _in_a_list(found: Sequence[Sentence], sentence: Sentence, value: float) -> bool:
-    """Whether other sentences are numbers alone: those of a list."""
-    return any(one is not sentence and len(one.said) == 1 and one.said[0].number not in (None, value) for one in found)
-
-
-def _leads(sentence: Sentence, clause: Clause, value: float, noted: bool, n_sentences: int) -> bool:
+def _leads(said: Sequence[Token], rest: Sequence[Token], value: float, n_sentences: int) -> bool:
     """Whether the first clause is the score, and what follows its reason."""
-    rest = [] if noted else sentence.said[clause.end :]
-    explicit = any(token.text == "/" or "points" in token.kinds for token in sentence.said[: clause.end])
+    explicit = any(token.text == "/" or "points" in token.kinds for token in said)
     if value == 1.0 and n_sentences > 1 and not explicit:
         return False  # the first of a list
-    if any(token.kinds & {"denies", "other scale"} for token in rest[:2]) or any(token.text == "/" for token in rest):
+    if _any(rest[:2], "denies", "other scale") or any(token.text == "/" for token in rest):
         return False
     return explicit or not any(token.number is not None for token in rest)
 
@@ -189,154 +172,111 @@ def _follows(sentence: Sentence, clause: Clause) -> bool:
         return True
     earlier = [one for one in sentence.clauses if one.end <= clause.start]
     label = sentence.said[earlier[-1].start : earlier[-1].end] if earlier else []
-    explicit = any(token.text == "/" for token in sentence.said[clause.start :])
-    if (
-        before[-1].text == ":"
-        and len(label) < 4
-        and not all(token.kinds & {"score", "heading", "so"} for token in label)
-    ):
+    colon = before[-1].text == ":"
+    if colon and len(label) < 4 and not all(token.kinds & {"score", "heading", "so"} for token in label):
         return False
+    explicit = any(token.text == "/" for token in sentence.said[clause.start :])
     numbers = any(token.number is not None for token in before)
-    return (explicit or before[-1].text == ":" or not numbers) and not any(
-        token.text == "|" or token.option for token in before
-    )
+    return (explicit or colon or not numbers) and not any(token.text == "|" or token.option for token in before)
 
 
-def _leading(found: Sequence[Sentence], claims: list[_Claim]) -> None:
+def _leading(found: Sequence[Sentence], heard: _Heard) -> None:
     """A reply that begins with an option and its reason: "B, because …"; not where the other begins a part."""
-    first = found[0]
-    said = first.said
-    if (
-        len(said) < 2
-        or said[0].option not in OTHER
-        or first.asks
-        or not (said[1].text[0] in ":-(" or any("reason" in token.kinds for token in said[1:3]))
-    ):
+    first, said = found[0], found[0].said
+    if len(said) < 2 or said[0].option not in OTHER or first.asks or first.has("doubts"):
+        return
+    if not (said[1].text[0] in ":-(" or _any(said[1:3], "reason")):
         return
     if said[1].text == ":" and (len(found) > 1 or first.has("but")):
         return
     rest = [token for sentence in found for token in sentence.said]
-    heads = {sentence.said[0].option for sentence in found} | {
-        rest[n + 1].option for n, t in enumerate(rest[:-1]) if t.text[0] in ",:-(" or "and" in t.kinds
-    }
-    blamed = any(token.kinds & {"denies", "supposes", "worse", "worst", "again"} for token in said[1:4])
-    if heads <= {"", said[0].option} and not blamed and not first.has("doubts"):
-        claims.append(_Claim(said[0].option, 3, first.number, 0, said[0].start, said[0].end, "leading", True))
+    heads = {sentence.said[0].option for sentence in found}
+    heads |= {two.option for one, two in pairwise(rest) if one.text[0] in ",:-(" or "and" in one.kinds}
+    if heads <= {"", said[0].option} and not _any(said[1:4], "denies", "supposes", "worse", "worst", "again"):
+        heard.claims.append(_Claim(said[0].option, 3, first.number, 0, said[0].start, said[0].end, "leading"))
 
 
 def _is_alone(sentence: Sentence) -> bool:
-    said = [
-        token
-        for token in sentence.said
-        if token.text[0].isalnum() and not token.kinds & {"heading", "again", "so", "but"}
-    ]
+    said = [t for t in sentence.said if t.text[0].isalnum() and not _any([t], "heading", "again", "so", "but")]
     said = said[1:] if said and said[0].text == "no" else said
-    heading = sentence.said[-1].text == ":"
-    return len(said) == 1 and said[0].option in OTHER and not sentence.asks and not heading
+    return len(said) == 1 and said[0].option in OTHER and not sentence.asks and sentence.said[-1].text != ":"
 
 
-def _alone(sentence: Sentence, claims: list[_Claim], found: Sequence[Sentence], n_sentences: int) -> None:
-    """A sentence that is only an option: "B."; the first or the last of a reply, no answer to a question of blame."""
-    before = [one for one in found if one.number == sentence.number - 1]
-    if sentence.number in (0, n_sentences - 1) and not (before and before[0].said[-1].number is not None):
-        said = [token for token in sentence.said if token.option]
-        claims.append(_Claim(said[0].option, 3, sentence.number, 0, said[0].start, said[0].end, "alone", True))
+def _alone(found: Sequence[Sentence], heard: _Heard) -> str | None:
+    """A sentence that is only an option, "B.", the first or the last of a reply; no answer to a question of blame.
+
+    Returns the cause where several such sentences make the reply unread.
+    """
+    blamed = any(one.asks and not one.options() and not _any(one.said, "better", "best", "choose") for one in found)
+    blamed = blamed or any(
+        (one.has("worse") or one.said[0].text == "options")
+        and not one.options()[1:]
+        and ":" in {token.text for token in one.said}
+        for one in found[:-1]
+    )
+    if blamed:
+        heard.claims = [claim for claim in heard.claims if claim.rule == "compares"]
+    alone = [sentence for sentence in found if sentence.number >= heard.taken_back and _is_alone(sentence)]
+    if not blamed and len({sentence.options()[0] for sentence in alone}) == 1:
+        numbered = {one.number + 1 for one in found if one.said[-1].number is not None}
+        for sentence in alone:
+            if sentence.number in {0, found[-1].number} - numbered:
+                token = next(token for token in sentence.said if token.option)
+                heard.claims.append(_Claim(token.option, 3, sentence.number, 0, token.start, token.end, "alone"))
+    elif len(alone) > 1 and not heard.claims:
+        return "several answers"
+    if not heard.claims and not blamed and heard.taken_back < 0:
+        _leading(found, heard)
+    return None
 
 
-def _decided(found: list[Sentence], read: object) -> Said:
+def _decided(found: list[Sentence], *, scoring: bool) -> Said:
     """The one value that the sentences agree on, or why there is none."""
-    claims: list[_Claim] = []
-    denied: list[tuple[str | float, int]] = []
-    ties: list[_Claim] = []
-    taken_back = -1
+    heard, named = _Heard(), False
     for sentence in found:
-        if _takes_back(sentence) and (
-            claims or ties or any(one.options() or read is _scored for one in found[: found.index(sentence)])
-        ):
-            claims, ties, taken_back = [], [], sentence.number
-        read(sentence, claims, denied, ties)  # type: ignore[operator]
-    if read is _compared and found:
-        blamed = any(
-            one.asks
-            and one.said
-            and not one.options()
-            and not any(one.has(kind) for kind in ("better", "best", "choose"))
-            for one in found
-        )
-        blamed = blamed or any(
-            one.said
-            and (one.has("worse") or one.said[0].text == "options")
-            and not one.options()[1:]
-            and ":" in {t.text for t in one.said}
-            for one in found[:-1]
-        )
-        if blamed:
-            claims = [claim for claim in claims if claim.rule == "compares"]
-        alone = [sentence for sentence in found if sentence.number > taken_back - 1 and _is_alone(sentence)]
-        if not blamed and len({sentence.options()[0] for sentence in alone}) == 1:
-            for sentence in alone:
-                _alone(sentence, claims, found, found[-1].number + 1)
-        elif len(alone) > 1 and not claims:
-            return Said(None, "several answers")
-        if not claims and not blamed and taken_back < 0:
-            _leading(found, claims)
-    elif found:
-        _bare_scores([sentence for sentence in found if sentence.number >= taken_back] or found, claims)
-    return _chosen(claims, denied, ties, taken_back, found)
+        takes_back = _any(sentence.said[:2], "again") or sentence.said[0].text == "no"
+        if takes_back and (heard.claims or heard.ties or named):
+            heard = _Heard(denied=heard.denied, taken_back=sentence.number)
+        named = named or scoring or bool(sentence.options())
+        (_scored if scoring else _compared)(sentence, heard)
+    if scoring and found:
+        _bare_scores([sentence for sentence in found if sentence.number >= heard.taken_back], heard)
+    elif found and (cause := _alone(found, heard)):
+        return Said(None, cause)
+    return _chosen(heard, found)
 
 
-def _takes_back(sentence: Sentence) -> bool:
-    """Whether a sentence begins by taking back what stands before: "Wait, …", "No, …"."""
-    opening = sentence.said[:2]
-    return any("again" in token.kinds for token in opening) or opening[0].text == "no"
-
-
-def _chosen(
-    claims: list[_Claim],
-    denied: list[tuple[str | float, int]],
-    ties: list[_Claim],
-    taken_back: int,
-    found: list[Sentence],
-) -> Said:
-    if not claims:
+def _chosen(heard: _Heard, found: list[Sentence]) -> Said:
+    ties, several = heard.ties, Said(None, "several answers")
+    if not heard.claims:
         if ties and ties[-1].sentence == found[-1].number and ties[-1].level:
-            return Said(
-                "both_bad" if ties[-1].value == "both bad" else "tie", None, ties[-1].start, ties[-1].end, "tie"
-            )
+            value = "both_bad" if ties[-1].value == "both bad" else "tie"
+            return Said(value, None, ties[-1].start, ties[-1].end, "tie")
         named = {letter for sentence in found for letter in sentence.options()}
-        cause = (
-            "tie" if ties else "several answers" if taken_back >= 0 or (len(named) > 1 and not denied) else "no answer"
-        )
-        return Said(None, _hedged(found) or cause)
-    claims = sorted(claims, key=lambda claim: (claim.sentence, claim.limb, claim.start))
-    last = claims[-1]
-    top = max(claim.level for claim in claims)
+        unclear = heard.taken_back >= 0 or (len(named) > 1 and not heard.denied)
+        return Said(None, _hedged(found) or ("tie" if ties else "several answers" if unclear else "no answer"))
+    claims = sorted(heard.claims, key=lambda claim: (claim.sentence, claim.limb, claim.start))
+    last, top = claims[-1], max(claim.level for claim in claims)
     best = [claim for claim in claims if claim.level == top]
     if len({claim.value for claim in best}) > 1:
-        best = [claim for claim in best if claim.sentence == best[-1].sentence]
-        later = [claim for claim in best if claim.limb == best[-1].limb]
-        if not best[-1].concluding or len({claim.value for claim in later}) > 1:
-            return Said(None, "several answers")
-        best = later
+        best = [claim for claim in best if (claim.sentence, claim.limb) == (best[-1].sentence, best[-1].limb)]
+        if not best[-1].concluding or len({claim.value for claim in best}) > 1:
+            return several
     chosen = best[-1]
-    if any(
-        claim.value != chosen.value and (claim.sentence, claim.limb) == (chosen.sentence, chosen.limb)
-        for claim in claims
-    ):
-        return Said(None, "several answers")
+    if any(c.value != chosen.value and (c.sentence, c.limb) == (chosen.sentence, chosen.limb) for c in claims):
+        return several
     told = next((sentence for sentence in found if sentence.number == chosen.sentence), found[-1])
-    if chosen.level == 1 and not chosen.concluding and told.has("but") and len(set(told.options())) > 1:
-        return Said(None, "several answers")
-    naming = [sentence.number for sentence in found if sentence.options()]
-    if chosen.level == 1 and not chosen.concluding and naming and chosen.sentence != naming[-1]:
-        return Said(None, "no answer")
-    against = last.value != chosen.value and last.start > chosen.start
-    if (
-        against
-        or any(tie.start > chosen.end and (tie.level or tie.sentence == chosen.sentence) for tie in ties)
-        or any(v == chosen.value and at >= chosen.sentence for v, at in denied)
-    ):
-        return Said(None, "several answers" if against else "tie" if ties else "several answers")
+    if chosen.level == 1 and not chosen.concluding:
+        if told.has("but") and len(set(told.options())) > 1:
+            return several
+        naming = [sentence.number for sentence in found if sentence.options()]
+        if naming and chosen.sentence != naming[-1]:
+            return Said(None, "no answer")
+    if last.value != chosen.value and last.start > chosen.start:
+        return several
+    tied = any(tie.start > chosen.end and (tie.level or tie.sentence == chosen.sentence) for tie in ties)
+    if tied or any(value == chosen.value and at >= chosen.sentence for value, at in heard.denied):
+        return Said(None, "tie" if ties else "several answers")
     return Said(chosen.value, None, chosen.start, chosen.end, chosen.rule)
 
 

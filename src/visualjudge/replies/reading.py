@@ -23,17 +23,9 @@ Status = Literal["ok", "unparseable", "refusal", "truncated"]
 Tier = Literal["marked", "prose"]
 Tiers = Literal["all", "marked"]
 Cause = Literal[
-    "tie",
-    "several answers",
-    "incomplete",
-    "no answer",
-    "hedge",
-    "other scale",
-    "cut",
-    "declined",
-    "too long",
+    "tie", "several answers", "incomplete", "no answer", "hedge", "other scale", "cut", "declined", "too long",
     "too slow to read",
-]
+]  # fmt: skip
 FAILED = "Failed"
 TIE, BOTH_BAD = "tie", "both_bad"
 TYPES = ("pairwise", "ranking", "scoring")

@@ -37,63 +37,23 @@ _OTHERS = re.compile(
 )
 _LONGEST = 1_000
 """A model that declines says so soon."""
-_MAY_DECLINE = (
-    "canno",
-    "can'",
-    "can’",
-    "can no",
-    "unable",
-    "able to",
-    "sorry",
-    "apolog",
-    "won'",
-    "won’",
-    "will not",
-    "couldn",
-    "could n",
-    "not app",
-    "not com",
-    "access",
-    "ability",
-    "declin",
-    "refus",
-    "guideline",
-    "polic",
-    "unfortun",
-    "incapab",
-    "regret",
-    "capabil",
-    "rejected",
-    "please",
-    "see an",
-    "see the im",
-    "no image",
-    "permitted",
-    "allowed",
+_MAY_DECLINE = re.compile(
+    r"canno|can'|can’|can no|unable|able to|sorry|apolog|won'|won’|will not|couldn|could n|not app|not com"
+    r"|access|ability|declin|refus|guideline|polic|unfortun|incapab|regret|capabil|rejected|please|see an|"
+    r"see the im|no image|permitted|allowed"
 )
-_MAY_DECLINE_ELSEWHERE = (
-    "siento",
-    "no puedo",
-    "peux pas",
-    "suis pas",
-    "mir leid",
-    "kann ",
-    "dispiace",
-    "posso",
-    "maaf",
-    "tidak",
-)
+_MAY_DECLINE_ELSEWHERE = re.compile(r"siento|no puedo|peux pas|suis pas|mir leid|kann |dispiace|posso|maaf|tidak")
 
 
 def is_refusal(text: str) -> bool:
     """Whether some sentence declines: ``cannot … help``, ``sorry … cannot``, a policy that forbids."""
     said = text[:_LONGEST]
     lowered = said.lower()
-    foreign = not said.isascii() or any(words in lowered for words in _MAY_DECLINE_ELSEWHERE)
+    foreign = not said.isascii() or _MAY_DECLINE_ELSEWHERE.search(lowered)
     if foreign and _OTHERS.search(said):
         return True
-    hints = [at for words in _MAY_DECLINE if (at := lowered.find(words)) >= 0]
-    match = _ENGLISH.search(said, max(0, min(hints) - 80)) if hints else None
+    hint = _MAY_DECLINE.search(lowered)
+    match = _ENGLISH.search(said, max(0, hint.start() - 80)) if hint else None
     if match is None:
         return False
     sentence_end = _SENTENCE_END.search(said, match.end())
