@@ -11,7 +11,7 @@ from visualjudge.replies.markup import Marked, marked
 from visualjudge.replies.markup import plain as without_markup
 from visualjudge.replies.orders import chain, direction_of, place_of
 from visualjudge.replies.phrases import again, is_filler, listed, spoken
-from visualjudge.replies.prose import read_prose
+from visualjudge.replies.prose import OTHER, read_prose
 from visualjudge.replies.said import Said
 from visualjudge.replies.scores import only_score
 from visualjudge.replies.tokens import Token, plain, tokens
@@ -19,6 +19,9 @@ from visualjudge.replies.tokens import Token, plain, tokens
 HEAD, TAIL, HEAD_LINES, TAIL_LINES = 1_000, 2_000, 12, 40
 """Characters, and lines, at the beginning and at the end of a reply that are looked at."""
 LONGEST_LABEL, LONGEST_ANSWER, LONGEST_LINE = 60, 80, 400
+_TIE_WORDS = dict.fromkeys(("tie", "tied", "equal", "draw", "same", "both"), "tie") | {"neither": "both_bad"}
+_ENDS_ANSWER = frozenset(("reason", "although", "other scale"))
+_HEAD = re.compile(r"(?:^|[\n.;,])[\s>*-]*(?:option |image )?([A-H])\s*[:\-(]", re.I)
 _LABELS = ("answer", "heading", "filler", "so", "option", "I", "best first", "points", "and", "is", "again", "denies")
 """Lists of the words that a label may have beside the one that is asked for."""
 _PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?](?!\s|$)[^\n.!?。！？]*)*[.!?。！？]?")
@@ -143,43 +146,29 @@ class _Reader:
         found = listed(tokens(rest[:LONGEST_LINE]))
         while (
             found
-            and (
-                found[0].text in "=>(["
-                or (found[0].text == "-" and self.question_type != "scoring")
-                or "option" in found[0].kinds
-                or "filler" in found[0].kinds
-            )
             and not found[0].option
+            and (
+                found[0].text in ("=>([" if self.question_type == "scoring" else "=>([-")
+                or found[0].kinds & {"option", "filler"}
+            )
         ):
             found.pop(0)
-        bound = next(
-            (
-                n
-                for n, token in enumerate(found)
-                if n and (token.text[0] in ",;(-:" or token.kinds & {"reason", "although", "other scale"})
-            ),
-            None,
-        )
+        ends = (n for n, t in enumerate(found) if n and (t.text[0] in ",;(-:" or t.kinds & _ENDS_ANSWER))
+        bound = next(ends, None)
         if bound is None:
             return None
         stop = found[bound]
-        if bound == len(found) - 1 and stop.text == ":":
-            return None  # a heading
         said = self.only(rest[: stop.start])
         if said is None or (self.question_type == "ranking" and stop.text[0] in ",-"):
             return None
         after = spoken(found[bound:])
         letters = {token.option for token in after[:4] if token.option}
-        heads = re.findall(
-            r"(?:^|[\n.;,])[\s>*-]*(?:option |image )?([A-H])\s*[:\-(]",
-            rest[stop.start :] + following[:LONGEST_LINE],
-            re.I,
-        )
-        if (
-            self.question_type == "pairwise"
-            and ((letters - {said.value} and stop.text[0] in ",;:(") or set(heads) - {said.value})
-        ) or any(t.kinds & {"supposes", "again", "doubts"} for t in after):
+        if any(t.kinds & {"supposes", "again", "doubts"} for t in after):
             return None
+        if self.question_type == "pairwise":
+            heads = set(_HEAD.findall(rest[stop.start :] + following[:LONGEST_LINE])) - {said.value}
+            if heads or (letters - {said.value} and stop.text[0] in ",;:("):
+                return None
         if self.question_type == "scoring" and stop.text[0] in "-," and len(after) > 1 and after[1].number is not None:
             return None
         if len(after) > 1 and after[1].kinds & {"denies", "worse", "worst"} and len(after) < 5:
@@ -218,37 +207,24 @@ def read_marked_text(text: str, question_type: str, n_options: int) -> Said:
 
 
 def _pair(words: Sequence[Token], said: str) -> str | None:
-    compact = re.sub(r"[\s()\[\]'.!]", "", said).upper()
-    if tie := _TIES.get(compact):
+    if tie := _TIES.get(re.sub(r"[\s()\[\]'.!]", "", said).upper()):
         return tie
     kept = [t for t in words if t.option or "option" not in t.kinds or t.kinds & {"first", "second"}]
-    kept = [token for token in kept if "filler" not in token.kinds or token.option or len(words) == 1]
-    letters = [
-        token.option or _ordinal(token) or (token.text.upper() if token.text in ("a", "b") else "") for token in kept
+    kept = [t for t in kept if "filler" not in t.kinds or t.option or len(words) == 1] or [
+        t for t in words if t.text == "a"
     ]
+    letters = [token.option or _letter_of(token) for token in kept]
     if len(kept) == 1:
-        found = letters[0]
-        tie = (
-            "tie"
-            if kept[0].text in ("tie", "tied", "equal", "draw", "same", "both")
-            else "both_bad"
-            if kept[0].text == "neither"
-            else ""
-        )
-        return found if found in ("A", "B") else tie or None
+        return letters[0] if letters[0] in OTHER else _TIE_WORDS.get(kept[0].text)
     if len(kept) == 3 and kept[1].text[0] in "<>" and {letters[0], letters[2]} == {"A", "B"}:
         return letters[0] if kept[1].text[0] == ">" else letters[2]
-    if len(words) == 1 and words[0].kinds & {"place 1", "place 2"}:
-        return "A" if "place 1" in words[0].kinds else "B"
-    lower = [token for token in words if token.text in ("a", "b") and not token.option]
-    if len(lower) == 1 and all(token.kinds & {"option", "answer"} for token in words if token is not lower[0]):
-        return lower[0].text.upper()
-    same = set(letters) in ({"A"}, {"B"})
-    return letters[0] if same and letters else None
+    return letters[0] if set(letters) in ({"A"}, {"B"}) else None
 
 
-def _ordinal(token: Token) -> str:
-    return "A" if "first" in token.kinds else "B" if "second" in token.kinds else ""
+def _letter_of(token: Token) -> str:
+    """The option that a word stands for which is a whole answer: "first", "b"."""
+    first, second = "first" in token.kinds or token.text == "a", "second" in token.kinds or token.text == "b"
+    return "A" if first else "B" if second else ""
 
 
 def _order(found: list[Token], n_options: int) -> str | None:
@@ -359,9 +335,7 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
     introduced: list[Token] = []
     for start, line in _lines(text):
         found = [
-            token
-            for token in listed(tokens(line[:LONGEST_LINE]))
-            if not is_filler(token) and ("option" not in token.kinds or token.option)
+            t for t in listed(tokens(line[:LONGEST_LINE])) if t.option or not ("option" in t.kinds or is_filler(t))
         ]
         said = [token for token in found if token.text[0].isalnum()]
         if not rows and not heads and not (said and said[0].option):
@@ -377,11 +351,15 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
     chosen = rows if numbered else heads
     letters = "".join(row.token.option for row in chosen)
     towards = direction_of(introduced[-12:])
-    if len(set(letters)) != n_options or len(chosen) != n_options or "".join(sorted(letters)) != "ABCDEFGH"[:n_options]:
+    if len(chosen) != n_options or "".join(sorted(letters)) != "ABCDEFGH"[:n_options]:
         return None
-    enumerated = letters == "".join(sorted(letters)) and not all(row.alone for row in chosen)
-    if numbered and enumerated and towards not in ("up", "down") and not _tells(rows, introduced):
-        return None
+    tells = any(token.kinds & {"ranking", "best first", "worst first"} for token in introduced)
+    if (
+        numbered
+        and letters == "".join(sorted(letters))
+        and not (tells or all(row.alone or row.after[:1] == "-" for row in rows))
+    ):
+        return None  # a list of the options
     bare = all(row.alone for row in heads) and letters != "".join(sorted(letters))
     bounded = all(row.alone or row.bounded for row in heads)
     if not numbered and not (bare or (towards in ("up", "down") and bounded)):
@@ -389,23 +367,8 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
     if towards == "?" or direction_of(chosen[0].note) or any("best" in token.kinds for token in chosen[-1].note):
         return Said(None, "several answers")
     first, last = chosen[0], chosen[-1]
-    return Said(
-        letters[::-1] if towards == "up" else letters,
-        None,
-        first.start,
-        last.start + last.token.end,
-        "list" if numbered else "lines",
-        towards == "up",
-    )
-
-
-def _tells(rows: Sequence[_Item], introduced: Sequence[Token]) -> bool:
-    """Whether a list in alphabetical order is an order all the same: dashes after the options, or words that say so."""
-    notes = [*rows[0].note[:1], *rows[-1].note[:1]]
-    said = any(token.kinds & {"ranking", "best first"} for token in introduced) or any(
-        token.kinds & {"best", "worst"} for token in notes
-    )
-    return said or all(row.line and row.after[:1] == "-" for row in rows)
+    order, rule = (letters[::-1] if towards == "up" else letters), "list" if numbered else "lines"
+    return Said(order, None, first.start, last.start + last.token.end, rule, towards == "up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,27 +398,17 @@ def _items(found: Sequence[Token], start: int) -> list[_Item]:
     """The options of a line that stand right after a place: "1. B", "Rank 1: B 2. A", "Best: B"."""
     items = []
     for n, token in enumerate(found):
-        place = _place(token)
+        place, previous = _place(token), found[n - 1] if n else None
         if not place or (
-            n
-            and found[n - 1].text[0].isalnum()
-            and "ranking" not in found[n - 1].kinds
-            and not found[n - 1].option
-            and found[n - 1].number is None
+            previous
+            and previous.text[0].isalnum()
+            and not ("ranking" in previous.kinds or previous.option or previous.number is not None)
         ):
             continue
         rest = [one for one in found[n + 1 : n + 5] if one.text[0].isalnum() or one.text[0] not in ".):-#>]|,"]
-        if rest and rest[0].option and (n + 1 < len(found)):
-            items.append(
-                _Item(
-                    place,
-                    rest[0],
-                    [one for one in found[n + 2 : n + 8] if one.text[0].isalnum() and one is not rest[0]][:3],
-                    start,
-                    len(rest) == 1,
-                    found,
-                )
-            )
+        if rest and rest[0].option:
+            note = [one for one in found[n + 2 : n + 8] if one.text[0].isalnum() and one is not rest[0]][:3]
+            items.append(_Item(place, rest[0], note, start, len(rest) == 1, found))
     return items
 
 
@@ -463,9 +416,9 @@ def _place(token: Token) -> int:
     """The place that a token counts: 1, "1st", "first place"."""
     if token.number is not None:
         return int(token.number) if token.number in (1, 2, 3, 4, 5, 6, 7, 8) else 0
-    return next(
-        (n for n in (1, 2, 3) if f"place {n}" in token.kinds or token.text == f"{n}{'stndrd'[2 * n - 2 : 2 * n]}"), 0
-    ) or (4 if token.text in ("4th", "fourth") else 5 if token.text in ("5th", "fifth") else 0)
+    ordinals = ("1st", "2nd", "3rd", "4th", "5th", "first", "second", "third", "fourth", "fifth")
+    named = next((n for n in (1, 2, 3) if f"place {n}" in token.kinds), 0)
+    return named or (ordinals.index(token.text) % 5 + 1 if token.text in ordinals else 0)
 
 
 def _joined(marks: Sequence[Marked], text: str) -> Sequence[Marked]:

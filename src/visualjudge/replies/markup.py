@@ -29,8 +29,6 @@ _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>
 _BREAK = re.compile(r"<br ?/?>")
 _LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|huge|displaystyle|quad|[,;!()\[\]])")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(\d{1,2})\s*\}\s*\{\s*(\d{1,2})\s*\}")
-_TICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[[xX✓✔]\]|[☑☒✅])[ \t]*(.+)$", re.M)
-_UNTICKED = re.compile(r"^[ \t]*(?:[-*+] )?(?:\[ \]|☐).*$", re.M)
 _ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
 _ROLE = re.compile(r"\A\W{0,20}(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)", re.I)
@@ -114,7 +112,7 @@ def without_echo(text: str) -> str:
 
 def marked(text: str) -> list[Marked]:
     """The answers that a reply marks: ``\\boxed{B}``, ``<answer>B</answer>``, ``[[B]]``; the last kind first found."""
-    for finder in (_boxed, _tagged, _doubled, _ticked, _numbered):
+    for finder in (_boxed, _tagged, _doubled, _numbered):
         found = list(finder(text))
         if found:
             return found
@@ -178,13 +176,6 @@ def _doubled(text: str) -> Iterator[Marked]:
     if "[[" in text:
         for match in list(_DOUBLE.finditer(text))[-MOST_MARKS:]:
             yield Marked(match[1], match.start(1), match.end(1), "double brackets", match.start())
-
-
-def _ticked(text: str) -> Iterator[Marked]:
-    """The ticked line of a list of boxes that has others, unticked."""
-    if ("[ ]" in text or "☐" in text) and _UNTICKED.search(text):
-        for match in _TICKED.finditer(text):
-            yield Marked(match[1], match.start(1), match.end(1), "ticked", match.start())
 
 
 def _numbered(text: str) -> Iterator[Marked]:

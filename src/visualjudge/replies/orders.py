@@ -12,6 +12,7 @@ from visualjudge.replies.tokens import Token
 _LINKS = frozenset((",", "→", ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
 _LINK_KINDS = frozenset(("then", "and", "is", "beats"))
 _LEADS = frozenset(("ranking", "answer", "heading", "so", "I", "is", "again", "best first", "worst first", "choose"))
+_BETWEEN = ("as", "to", "by", "in", "them")
 _LEADS |= {"score", "option", "place 1", "best"}
 
 
@@ -128,56 +129,35 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
     """The chain as an order, if what stands around it lets it be one."""
     before, after = said[:at], said[end:]
     signs = {t.text[0] for t in said[at:end] if not t.option}
+    known = frozenset().union(*(t.kinds for t in before))
     reason = next((n for n, t in enumerate(after) if t.kinds & {"reason", "so", "although"}), len(after))
     behind = direction_of(after[:reason])
     direction = direction_of(before) or ("" if behind == "?" and ">" in signs else behind) or direction
-    if (
-        before
-        and not any("I" in t.kinds for t in before)
-        and before[0].text.split()[0] in ("rank", "order", "sort")
-        and ":" not in {t.text for t in before}
-    ):
+    asked = before and "I" not in known and before[0].text.split()[0] in ("rank", "order", "sort")
+    if asked and ":" not in {t.text for t in before}:
         return None  # the question's own words
-    compared = (
-        any(t.text[0] in ">-<" or t.kinds & {"then", "better", "beats"} for t in said[at + 1 : end]) or end == at + 1
+    compared = end == at + 1 or any(
+        t.text[0] in ">-<" or t.kinds & {"then", "better", "beats"} for t in said[at + 1 : end]
     )
-    named = any(
-        t.kinds & {"ranking", "answer", "best first", "worst first", "choose"} for t in before
-    ) or direction in ("down", "up")
-    bare = not any(t.text[0].isalnum() for t in before)
+    named = bool(known & {"ranking", "answer", "best first", "worst first", "choose"}) or direction in ("down", "up")
     clause = before[max((n + 1 for n, t in enumerate(before[:-1]) if t.text in ",;-"), default=0) :]
-    if not all(
-        t.kinds & _LEADS or not t.text[0].isalnum() or t.text in ("as", "to", "by", "in", "them") for t in clause
-    ):
+    if not all(t.kinds & _LEADS or not t.text[0].isalnum() or t.text in _BETWEEN for t in clause):
         return None
-    if letters == "".join(sorted(letters)) and end == at + 1 and any("option" in t.kinds for t in before):
+    sorted_letters = letters == "".join(sorted(letters))
+    if sorted_letters and end == at + 1 and "option" in known:
         return None
-    listing = letters == "".join(sorted(letters)) and not compared
-    if listing and not (  # noqa: SIM102
-        direction
-        or (
-            before
-            and before[-1].text == ":"
-            and any("ranking" in t.kinds for t in before)
-            and not any("option" in t.kinds or "I" in t.kinds for t in before)
-        )
-    ):
-        if not (before and any("ranking" in t.kinds for t in before) and "is" in before[-1].kinds):
+    if sorted_letters and not compared and not direction:  # a list of the options?
+        told = before and before[-1].text == ":" and not known & {"option", "I"}
+        if "ranking" not in known or not (told or "is" in before[-1].kinds):
             return None
-    if not (compared or named or bare):
+    if not (compared or named) and any(t.text[0].isalnum() for t in before):
         return None
     if after and not _may_follow(after[0]):
         return None
     if direction == "?" or (direction == "up" and ">" in signs) or (direction == "down" and "<" in signs):
         return None
-    return Said(
-        letters[::-1] if direction == "up" and "<" not in signs else letters,
-        None,
-        said[at].start,
-        said[end - 1].end,
-        "chain",
-        direction == "up" or "<" in signs,
-    )
+    order = letters[::-1] if direction == "up" and "<" not in signs else letters
+    return Said(order, None, said[at].start, said[end - 1].end, "chain", direction == "up" or "<" in signs)
 
 
 def _may_follow(token: Token) -> bool:

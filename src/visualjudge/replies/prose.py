@@ -9,7 +9,7 @@ from itertools import pairwise
 from visualjudge.replies.orders import order_in
 from visualjudge.replies.said import Said
 from visualjudge.replies.scores import GREATEST, number_of, only_score, score_at
-from visualjudge.replies.sentences import Clause, Sentence, sentences, stands
+from visualjudge.replies.sentences import Clause, Sentence, has, sentences, stands
 from visualjudge.replies.tokens import Token
 
 LEVELS = {"prefers": 3, "compares": 2, "in one respect": 1, "when concluding": 1, "scores": 2}
@@ -91,7 +91,7 @@ def _compared(sentence: Sentence, heard: _Heard) -> None:
         value = match.slots["X"].option if "X" in match.slots else OTHER.get(match.slots["Y"].option, "")
         concluding = clause.opened == "so" or sentence.concludes()
         around = [*sentence.said[: match.start], *sentence.said[match.end :]]
-        if (level == 1 and _any(around, "blame")) or (match.kind == "when concluding" and not concluding):
+        if (level == 1 and has(around, "blame")) or (match.kind == "when concluding" and not concluding):
             continue
         if state == "denied":
             heard.denied.append((value, sentence.number))
@@ -116,10 +116,6 @@ def _scored(sentence: Sentence, heard: _Heard) -> None:
             heard.claims.append(_Claim(found[0], 2, *place, match.kind, sentence.concludes()))
 
 
-def _any(said: Sequence[Token], *kinds: str) -> bool:
-    return any(not token.kinds.isdisjoint(kinds) for token in said)
-
-
 def _other_numbers(sentence: Sentence, clause: Clause, inside: range) -> bool:
     """Whether the limb of a clause holds another number that is not denied: "6 or 7"."""
     limb = [one for one in sentence.clauses if one.limb == clause.limb and one.opened not in ("although", "reason")]
@@ -142,8 +138,8 @@ def _bare_scores(found: Sequence[Sentence], heard: _Heard) -> None:
             continue
         limb = [one for one in sentence.clauses if one.limb == clause.limb]
         noted = at == 0 and len(after) > 0 and (after[0].text, sentence.said[-1].text) == ("(", ")")
-        noted = noted and (_any(after, "reason", "supposes", "bounds") or any(token.text == "iou" for token in after))
-        if not noted and _any(sentence.said[limb[0].start : limb[-1].end], "supposes", "doubts"):
+        noted = noted and (has(after, "reason", "supposes", "bounds") or any(token.text == "iou" for token in after))
+        if not noted and has(sentence.said[limb[0].start : limb[-1].end], "supposes", "doubts"):
             continue
         leads = at == 0 and clause.start == 0 and _leads(said, [] if noted else after, value, len(found))
         if leads or (at == -1 and _follows(sentence, clause)):
@@ -156,7 +152,7 @@ def _leads(said: Sequence[Token], rest: Sequence[Token], value: float, n_sentenc
     explicit = any(token.text == "/" or "points" in token.kinds for token in said)
     if value == 1.0 and n_sentences > 1 and not explicit:
         return False  # the first of a list
-    if _any(rest[:2], "denies", "other scale") or any(token.text == "/" for token in rest):
+    if has(rest[:2], "denies", "other scale") or any(token.text == "/" for token in rest):
         return False
     return explicit or not any(token.number is not None for token in rest)
 
@@ -185,19 +181,19 @@ def _leading(found: Sequence[Sentence], heard: _Heard) -> None:
     first, said = found[0], found[0].said
     if len(said) < 2 or said[0].option not in OTHER or first.asks or first.has("doubts"):
         return
-    if not (said[1].text[0] in ":-(" or _any(said[1:3], "reason")):
+    if not (said[1].text[0] in ":-(" or has(said[1:3], "reason")):
         return
     if said[1].text == ":" and (len(found) > 1 or first.has("but")):
         return
     rest = [token for sentence in found for token in sentence.said]
     heads = {sentence.said[0].option for sentence in found}
     heads |= {two.option for one, two in pairwise(rest) if one.text[0] in ",:-(" or "and" in one.kinds}
-    if heads <= {"", said[0].option} and not _any(said[1:4], "denies", "supposes", "worse", "worst", "again"):
+    if heads <= {"", said[0].option} and not has(said[1:4], "denies", "supposes", "worse", "worst", "again"):
         heard.claims.append(_Claim(said[0].option, 3, first.number, 0, said[0].start, said[0].end, "leading"))
 
 
 def _is_alone(sentence: Sentence) -> bool:
-    said = [t for t in sentence.said if t.text[0].isalnum() and not _any([t], "heading", "again", "so", "but")]
+    said = [t for t in sentence.said if t.text[0].isalnum() and not has([t], "heading", "again", "so", "but")]
     said = said[1:] if said and said[0].text == "no" else said
     return len(said) == 1 and said[0].option in OTHER and not sentence.asks and sentence.said[-1].text != ":"
 
@@ -207,7 +203,7 @@ def _alone(found: Sequence[Sentence], heard: _Heard) -> str | None:
 
     Returns the cause where several such sentences make the reply unread.
     """
-    blamed = any(one.asks and not one.options() and not _any(one.said, "better", "best", "choose") for one in found)
+    blamed = any(one.asks and not one.options() and not has(one.said, "better", "best", "choose") for one in found)
     blamed = blamed or any(
         (one.has("worse") or one.said[0].text == "options")
         and not one.options()[1:]
@@ -234,7 +230,7 @@ def _decided(found: list[Sentence], *, scoring: bool) -> Said:
     """The one value that the sentences agree on, or why there is none."""
     heard, named = _Heard(), False
     for sentence in found:
-        takes_back = _any(sentence.said[:2], "again") or sentence.said[0].text == "no"
+        takes_back = has(sentence.said[:2], "again") or sentence.said[0].text == "no"
         if takes_back and (heard.claims or heard.ties or named):
             heard = _Heard(denied=heard.denied, taken_back=sentence.number)
         named = named or scoring or bool(sentence.options())
@@ -272,11 +268,10 @@ def _chosen(heard: _Heard, found: list[Sentence]) -> Said:
         naming = [sentence.number for sentence in found if sentence.options()]
         if naming and chosen.sentence != naming[-1]:
             return Said(None, "no answer")
-    if last.value != chosen.value and last.start > chosen.start:
-        return several
+    against = last.value != chosen.value and last.start > chosen.start
     tied = any(tie.start > chosen.end and (tie.level or tie.sentence == chosen.sentence) for tie in ties)
-    if tied or any(value == chosen.value and at >= chosen.sentence for value, at in heard.denied):
-        return Said(None, "tie" if ties else "several answers")
+    if against or tied or any(value == chosen.value and at >= chosen.sentence for value, at in heard.denied):
+        return Said(None, "tie" if ties and not against else "several answers")
     return Said(chosen.value, None, chosen.start, chosen.end, chosen.rule)
 
 

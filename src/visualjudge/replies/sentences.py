@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from visualjudge.replies.phrases import Match, listed, matches, spoken
@@ -64,32 +64,22 @@ class Sentence:
         if not self.clauses:
             return False
         first = self.clauses[0]
-        labelled = self.said[first.end : first.end + 1] and self.said[first.end].text == ":"
-        label = labelled and any(
-            not token.kinds.isdisjoint(("answer", "heading", "score")) for token in self.said[: first.end]
-        )
-        return first.opened == "so" or bool(label)
+        labelled = [token.text for token in self.said[first.end : first.end + 1]] == [":"]
+        return first.opened == "so" or (labelled and has(self.said[: first.end], "answer", "heading", "score"))
 
 
 def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bool = True) -> list[Sentence]:
     """The sentences of plain text between two places, line by line."""
     found: list[Sentence] = []
     held: list[Token] = []
-    for token in tokens(text, start, end):
-        if token.text[0] in ".!?\n…;" and token.number is None:
-            if held:
-                found.append(
-                    Sentence(
-                        spoken(listed(held), ordinals=ordinals), token.text[0] == "?" or "?" in token.text, len(found)
-                    )
-                )
-                held = []
-            elif found and "?" in token.text:
-                found[-1].asks = True
-        else:
+    for token in [*tokens(text, start, end), Token(".", 0, 0)]:
+        if not (token.text[0] in ".!?\n…;" and token.number is None):
             held.append(token)
-    if held:
-        found.append(Sentence(spoken(listed(held), ordinals=ordinals), False, len(found)))
+        elif held:
+            found.append(Sentence(spoken(listed(held), ordinals=ordinals), "?" in token.text, len(found)))
+            held = []
+        elif found and "?" in token.text:
+            found[-1].asks = True
     return found
 
 
@@ -120,51 +110,33 @@ def stands(sentence: Sentence, match: Match) -> str:
     """Whether a phrase counts: ``"yes"``, ``"denied"``, ``"limited"``, or ``"no"``."""
     said, first = sentence.said, sentence.clause_of(match.start)
     last = sentence.clause_of(match.end - 1)
-    inside = range(match.start, match.end)
-    around = [said[at] for at in range(first.start, last.end) if at not in inside]
-    before = said[first.start : match.start]
-    after = said[match.end : last.end]
-    limb = [
-        said[at]
-        for one in sentence.clauses
-        if one.limb == first.limb
-        for at in range(one.start, one.end)
-        if at not in inside
-    ]
+    before, inside, after = said[first.start : match.start], said[match.start : match.end], said[match.end : last.end]
+    around = [*before, *after]
+    limb = [said[at] for one in sentence.clauses if one.limb == first.limb for at in range(one.start, one.end)]
+    limb = [token for token in limb if not any(token is one for one in inside)]
+    careful = match.kind in ("scores", "in one respect")
     if sentence.has("again", match.end) or any(token.text == "no" for token in said[match.end :]):
         return "no"
-    if match.kind == "in one respect" and any(
-        "blame" in token.kinds for n, token in enumerate(said) if n not in inside
-    ):
+    if match.kind == "in one respect" and has([*said[: match.start], *said[match.end :]], "blame"):
         return "no"
-    if (
-        first.opened in ("reason", "although")
-        or sentence.asks
-        or sentence.has("doubts")
-        or any("supposes" in token.kinds for token in limb)
-    ):
+    if first.opened in ("reason", "although") or sentence.asks or sentence.has("doubts") or has(limb, "supposes"):
         return "no"
-    if (
-        any("denies" in token.kinds for token in around)
-        or _denied_before(sentence, first)
-        or _taken_back(sentence, last)
-    ):
+    if has(around, "denies") or _denied_before(sentence, first) or _taken_back(sentence, last):
         return "denied"
-    if any(not token.kinds.isdisjoint(("worse", "worst", "middle", "blame")) for token in around):
+    if has(around, "worse", "worst", "middle", "blame"):
         return "no"
-    if match.kind in ("scores", "in one respect") and any(
-        said[at].kinds
-        & {"denies", "supposes", "bounds"} - ({"bounds"} if said[at].text in ("to", "and", "or") else set())
-        for at in inside
-    ):
+    if careful and has(inside, "denies", "supposes"):
         return "no"
-    if match.kind == "scores" and any(token.kinds & {"best", "better", "middle"} for token in before):
+    if careful and has([token for token in inside if token.text not in ("to", "and", "or")], "bounds"):
         return "no"
-    if _other_follows(sentence, last):
+    if (match.kind == "scores" and has(before, "best", "better", "middle")) or _other_follows(sentence, last):
         return "no"
-    if _limited_before(sentence, first):
-        return "limited"
-    return _bounded(match, before, after)
+    return "limited" if _limited_before(sentence, first) else _bounded(match, before, after)
+
+
+def has(said: Iterable[Token], *kinds: str) -> bool:
+    """Whether a token is on one of these lists."""
+    return any(not token.kinds.isdisjoint(kinds) for token in said)
 
 
 def _bounded(match: Match, before: Sequence[Token], after: Sequence[Token]) -> str:
