@@ -61,10 +61,9 @@ class _Reader:
         if any(_blamed(text, mark) for mark in marks):
             return Said(None, "several answers")
         values = {one.value for one in said}
-        last = said[-1]
         if len(values) > 1 and not (len(values) == 2 and None not in values and _concludes(marks, text)):
             return Said(None, "several answers")
-        return last
+        return said[-1]
 
     def of_mark(self, mark: Marked) -> Said:
         inner = mark.text.strip()
@@ -104,26 +103,18 @@ class _Reader:
             return _last(chosen, text)
         if self.question_type == "ranking" and (order := _ranked_list(text, self.n_options)):
             return order
-        if (
-            self.question_type == "pairwise"
-            and len(text) < LONGEST_LINE
-            and (order := _ranked_list(text, 2))
-            and order.rule == "list"
-            and text.count("\n") < 3
-        ):
+        short = self.question_type == "pairwise" and len(text) < LONGEST_LINE and text.count("\n") < 3
+        if short and (order := _ranked_list(text, 2)) and order.rule == "list":
             return replace(order, value=order.value and str(order.value)[0])
         return self.at_the_ends(text)
 
     def declared(self, text: str) -> Iterator[_Line]:
         """Each "Label: answer" in the head and the tail of the text."""
-        pieces = list(_pieces(text))
-        for start, piece in pieces:
+        for start, piece in _pieces(text):
             head, sign, rest = _split(piece)
             if sign and all("again" in token.kinds for token in listed(tokens(head))):
                 head, sign, rest = _split(rest)  # "Correction: Answer: B"
-            if not sign:
-                continue
-            label = _label(head, self.question_type)
+            label = _label(head, self.question_type) if sign else ""
             if not label:
                 continue
             if not rest.strip(" -=>:"):
@@ -187,14 +178,11 @@ class _Reader:
             return None
         if any(one.value != chosen.value for one in (first, *alone) if one):
             return Said(None, "several answers")
-        if (
-            len(lines) > 1
-            and lines[-2 if last else 0][1].strip().endswith("?")
-            and direction_of(listed(tokens(lines[-2][1])))
-        ):
+        above = lines[-2][1] if len(lines) > 1 else ""
+        towards = direction_of(listed(tokens(above)))
+        if towards and (above if last else lines[0][1]).strip().endswith("?"):
             return None  # an answer to "Which is worse?"
-        above = listed(tokens(lines[-2][1])) if last and len(lines) > 1 else []
-        if self.question_type == "ranking" and direction_of(above) == "up" and "<" not in text and ">" not in text:
+        if self.question_type == "ranking" and last and towards == "up" and not set("<>") & set(text):
             chosen = replace(chosen, value=str(chosen.value)[::-1], turned=True)
         return replace(chosen, start=start + chosen.start, end=start + chosen.end)
 

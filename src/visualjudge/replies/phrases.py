@@ -128,12 +128,10 @@ def listed(found: list[Token]) -> list[Token]:
             stop += 1
             if node.ends:
                 ends, best = stop, node.ends
-        if ends > at + 1:
-            said = " ".join(one.text for one in found[at:ends])
-            out.append(Token(said, token.start, found[ends - 1].end, frozenset(best)))
-        else:
-            token.kinds = frozenset(best)
-            out.append(token)
+        said = " ".join(one.text for one in found[at:ends])
+        whole = Token(said, token.start, found[ends - 1].end) if ends > at + 1 else token
+        whole.kinds = frozenset(best)
+        out.append(whole)
         at = ends
     return out
 
@@ -214,44 +212,26 @@ def matches(found: list[Token]) -> Iterator[Match]:
         at = max(ends, at + 1)
 
 
-def _longest(
-    node: Node, found: list[Token], at: int, slots: dict[str, Token], gap: int
-) -> tuple[int, set[str], dict[str, Token]] | None:
+Ended = tuple[int, set[str], dict[str, Token]]
+
+
+def _longest(node: Node, found: list[Token], at: int, slots: dict[str, Token], gap: int) -> Ended | None:
     """Where the longest phrase ends that goes on from ``node`` at token ``at``."""
-    best = (at, node.ends, slots) if node.ends else None
+    ways: list[Ended | None] = [(at, node.ends, slots)] if node.ends else []
     if "." in node.next and (at == len(found) or found[at].text in ".,;:!\n-()>"):
-        best = (at, node.next["."].ends, slots)
-    if at < len(found):
-        token = found[at]
-        for step in _fits(token):
-            if (child := node.next.get(step)) is not None:
-                held = {**slots, step[1:-1]: token} if step[0] == "{" and step[-1] == "}" else slots
-                if step in ("{X}", "{Y}") and any(
-                    held[other].option == token.option
-                    for other in ("X", "Y")
-                    if other in held and f"{{{other}}}" != step
-                ):
-                    continue
-                best = max((best, _longest(child, found, at + 1, held, 0)), key=lambda one: one[0] if one else -1)
-        if (
-            (gapped := node.next.get("…")) is not None
-            and gap < LONGEST_GAP
-            and not token.option
-            and token.text[-1].isalnum()
-        ):
-            for reach in range(1, LONGEST_GAP + 1):
-                if (
-                    at + reach > len(found)
-                    or found[at + reach - 1].option
-                    or found[at + reach - 1].text in ".,;:!?\n/"
-                    or found[at + reach - 1].number is not None
-                ):
-                    break
-                best = max(
-                    (best, _longest(gapped, found, at + reach, slots, LONGEST_GAP)),
-                    key=lambda one: one[0] if one else -1,
-                )
-    return best
+        ways = [(at, node.next["."].ends, slots)]
+    for step in _fits(found[at]) if at < len(found) else ():
+        if (child := node.next.get(step)) is not None:
+            held = {**slots, step[1:-1]: found[at]} if step[0] == "{" and step[-1] == "}" else slots
+            if not ("X" in held and "Y" in held and held["X"].option == held["Y"].option):
+                ways.append(_longest(child, found, at + 1, held, 0))
+    gapped = node.next.get("…")
+    if gapped is not None and gap < LONGEST_GAP and at < len(found) and found[at].text[-1].isalnum():
+        for reach, token in enumerate(found[at : at + LONGEST_GAP], 1):
+            if token.option or token.text in ".,;:!?\n/" or token.number is not None:
+                break
+            ways.append(_longest(gapped, found, at + reach, slots, LONGEST_GAP))
+    return max((way for way in ways if way), key=lambda way: way[0], default=None)
 
 
 def _fits(token: Token) -> Iterator[str]:
