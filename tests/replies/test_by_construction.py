@@ -67,6 +67,7 @@ def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
         ("A. <image>\nB. <image>\nPlease answer with A or B.", "pairwise", "Failed"),
         ("From the weakest to the strongest: A, B, C", "ranking", "CBA"),
         ("Listed with the worst up front: A, B, C", "ranking", "Failed"),
+        ("A is better\n\nAnswer: Model B'S Edited image:", "pairwise", "A"),
         ("Sharpness: [[A]]\nColour: [[B]]", "pairwise", "Failed"),
     ],
 )

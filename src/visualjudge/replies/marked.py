@@ -149,6 +149,8 @@ class _Reader:
         if bound is None:
             return None
         stop = found[bound]
+        if bound == len(found) - 1 and stop.text == ":":
+            return None  # a heading
         said = self.only(rest[: stop.start])
         if said is None or (self.question_type == "ranking" and stop.text[0] in ",-"):
             return None
