@@ -14,7 +14,7 @@ from visualjudge.replies.phrases import again, is_filler, listed, spoken
 from visualjudge.replies.prose import OTHER, read_prose
 from visualjudge.replies.said import Said
 from visualjudge.replies.scores import only_score
-from visualjudge.replies.tokens import Token, plain, tokens
+from visualjudge.replies.tokens import Word, plain, tokens
 
 HEAD, TAIL, HEAD_LINES, TAIL_LINES = 1_000, 2_000, 12, 40
 """Characters, and lines, at the beginning and at the end of a reply that are looked at."""
@@ -86,7 +86,7 @@ class _Reader:
         turned = self.question_type == "ranking" and direction_of(listed(found)) == "up"
         return None if value is None else Said(value, None, places[0].start, places[-1].end, "only", turned)
 
-    def only_tokens(self, found: list[Token], said: str) -> str | float | None:
+    def only_tokens(self, found: list[Word], said: str) -> str | float | None:
         if self.question_type == "ranking":
             return _order(found, self.n_options)
         words = listed(found)
@@ -196,7 +196,7 @@ def read_marked_text(text: str, question_type: str, n_options: int) -> Said:
     return reader.of_lines(said) or read_prose(said, question_type, n_options)
 
 
-def _pair(words: Sequence[Token], said: str) -> str | None:
+def _pair(words: Sequence[Word], said: str) -> str | None:
     if tie := _TIES.get(re.sub(r"[\s()\[\]'.!]", "", said).upper()):
         return tie
     kept = [t for t in words if t.option or "option" not in t.kinds or t.kinds & {"first", "second"}]
@@ -211,13 +211,13 @@ def _pair(words: Sequence[Token], said: str) -> str | None:
     return letters[0] if set(letters) in ({"A"}, {"B"}) else None
 
 
-def _letter_of(token: Token) -> str:
+def _letter_of(token: Word) -> str:
     """The option that a word stands for which is a whole answer: "first", "b"."""
     first, second = "first" in token.kinds or token.text == "a", "second" in token.kinds or token.text == "b"
     return "A" if first else "B" if second else ""
 
 
-def _order(found: list[Token], n_options: int) -> str | None:
+def _order(found: list[Word], n_options: int) -> str | None:
     said = [token for token in listed(found) if token.text[0] not in "()[]{}.;:!'"]
     places = [n for n, token in enumerate(said) if token.option]
     if len(places) == n_options:  # "B (best), A, C (worst)"
@@ -322,7 +322,7 @@ def _ranked_list(text: str, n_options: int) -> Said | None:
     """Items "1. B", "Rank 1: B", "1st: B", or lines that begin with an option, each once; not where words blame."""
     rows: list[_Item] = []
     heads: list[_Item] = []
-    introduced: list[Token] = []
+    introduced: list[Word] = []
     for start, line in _lines(text):
         found = [
             t for t in listed(tokens(line[:LONGEST_LINE])) if t.option or not ("option" in t.kinds or is_filler(t))
@@ -366,11 +366,11 @@ class _Item:
     """An option in a list, with its place (0: none), the words after it, and whether the line is nothing else."""
 
     place: int
-    token: Token
-    note: Sequence[Token]
+    token: Word
+    note: Sequence[Word]
     start: int
     alone: bool
-    line: Sequence[Token] = ()
+    line: Sequence[Word] = ()
 
     @property
     def bounded(self) -> bool:
@@ -384,7 +384,7 @@ class _Item:
         return beyond[0].text if beyond else ""
 
 
-def _items(found: Sequence[Token], start: int) -> list[_Item]:
+def _items(found: Sequence[Word], start: int) -> list[_Item]:
     """The options of a line that stand right after a place: "1. B", "Rank 1: B 2. A", "Best: B"."""
     items = []
     for n, token in enumerate(found):
@@ -402,7 +402,7 @@ def _items(found: Sequence[Token], start: int) -> list[_Item]:
     return items
 
 
-def _place(token: Token) -> int:
+def _place(token: Word) -> int:
     """The place that a token counts: 1, "1st", "first place"."""
     if token.number is not None:
         return int(token.number) if token.number in (1, 2, 3, 4, 5, 6, 7, 8) else 0
@@ -419,7 +419,7 @@ def _joined(marks: Sequence[Marked], text: str) -> Sequence[Marked]:
     return [replace(first, text=text[first.start : end].replace("[", " ").replace("]", " "), end=end)]
 
 
-def _lead(text: str, mark: Marked) -> list[Token]:
+def _lead(text: str, mark: Marked) -> list[Word]:
     """The words of the line before a mark."""
     begin = max(text.rfind("\n", 0, mark.opened) + 1, mark.opened - 120)
     return listed(tokens(plain(text[begin : mark.opened]), 0))

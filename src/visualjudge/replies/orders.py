@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from visualjudge.replies.phrases import is_filler
 from visualjudge.replies.said import Said
 from visualjudge.replies.sentences import Sentence
-from visualjudge.replies.tokens import Token
+from visualjudge.replies.tokens import Word
 
 _LINKS = frozenset((",", "→", ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
 _LINK_KINDS = frozenset(("then", "and", "is", "beats"))
@@ -47,7 +47,7 @@ def order_in(found: Sequence[Sentence], n_options: int) -> Said:
     return said[-1] if len({one.value for one in said}) == 1 else Said(None, "several answers")
 
 
-def direction_of(said: Iterable[Token]) -> str:
+def direction_of(said: Iterable[Word]) -> str:
     """ "down" where the words say best first, "up" where worst first, "?" where they only blame; else nothing."""
     kinds = frozenset().union(*(token.kinds for token in said))
     if "best first" in kinds or "worst first" in kinds:
@@ -55,7 +55,7 @@ def direction_of(said: Iterable[Token]) -> str:
     return "?" if kinds & {"worst", "worse", "last", "blame"} else ""
 
 
-def chain(said: Sequence[Token], n_options: int) -> str | None:
+def chain(said: Sequence[Word], n_options: int) -> str | None:
     """The order that the tokens are, and nothing else: "BCA", "B > C > A", "B, C and A"; None where they are none."""
     found = [token for token in said if not is_filler(token) and ("option" not in token.kinds or token.option)]
     if len(found) == 1 and (found[0].letters or len(found[0].text) == n_options):
@@ -91,7 +91,7 @@ def _chains(sentence: Sentence, n_options: int, direction: str) -> list[Said]:
     return found
 
 
-def _end_of_chain(said: Sequence[Token], at: int) -> int:
+def _end_of_chain(said: Sequence[Word], at: int) -> int:
     end, after = at + 1, at + 1
     while after < len(said):
         token = said[after]
@@ -105,7 +105,7 @@ def _end_of_chain(said: Sequence[Token], at: int) -> int:
     return end
 
 
-def _letters(said: Sequence[Token], n_options: int) -> str | None:
+def _letters(said: Sequence[Word], n_options: int) -> str | None:
     if len(said) == 1:
         return _whole(said[0].letters, n_options)
     named = [token.option for token in said if token.option]
@@ -125,7 +125,7 @@ def _letters(said: Sequence[Token], n_options: int) -> str | None:
     return letters[::-1] if letters and turned else letters
 
 
-def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: str) -> Said | None:
+def _claimed(said: Sequence[Word], at: int, end: int, letters: str, direction: str) -> Said | None:
     """The chain as an order, if what stands around it lets it be one."""
     before, after = said[:at], said[end:]
     signs = {t.text[0] for t in said[at:end] if not t.option}
@@ -160,7 +160,7 @@ def _claimed(said: Sequence[Token], at: int, end: int, letters: str, direction: 
     return Said(order, None, said[at].start, said[end - 1].end, "chain", direction == "up" or "<" in signs)
 
 
-def _may_follow(token: Token) -> bool:
+def _may_follow(token: Word) -> bool:
     return (
         not token.text[0].isalnum()
         or bool(token.kinds & {"reason", "so", "but", "although", "best first", "worst first", "and"})
@@ -190,7 +190,7 @@ def _placed(found: Sequence[Sentence], n_options: int) -> Said | None:
 def _places_of(sentence: Sentence, n_options: int, previous: int) -> list[tuple[str, int]]:
     """The options of a sentence that are given a place, part by part."""
     out: list[tuple[str, int]] = []
-    held: list[Token] = []
+    held: list[Word] = []
     for token in [*sentence.said, None]:
         bound = token is None or token.text in (",", ";") or "and" in token.kinds
         if not bound and token is not None:
@@ -202,7 +202,7 @@ def _places_of(sentence: Sentence, n_options: int, previous: int) -> list[tuple[
     return out
 
 
-def _pair(held: Sequence[Token], n_options: int, previous: int) -> tuple[str, int] | None:
+def _pair(held: Sequence[Word], n_options: int, previous: int) -> tuple[str, int] | None:
     options = [token.option for token in held if token.option]
     given = [place for token in held if (place := place_of(token, n_options, previous))]
     others = [token for token in held if not token.option and not place_of(token, n_options, previous)]
@@ -217,7 +217,7 @@ def _pair(held: Sequence[Token], n_options: int, previous: int) -> tuple[str, in
     return None
 
 
-def place_of(token: Token, n_options: int, previous: int) -> int | None:
+def place_of(token: Word, n_options: int, previous: int) -> int | None:
     kinds = token.kinds
     for n in (1, 2, 3):
         if f"place {n}" in kinds:

@@ -11,7 +11,7 @@ from itertools import product
 
 import yaml
 
-from visualjudge.replies.tokens import Token, plain, tokens
+from visualjudge.replies.tokens import Word, plain, tokens
 
 PHRASES = ("prefers", "compares", "in one respect", "when concluding", "ties", "both bad", "void", "scores")
 LONGEST_GAP = 5
@@ -42,7 +42,7 @@ class Match:
     kind: str
     start: int
     end: int
-    slots: dict[str, Token]
+    slots: dict[str, Word]
 
 
 @cache
@@ -110,9 +110,9 @@ def _steps(said: str) -> list[str]:
     return found
 
 
-def listed(found: list[Token]) -> list[Token]:
+def listed(found: list[Word]) -> list[Word]:
     """The tokens with the lists that they are on; the longest entry of several words becomes one token."""
-    out: list[Token] = []
+    out: list[Word] = []
     at, root = 0, words().next
     while at < len(found):
         token = found[at]
@@ -129,24 +129,24 @@ def listed(found: list[Token]) -> list[Token]:
             if node.ends:
                 ends, best = stop, node.ends
         said = " ".join(one.text for one in found[at:ends])
-        whole = Token(said, token.start, found[ends - 1].end) if ends > at + 1 else token
+        whole = Word(said, token.start, found[ends - 1].end) if ends > at + 1 else token
         whole.kinds = frozenset(best)
         out.append(whole)
         at = ends
     return out
 
 
-def is_filler(token: Token) -> bool:
+def is_filler(token: Word) -> bool:
     """Whether a token changes no answer."""
     return "filler" in token.kinds and not token.option and token.kinds.isdisjoint(_GUARDS)
 
 
-def spoken(found: list[Token], *, ordinals: bool = True) -> list[Token]:
+def spoken(found: list[Word], *, ordinals: bool = True) -> list[Word]:
     """The tokens of a sentence without fillers and the words for options; "A" that is the article is left out too.
 
     With ``ordinals``, "the first" stands for option A.
     """
-    out: list[Token] = []
+    out: list[Word] = []
     for n, token in enumerate(found):
         if ordinals and not token.kinds.isdisjoint(("first", "second")):
             token.option, token.sure = (
@@ -160,7 +160,7 @@ def spoken(found: list[Token], *, ordinals: bool = True) -> list[Token]:
     return _named(out)
 
 
-def _is_option(found: list[Token], at: int) -> bool:
+def _is_option(found: list[Word], at: int) -> bool:
     """Whether a token that may be the article or an ordinal stands for an option."""
     token = found[at]
     before = found[at - 1] if at else None
@@ -185,9 +185,9 @@ def _is_option(found: list[Token], at: int) -> bool:
     return False
 
 
-def _named(found: list[Token]) -> list[Token]:
+def _named(found: list[Word]) -> list[Word]:
     """The tokens without the words for options beside a letter: "option B", "B's image"."""
-    out: list[Token] = []
+    out: list[Word] = []
     for token in found:
         if token.option:
             while out and "option" in out[-1].kinds and not out[-1].option:
@@ -198,7 +198,7 @@ def _named(found: list[Token]) -> list[Token]:
     return out
 
 
-def matches(found: list[Token]) -> Iterator[Match]:
+def matches(found: list[Word]) -> Iterator[Match]:
     """Every phrase in the tokens of a sentence, the longest at each place; phrases do not overlap."""
     at, root = 0, phrases()
     while at < len(found):
@@ -212,10 +212,10 @@ def matches(found: list[Token]) -> Iterator[Match]:
         at = max(ends, at + 1)
 
 
-Ended = tuple[int, set[str], dict[str, Token]]
+Ended = tuple[int, set[str], dict[str, Word]]
 
 
-def _longest(node: Node, found: list[Token], at: int, slots: dict[str, Token], gap: int) -> Ended | None:
+def _longest(node: Node, found: list[Word], at: int, slots: dict[str, Word], gap: int) -> Ended | None:
     """Where the longest phrase ends that goes on from ``node`` at token ``at``."""
     ways: list[Ended | None] = [(at, node.ends, slots)] if node.ends else []
     if "." in node.next and (at == len(found) or found[at].text in ".,;:!\n-()>"):
@@ -234,7 +234,7 @@ def _longest(node: Node, found: list[Token], at: int, slots: dict[str, Token], g
     return max((way for way in ways if way), key=lambda way: way[0], default=None)
 
 
-def _fits(token: Token) -> Iterator[str]:
+def _fits(token: Word) -> Iterator[str]:
     """The steps of the tree that a token takes."""
     if token.option:
         yield "{X}"

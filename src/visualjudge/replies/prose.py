@@ -10,7 +10,7 @@ from visualjudge.replies.orders import order_in
 from visualjudge.replies.said import Said
 from visualjudge.replies.scores import GREATEST, number_of, only_score, score_at
 from visualjudge.replies.sentences import Clause, Sentence, has, sentences, stands
-from visualjudge.replies.tokens import Token
+from visualjudge.replies.tokens import Word
 
 LEVELS = {"prefers": 3, "compares": 2, "in one respect": 1, "when concluding": 1, "scores": 2}
 OTHER = {"A": "B", "B": "A"}
@@ -147,7 +147,7 @@ def _bare_scores(found: Sequence[Sentence], heard: _Heard) -> None:
             heard.claims.append(_Claim(value, 2, *place, "alone"))
 
 
-def _leads(said: Sequence[Token], rest: Sequence[Token], value: float, n_sentences: int) -> bool:
+def _leads(said: Sequence[Word], rest: Sequence[Word], value: float, n_sentences: int) -> bool:
     """Whether the first clause is the score, and what follows its reason."""
     explicit = any(token.text == "/" or "points" in token.kinds for token in said)
     if value == 1.0 and n_sentences > 1 and not explicit:

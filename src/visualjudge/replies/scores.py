@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from visualjudge.replies.tokens import Token
+from visualjudge.replies.tokens import Word
 
 GREATEST = 10.0
 _OPEN = frozenset(("-", "±", "<", ">", "~", "/", "+", "^", "=", "%", "½", "<=", ">=", "to", "×"))
@@ -31,14 +31,14 @@ def other_scale(text: str, start: int, end: int) -> bool:
     return any(top not in ("10", None) for top in tops)
 
 
-def number_of(token: Token) -> float | None:
+def number_of(token: Word) -> float | None:
     """The number that a token is, in digits or as a word ("seven")."""
     if token.number is not None:
         return token.number
     return next((float(kind.removeprefix("number ")) for kind in token.kinds if kind.startswith("number ")), None)
 
 
-def score_at(said: Sequence[Token], at: int) -> tuple[float, int] | None:
+def score_at(said: Sequence[Word], at: int) -> tuple[float, int] | None:
     """The score whose number is token ``at``, and where it ends; None where its neighbours make it another thing.
 
     "7", "7/10" and "7 out of 10" are scores; "7-8", "7 to 8", "7 %", "7 boxes", "-7" and "7/5" are none.
@@ -64,7 +64,7 @@ def score_at(said: Sequence[Token], at: int) -> tuple[float, int] | None:
     return number, at + 1
 
 
-def only_score(said: Sequence[Token]) -> float | None:
+def only_score(said: Sequence[Word]) -> float | None:
     """The score that the tokens are, and nothing else."""
     skipped = {"filler", "around", "score", "so", "and", "answer"}
     kept = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from visualjudge.replies.phrases import Match, listed, matches, spoken
-from visualjudge.replies.tokens import Token, tokens
+from visualjudge.replies.tokens import Word, tokens
 
 _CONNECTIVES = ("reason", "although", "but", "so", "and")
 _BOUNDS = ",;:()[]|"
@@ -33,7 +33,7 @@ class Clause:
 class Sentence:
     """A sentence without fillers. ``asks`` where it is a question."""
 
-    said: list[Token]
+    said: list[Word]
     asks: bool
     number: int = 0
     clauses: list[Clause] = field(default_factory=list)
@@ -71,8 +71,8 @@ class Sentence:
 def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bool = True) -> list[Sentence]:
     """The sentences of plain text between two places, line by line."""
     found: list[Sentence] = []
-    held: list[Token] = []
-    for token in [*tokens(text, start, end), Token(".", 0, 0)]:
+    held: list[Word] = []
+    for token in [*tokens(text, start, end), Word(".", 0, 0)]:
         if not (token.text[0] in ".!?\n…;" and token.number is None):
             held.append(token)
         elif held:
@@ -83,7 +83,7 @@ def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bo
     return found
 
 
-def _clauses(said: Sequence[Token]) -> Iterator[Clause]:
+def _clauses(said: Sequence[Word]) -> Iterator[Clause]:
     start, opened, limb = 0, "", 0
     for at, token in enumerate(said):
         kind = (
@@ -134,12 +134,12 @@ def stands(sentence: Sentence, match: Match) -> str:
     return "limited" if _limited_before(sentence, first) else _bounded(match, before, after)
 
 
-def has(said: Iterable[Token], *kinds: str) -> bool:
+def has(said: Iterable[Word], *kinds: str) -> bool:
     """Whether a token is on one of these lists."""
     return any(not token.kinds.isdisjoint(kinds) for token in said)
 
 
-def _bounded(match: Match, before: Sequence[Token], after: Sequence[Token]) -> str:
+def _bounded(match: Match, before: Sequence[Word], after: Sequence[Word]) -> str:
     """Whether the words of the clause right before and after a phrase are known."""
     if not all(_harmless(token, _HARMLESS_BEFORE) for token in before):
         return "limited" if any("limits" in token.kinds for token in before) else "no"
@@ -150,7 +150,7 @@ def _bounded(match: Match, before: Sequence[Token], after: Sequence[Token]) -> s
     return "yes" if all(_harmless(token, _HARMLESS_AFTER) for token in _without_other(after, match)) else "no"
 
 
-def _harmless(token: Token, kinds: frozenset[str]) -> bool:
+def _harmless(token: Word, kinds: frozenset[str]) -> bool:
     return (
         not token.kinds.isdisjoint(kinds)
         or token.text in ("that", "than", "to", "->", "=>")
@@ -158,7 +158,7 @@ def _harmless(token: Token, kinds: frozenset[str]) -> bool:
     )
 
 
-def _without_other(after: Sequence[Token], match: Match) -> Sequence[Token]:
+def _without_other(after: Sequence[Word], match: Match) -> Sequence[Word]:
     """What follows a phrase, without "than A" where A is the other option."""
     other = [n for n, token in enumerate(after[:3]) if token.option]
     named = match.slots.get("X") or match.slots.get("Y")

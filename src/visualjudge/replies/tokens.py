@@ -25,7 +25,7 @@ _GLUED = ("Option", "Image", "Model", "Prediction", "option", "image", "model")
 
 
 @dataclass(slots=True)
-class Token:
+class Word:
     """A word in lower case, a number or a mark, at characters ``start`` to ``end`` of the reply.
 
     ``kinds`` are the names of the lists of ``phrases.yaml`` that hold it; ``option`` is the letter that it stands for,
@@ -48,17 +48,17 @@ def plain(text: str) -> str:
     return text.translate(_SAME_WIDTH).translate(_DECORATION) if text else text
 
 
-def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
+def tokens(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     """The tokens of :func:`plain` text between two places."""
     found = []
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         said, at = match[0], match.start()
         if match.lastgroup == "number" or match["number"]:
-            found.append(Token(said, at, match.end(), number=_number(said)))
+            found.append(Word(said, at, match.end(), number=_number(said)))
         elif match["word"]:
             found.append(_word(said, at))
         elif said not in _QUOTES:
-            found.append(Token("," if said == "、" else said, at, match.end()))
+            found.append(Word("," if said == "、" else said, at, match.end()))
     return found
 
 
@@ -71,13 +71,13 @@ def _number(said: str) -> float:
     return float("inf") if "." in parts or thousands else float(f"{whole or 0}.{parts or 0}")
 
 
-def _word(said: str, at: int) -> Token:
+def _word(said: str, at: int) -> Word:
     """A word; "B" and "B's" are option B, if a capital stands there."""
     letter = _CYRILLIC.get(said, said)[0]
     if letter in "ABCDEFGH" and (len(said) == 1 or said[1:] in ("'s", "’s", "'S", "’S")):
-        return Token(letter.lower(), at, at + len(said), option=letter, sure=said != "A")
+        return Word(letter.lower(), at, at + len(said), option=letter, sure=said != "A")
     if letter in "OIMPoim" and said[-1] in "ABCD" and said[:-1] in _GLUED:
-        return Token(said[-1].lower(), at, at + len(said), option=said[-1])
+        return Word(said[-1].lower(), at, at + len(said), option=said[-1])
     spelt = said.replace("-", "")
     letters = spelt if len(said) < 10 and set(spelt) <= set("ABCDEFGH") and "-" not in (said[0], said[-1]) else ""
-    return Token(said.lower().replace("’", "'"), at, at + len(said), letters=letters)
+    return Word(said.lower().replace("’", "'"), at, at + len(said), letters=letters)

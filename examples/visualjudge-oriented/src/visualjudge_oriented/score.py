@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from visualjudge.vision.scoring.close_boxes import Pairs
 from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1
 from visualjudge_oriented.record import OrientedBox, OrientedBoxes
 
@@ -35,13 +36,17 @@ def similarity(found: list[OrientedBox], real: list[OrientedBox]) -> np.ndarray:
     return by_crowd(iou, found, real)
 
 
-def _alike(found: list[OrientedBox], real: list[OrientedBox]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _alike(
+    found: list[OrientedBox], real: list[OrientedBox], counted: Pairs
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    counted.add(compared=len(found) * len(real))
     values = iou(found, real)
     i, j = np.nonzero(values >= LEAST)
     return i, j, values[i, j]
 
 
-def _crowd_shares(found: list[OrientedBox], crowds: list[OrientedBox]) -> np.ndarray:
+def _crowd_shares(found: list[OrientedBox], crowds: list[OrientedBox], counted: Pairs) -> np.ndarray:
+    counted.add(compared=len(found) * len(crowds))
     return iou(found, crowds, crowd=True).max(axis=1, initial=0.0)
 
 

@@ -101,7 +101,7 @@ def _close(first: FloatArray, second: FloatArray, least: float) -> BoolArray:
     longer = np.maximum(ours[..., 2:] - ours[..., :2], others[..., 2:] - others[..., :2])
     reach = (1 - least) * (1 + 1e-6) * longer + _rounding(first, second)
     gaps = np.abs(ours - others)
-    close: BoolArray = ((gaps[..., :2] <= reach) & (gaps[..., 2:] <= reach)).all(axis=2)
+    close: BoolArray = np.asarray(((gaps[..., :2] <= reach) & (gaps[..., 2:] <= reach)).all(axis=2))
     return close
 
 
