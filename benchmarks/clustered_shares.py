@@ -1,6 +1,6 @@
 """Clustered shares and bounds: coverage, width, and promises kept, by a generator of its own.
 
-    python benchmarks/clustered_shares.py [--replications 400] [--only shares|bounds|cascade|encodings]
+    python benchmarks/clustered_shares.py [--replications 400] [--only shares|whole|bounds|cascade|encodings]
 
 Images get a probability of an error each, from a normal on the logit scale ("logit"), from a beta distribution with a
 given intraclass correlation ("beta"), or a few images fail nearly throughout ("rare"). Width is the mean width over
@@ -66,6 +66,21 @@ def coverage(replications: int) -> Iterator[tuple[str, ...]]:
                     width = float((found.high - found.low).mean() / (high - low).mean())
                     cells.append(f"{100 * held:.1f} ({100 * known:.1f}), {width:.2f}")
                 yield str(images), size, f"{kind} {alike:g}", *cells
+
+
+def whole_images(replications: int) -> Iterator[tuple[str, ...]]:
+    """Coverage and mean width where the cases of an image are all right or all wrong."""
+    rng = np.random.default_rng(3)
+    for images in (10, 20, 30, 40, 60):
+        for cases in (5, 20):
+            cells = []
+            for wrong in (0.04, 0.1):
+                right = cases * (rng.random(replications * images) >= wrong)
+                place = np.repeat(np.arange(replications), images)
+                found = shares(right.astype(float), np.full(right.size, float(cases)), place, replications)
+                held = (found.low <= 1 - wrong) & (1 - wrong <= found.high)
+                cells.append(f"{100 * held.mean():.1f}, {np.mean(found.high - found.low):.3f}")
+            yield (f"{images}", f"{cases}", *cells)
 
 
 def exact(hits: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -145,6 +160,7 @@ def encodings(replications: int) -> Iterator[tuple[str, ...]]:
 
 TABLES = {
     "shares": (coverage, ("Images", "Cases", "Images differ", "40 %", "25 %", "10 %", "4 % wrong")),
+    "whole": (whole_images, ("Images", "Cases", "4 %", "10 % of images wrong")),
     "bounds": (bounds, ("Images", "Images differ", "3 %", "5.5 %", "10 % wrong")),
     "cascade": (cascade, ("Images × questions", "Images that fool", "Risk", "Kept", "Answers kept")),
     "encodings": (encodings, ("Images × pairs", "Right", "Recommended", "Points off", "Covered")),
