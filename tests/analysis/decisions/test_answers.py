@@ -106,6 +106,7 @@ def test_images_needed_make_the_interval_short_enough(direction: Direction) -> N
         more = threshold.images_needed(value, ends, 30)
         assert more == pytest.approx(30 * (1.43 * 0.12 / 0.05) ** 2 - 30, abs=1)
     assert threshold.images_needed(0.75, (0.6, 0.9), 30) is None
+    assert threshold.images_needed(0.7501, (0.6, 0.9), 30) is None  # too near the threshold for any number to be of use
     assert threshold.images_needed(1.0, (0.71, 1.0), 10) == 2  # no case erred: the interval shrinks with the images
 
 

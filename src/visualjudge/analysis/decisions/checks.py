@@ -32,6 +32,8 @@ STATES: Mapping[State, str] = {
 UNSKILLED = "the judge is not shown to be better than chance"
 POWER = 1.43
 """(1.96 + 0.84) / 1.96: how many times narrower an interval has to be for a power of 80 %."""
+MOST_TIMES = 100
+"""A figure that would need more than so many times the images is too near its threshold to be decided."""
 Direction = Literal["at_least", "at_most", "within"]
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most", "within")
 LABELS = {
@@ -69,7 +71,7 @@ class Threshold:
         return self.state((value, value)) == "pass"
 
     def images_needed(self, value: float, interval: Interval, images: int) -> int | None:
-        """How many more images would probably decide it; None where the figure is at the threshold."""
+        """How many more images would probably decide it; None where the figure is at the threshold, or too near it."""
         low, high = value - interval[0], interval[1] - value
         limit = math.copysign(self.value, value) if self.direction == "within" else self.value
         gap, reach = (value - limit, low) if value > limit else (limit - value, high)
@@ -77,7 +79,7 @@ class Threshold:
             return None
         exact = low <= 0 or high <= 0
         whole = images * (reach / gap if exact else (POWER * reach / gap) ** 2)
-        return max(1, math.ceil(whole - images))
+        return max(1, math.ceil(whole - images)) if whole <= MOST_TIMES * images else None
 
 
 @dataclass(frozen=True)
