@@ -88,7 +88,7 @@ class AlphaRow:
 
 @dataclass(frozen=True)
 class AltRow:
-    """The alternative annotator test of one judge in one dimension; ``why``: why there is none.
+    """The alternative annotator test of one judge in one dimension; ``why``: the reason why it has no result.
 
     ``omega`` is as published, which counts items as independent; ``omega_by_image`` is clustered by image.
     """

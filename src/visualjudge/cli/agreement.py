@@ -155,7 +155,7 @@ def _show(result: PeopleAgreement) -> None:
 
 
 def _tested(test: AltRow) -> str:
-    """ω both ways, or why there is none."""
+    """ω both ways, or the reason why it has no result."""
     from visualjudge.analysis.words import number
 
     if test.omega is None:

@@ -351,7 +351,7 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
 def answer(found: Answer) -> str:
     """May the sources be ranked with this judge? One sentence, the report's first: yes, no or undecided, as its state.
 
-    Beside the order of the sources it names the other checks that the state is due to, and how many more images would
+    Besides the order of the sources, it names the other checks that decide the state, and how many more images would
     probably settle it.
     """
     line = next(item for item in found.checks if item.name == "order_of_sources")
@@ -371,7 +371,7 @@ def answer(found: Answer) -> str:
 
 
 def _named(line: Check) -> str:
-    """A check that the state is due to, with what there is to say of it beside its figure."""
+    """A check that decides the state, with the note beside its figure."""
     said = f" ({line.why})" if line.state == "fail" and line.why else ""
     return f"“{LABELS[line.name]}”{said}"
 

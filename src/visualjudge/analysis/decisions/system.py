@@ -89,7 +89,7 @@ class KindOfSystem:
 class System:
     """The kinds that compare at least two sources; ``main`` is the first of pairwise, ranking, scoring.
 
-    ``why``: the reason, if there is none; ``images``: those on which it answered questions on the sources.
+    ``why``: the reason, if no kind does; ``images``: those on which it answered questions on the sources.
     """
 
     kinds: tuple[KindOfSystem, ...]
