@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from visualjudge.vision.score import score as score
     from visualjudge.vision.view import Given as Given
 
-__version__ = "0.2.0.dev0"
+__version__ = "1.0.0.dev0"
 
 moved.install()
 
