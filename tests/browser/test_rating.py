@@ -13,7 +13,11 @@ import pytest
 
 from browsing import Studio, faults
 
-SLOT = "return document.querySelector('vj-rater .choices') && document.querySelector('vj-rater').question?.slot"
+SLOT = "return document.querySelector('vj-rater[data-ready]:has(.choices)')?.question?.slot"
+PRESS = (
+    "const press = (repeat) => document.body.dispatchEvent("
+    "new KeyboardEvent('keydown', {key: 'a', repeat, bubbles: true}));"
+)
 KIND = "const q = document.querySelector('vj-rater').question; return [q.type, q.options.map((o) => o.letter).join('')]"
 
 
@@ -84,6 +88,39 @@ def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> 
     first, second = _lines(rating)
     assert (second["id"], second["repeat"], second["status"]) == (first["id"], first["repeat"], "cannot_tell")
     assert second["note"] == "why?"
+
+
+def test_a_corrected_ranking_is_written_with_the_new_order(browser: Any, folder: Path, tmp_path: Path) -> None:
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
+    study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
+    try:
+        browser.open(study.links["anna"])
+        slot = browser.until(SLOT)
+        _, letters = browser.js(KIND)
+        browser.keys(*letters.lower(), "\ue007")
+        browser.until(SLOT + " !== arguments[0]", slot)
+        browser.keys("u")
+        browser.until(SLOT + " === arguments[0]", slot)
+        browser.keys(*letters.lower()[::-1], "\ue007")
+        browser.until(SLOT + " !== arguments[0]", slot)
+        first, corrected = (line["value"] for line in _lines(study)[-2:])  # in the stored letters
+        assert corrected == first[::-1]
+    finally:
+        study.kill()
+
+
+def test_a_held_key_answers_one_question_and_no_unseen_one(browser: Any, rating: Studio) -> None:
+    browser.open(rating.links["anna"])
+    slot = browser.until(SLOT)
+    while browser.js(KIND)[0] != "pairwise":
+        _answer(browser)
+        slot = browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), slot)
+    before = len(_lines(rating)) if (Path(rating.arguments[2]) / "verdicts.jsonl").exists() else 0
+    browser.js(PRESS + "for (let i = 0; i < 40; i++) setTimeout(() => press(i > 0), 50 * i)")
+    browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), slot)
+    browser.js(PRESS + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; i++) press(false)")
+    browser.until("return document.querySelector('.toast').textContent.includes('Look at the question first')")
+    assert len(_lines(rating)) == before + 1
 
 
 def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None:

@@ -7,6 +7,9 @@ const HELP = {
   scoring: ["0 to 10", "⏎ confirm", "X cannot tell"],
 };
 
+// An answer is accepted only once all images are loaded and have been in view for this long.
+const LEAST_SECONDS = 0.5;
+
 class Rater extends HTMLElement {
   connectedCallback() {
     this.steps = 0;
@@ -43,6 +46,10 @@ class Rater extends HTMLElement {
 
   async send(extra) {
     if (this.sending || !this.question) return;
+    if (!this.ready) {
+      this.say("Look at the question first: answers are accepted half a second after its images have loaded.");
+      return;
+    }
     this.sending = true;
     this.toggleAttribute("aria-busy", true);
     const body = { slot: this.question.slot, seconds: this.seconds(), note: this.note.value || null, revise: this.steps > 0, ...extra };
@@ -88,11 +95,13 @@ class Rater extends HTMLElement {
       return;
     }
     this.chosen = "";
+    this.prefilled = false;
     this.note = h("textarea", { rows: 2, maxlength: 4000, placeholder: "Note (N)", "aria-label": "Note" });
     const given = question.given;
     if (given) {
       this.note.value = given.note ?? "";
       if (!given.cannot_tell) this.chosen = String(given.value);
+      this.prefilled = this.chosen !== "";
     }
     const layers = [...question.originals.map((src, i) => ({ key: `o${i}`, title: ["Original", "Control"][i] ?? `Image ${i + 1}`, src })),
       ...question.options.filter((o) => o.image).map((o) => ({ key: o.letter, title: question.type === "scoring" ? "Prediction" : o.letter, src: o.image }))];
@@ -112,8 +121,26 @@ class Rater extends HTMLElement {
       texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
         h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, o.text)))) : null), aside), this.status());
     this.draw();
+    this.wait(layers.map((layer) => layer.src));
+  }
+
+  // The clock starts, and answers are accepted, when the images can be seen.
+  async wait(sources) {
+    const { question } = this;
+    this.ready = false;
+    this.removeAttribute("data-ready");
     this.clock(true);
-    for (const image of layers) new Image().src = image.src;
+    try {
+      await Promise.all(sources.map((src) => Object.assign(new Image(), { src }).decode()));
+    } catch {
+      if (this.question === question) this.say("An image could not be loaded. Reload the page.");
+      return;
+    }
+    if (this.question === question) this.clock(true);
+    await new Promise((resolve) => setTimeout(resolve, 1000 * LEAST_SECONDS));
+    if (this.question !== question) return;
+    this.ready = true;
+    this.toggleAttribute("data-ready", true);
   }
 
   status() {
@@ -160,19 +187,27 @@ class Rater extends HTMLElement {
       const letters = [...this.chosen].filter((l) => l !== letter);
       letters.splice(Math.max(0, Math.min(to, letters.length)), 0, letter);
       this.chosen = letters.join("");
+      this.prefilled = false;
       this.draw();
     };
     const button = (label, text, to) => h("button", { type: "button", "aria-label": `${label} ${letter}`, onclick: () => move(to) }, text);
     return h("li", { draggable: "true",
       ondragstart: (event) => event.dataTransfer.setData("text/plain", letter),
       ondragover: (event) => event.preventDefault(),
-      ondrop: (event) => { event.preventDefault(); const from = event.dataTransfer.getData("text/plain"); if (this.chosen.includes(from)) { this.chosen = swapIn(this.chosen, from, place); this.draw(); } } },
+      ondrop: (event) => { event.preventDefault(); const from = event.dataTransfer.getData("text/plain"); if (this.chosen.includes(from)) { this.chosen = swapIn(this.chosen, from, place); this.prefilled = false; this.draw(); } } },
     h("b", {}, letter), h("span", { class: "grow soft" }, place ? "" : "best"), button("Move up", "↑", place - 1), button("Move down", "↓", place + 1));
   }
 
   add(letter) {
+    this.startAfresh();
     if (!this.chosen.includes(letter)) this.chosen += letter;
     this.draw();
+  }
+
+  // The first key of a correction replaces the earlier answer, which is only shown.
+  startAfresh() {
+    if (this.prefilled) this.chosen = "";
+    this.prefilled = false;
   }
 
   confirm(ready, act) {
@@ -188,7 +223,7 @@ class Rater extends HTMLElement {
   // ------------------------------------------------------------------ keyboard
 
   pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || this.sending) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || this.sending) return;
     if (event.key === "Escape") document.activeElement?.blur();
     if (typing(event)) return;
     const key = event.key.length === 1 ? event.key.toUpperCase() : event.key;
@@ -211,7 +246,7 @@ class Rater extends HTMLElement {
 
   keys_ranking(key, event) {
     if (this.question.options.some((o) => o.letter === key)) this.add(key);
-    else if (key === "Backspace") { this.chosen = this.chosen.slice(0, -1); this.draw(); }
+    else if (key === "Backspace") { this.chosen = this.chosen.slice(0, -1); this.prefilled = false; this.draw(); }
     else if (key === "Enter" && this.act && event.target.tagName !== "BUTTON") this.act();
     else if (key === "X") this.send({ cannot_tell: true });
     else return false;
@@ -219,7 +254,7 @@ class Rater extends HTMLElement {
   }
 
   keys_scoring(key, event) {
-    if (/^[0-9]$/.test(key)) { this.chosen = this.chosen === "1" && key === "0" ? "10" : key; this.draw(); }
+    if (/^[0-9]$/.test(key)) { this.startAfresh(); this.chosen = this.chosen === "1" && key === "0" ? "10" : key; this.draw(); }
     else if (key === "Enter" && this.act && event.target.tagName !== "BUTTON") this.act();
     else if (key === "X") this.send({ cannot_tell: true });
     else return false;
