@@ -402,6 +402,21 @@ def test_the_filter_is_the_query_of_a_grid(dataset: Path) -> None:
     assert {item.type for item in plan.items} <= {"ranking", "scoring"}
     with pytest.raises(UsageError, match="no question fits"):
         plan_of(shelf, Settings(filter="task=none"))
+    for unknown in ("tasks=depth_estimation", "outcome.gpt-4o=wrong"):
+        with pytest.raises(UsageError, match=r"--filter must name .*task.*; got"):
+            plan_of(shelf, Settings(filter=unknown))
+
+
+def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(tmp_path: Path) -> None:
+    questions = [ranking(i + 10, (0.0, 10.0, 5.0, 3.0), image_id=f"r{i}") for i in range(3)]
+    questions += [pair(i, (0.0, 9.0), encoding="text_xyxy", image_id=f"t{i}") for i in range(2)]
+    questions += [pair(i + 2, (float(i), 8.0), encoding="pixel_s0_m0", image_id=f"p{i}") for i in range(3)]
+    root = write_dataset(tmp_path / "ds", questions)
+    site = Site(find_places([root]), tmp_path / "cache")
+    shelf = site.shelf(site.places.datasets[0].slug)
+    ids = [question.id for question in questions]
+    assert plan_of(shelf, Settings(known=2)).known == tuple(ids[5:7])
+    assert set(plan_of(shelf, Settings(known=8)).known) == set(ids[3:])
 
 
 def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(dataset: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from visualjudge.analysis.comparison_figures import RaterChecks
 from visualjudge.runs.folder import RunFolder
 
 CLOSE = 1.0
-"""A score this near the truth is right."""
+"""A score this near the truth is right; two scores this near each other are the same answer."""
 KEYS = ("id", "order", "repeat")
 
 
@@ -52,7 +52,10 @@ def _checks(named: pl.DataFrame) -> tuple[RaterChecks, ...]:
     first = named.filter(pl.col("purpose") == "question").select(said).unique(["question", "rater"], keep="first")
     again = named.filter(pl.col("purpose") == "repeat").select(said)
     both = again.join(first, on=["question", "rater"], suffix="_first")
-    same = pl.col("text").eq_missing(pl.col("text_first")) & pl.col("number").eq_missing(pl.col("number_first"))
+    close = (pl.col("number") - pl.col("number_first")).abs() <= CLOSE  # null where either is no score
+    same = pl.col("text").eq_missing(pl.col("text_first")) & close.fill_null(
+        pl.col("number").is_null() & pl.col("number_first").is_null()
+    )
     turned = pl.col("order") != pl.col("order_first")
     known = named.filter(pl.col("purpose") == "known").group_by("rater").agg(known=pl.len(), known_right=right.sum())
     repeats = both.group_by("rater").agg(

@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 import filelock
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,13 +35,15 @@ from visualjudge.core.seeding import rng_for
 from visualjudge.prompts.spans import spans_of
 from visualjudge.studio.app import application, renderer, static
 from visualjudge.studio.guard import TOKEN_HEADER, same_token
-from visualjudge.studio.index import DatasetIndex
+from visualjudge.studio.index import Columns, DatasetIndex
 from visualjudge.studio.people.plan import Item, Plan, Settings, Slot
 from visualjudge.studio.people.rating_run import Rater, RatingRun, Stale, as_shown, read_answer
 from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
+from visualjudge.studio.verdicts import CLOSE
+from visualjudge.vision.encodings import encodings
 
 LENGTH = 32
 """Bytes of the secret."""
@@ -298,7 +301,7 @@ class PeoplePages:
             cannot_tell=sum(line["status"] == "cannot_tell" for line in lines),
             median_seconds=statistics.median(seconds) if seconds else None,
             known=(sum(right), len(right)),
-            same_again=(sum(line["value"] == first[line["id"]]["value"] for line in again), len(again)),
+            same_again=(sum(_same(line["value"], first[line["id"]]["value"]) for line in again), len(again)),
         )
 
     def _right(self, line: Mapping[str, Any]) -> bool:
@@ -383,10 +386,17 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
     return {row: drawn[name] for name, row in found.items()}
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Whether two answers to one question agree; two scores do within 1, as a score within 1 of the truth is right."""
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= CLOSE
+    return bool(one == other)
+
+
 def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None = None) -> Plan:
     """The queue: the questions that the filter leaves, those ``drawn`` or a sample of them, and the known items."""
     columns = shelf.index.columns
-    rows = np.sort(shelf.select(State.from_query(parse_qsl(settings.filter.lstrip("?")))).rows)
+    rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)
     if drawn is not None:
         rows = rows[np.isin(rows, list(drawn))]
     if settings.sample is not None and settings.sample < rows.size:
@@ -399,9 +409,41 @@ def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None 
         Item(identity, kinds[columns.one["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
         for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
     )
+    easy = _easiest(columns, rows)[: settings.known]
+    return Plan(settings, items, tuple(items[k].id for k in easy.tolist()))
+
+
+def _state_of(shelf: Shelf, query: str) -> State:
+    """The state that ``--filter`` names.
+
+    Raises
+    ------
+    UsageError
+        If it names a facet that the pages of this study do not have: a filter that is ignored asks other questions.
+    """
+    pairs = parse_qsl(query.lstrip("?"), keep_blank_values=True)
+    names = {facet.name for facet in shelf.facets()} | {"q", "sort", "at"}
+    for name, _ in pairs:
+        if name not in names:
+            raise UsageError(f"--filter must name {', '.join(sorted(names - {'at'}))}; got {name!r}")
+    return State.from_query(pairs)
+
+
+def _easiest(columns: Columns, rows: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Places in ``rows`` of questions that everybody who looks gets right, easiest first.
+
+    Pairs with a positive margin whose options are drawn, widest margin first; then those whose options are text.
+    Rankings and scores have no answer that is plain to see.
+    """
     margin = np.nan_to_num(columns.margin[rows], nan=-1.0)
-    widest = np.argsort(-margin, kind="stable")[: settings.known]
-    return Plan(settings, items, tuple(items[k].id for k in widest.tolist() if margin[k] > 0))
+    pair = columns.vocabulary["type"].index("pairwise") if "pairwise" in columns.vocabulary["type"] else -1
+    kinds = {row.stem: row.kind for row in encodings()}
+    stems = [name.rpartition("/")[2] for name in columns.vocabulary["encoding"]]
+    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)[columns.one["encoding"][rows]]
+    fit = (columns.one["type"][rows] == pair) & (columns.changed[rows] == 0) & (margin > 0)
+    order: NDArray[np.intp] = np.lexsort((-margin, text))
+    easy: NDArray[np.intp] = order[fit[order]]
+    return easy
 
 
 def people_app(pages: PeoplePages) -> Any:
