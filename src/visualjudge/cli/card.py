@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.conditions import TASK, WHERE, conditions
 from visualjudge.cli.listing import end_with, following, unused
+from visualjudge.cli.options import TASK, WHERE, conditions
 from visualjudge.cli.overwriting import PAGES
 from visualjudge.core.errors import must_end_in
 

@@ -10,7 +10,7 @@ import typer
 from visualjudge.cli.listing import following
 from visualjudge.cli.options import FormName, MediaName
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -71,7 +71,7 @@ def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None
     forms = [f"in the {to.value} form"] if to else []
     forms += [f"with images as {media.value}"] if media else []
     target = located(out)
-    print(f"{target}: {many(count, 'question')} {', '.join(forms)}")
+    print(f"{target}: {pluralize(count, 'question')} {', '.join(forms)}")
     following("validate", target)
 
 

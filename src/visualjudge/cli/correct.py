@@ -9,7 +9,7 @@ import typer
 
 from visualjudge.cli.label import Kind
 from visualjudge.cli.listing import end_with, following, unused
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -53,5 +53,5 @@ def correct(
         following("label", *runs, *chosen, "--labels", labels, "--out", unused("more.csv"))
     else:
         following("report", *runs)
-    left_out = [*board.problems, f"{many(len(board.problems), 'label')} left out"] if board.problems else []
+    left_out = [*board.problems, f"{pluralize(len(board.problems), 'label')} left out"] if board.problems else []
     end_with([*left_out, *board.remarks.problems])

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from visualjudge.cli.listing import AsJson, following, print_json
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import ClientOptions
+from visualjudge.cli.options import ClientOptions, with_groups
 
 if TYPE_CHECKING:
     from visualjudge.apps.starting.doctor import Check

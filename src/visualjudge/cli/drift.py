@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following, say
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 _ASKED = ("--swap", "--no-cache", "--out", "RUN")
 EPILOG = (
@@ -33,7 +33,7 @@ def build(
 
     made = build_canary(dataset, out, number=n, seed=seed, force=force)
     target = located(out)
-    print(f"{many(made, 'question')} in {target}")
+    print(f"{pluralize(made, 'question')} in {target}")
     following("judge", target, *_ASKED)
     print(f"Asked in both orders of a judge that repeats its replies, twice before: {canary_power(made)}")
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from visualjudge.cli.import_command import import_command
+from visualjudge.cli.import_command import Formats, import_command
 from visualjudge.cli.import_options import (
     FILES_HELP,
     ColumnOption,
@@ -27,7 +27,6 @@ from visualjudge.cli.import_options import (
     TableSourceOption,
     columns_of,
 )
-from visualjudge.cli.import_plugins import Formats
 
 app = typer.Typer(
     cls=Formats,

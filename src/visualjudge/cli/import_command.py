@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import typer
+from typer.core import TyperGroup
 
 from visualjudge.cli.import_options import (
     ClassesOption,
+    DetectorOptions,
     FilesOption,
     ImportOptions,
     MetricOption,
@@ -20,7 +25,13 @@ from visualjudge.cli.import_options import (
     SourceOption,
     TaskOption,
 )
-from visualjudge.cli.import_run import run_import
+from visualjudge.cli.listing import following, say, tell
+from visualjudge.core.registry import added
+
+if TYPE_CHECKING:
+    from visualjudge.data.importing import Imported, Intake
+    from visualjudge.formats.sample import Found
+
 
 SCRATCH = "scratch"
 """A reader with a parameter of this name gets a folder that is removed after the import."""
@@ -140,3 +151,148 @@ def _parameters(
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in {**shared, **named, **stated, **common}.items()
     ]
+
+
+def run_import(
+    task: str,
+    out: Path,
+    sources: list[str] | None,
+    pred: list[str] | None,
+    classes: list[str] | None,
+    how: ImportOptions,
+    file: str,
+    read: Callable[[str | None], Found],
+    **options: Any,
+) -> None:
+    """Import each source in turn; report every problem in a line; exit 1 where there is any, unless skipped."""
+    from visualjudge.core.confine import importing
+    from visualjudge.core.errors import UsageError
+    from visualjudge.data.writer import FolderWriter
+    from visualjudge.vision.raster.images import stored_frames
+
+    if how.exif not in ("apply", "ignore"):
+        raise UsageError(f"--exif must be apply or ignore, got {how.exif!r}")
+    intake = _intake(how)
+    wrong = written = 0
+    frames = nullcontext() if how.exif == "apply" else stored_frames()
+    with importing(outside=how.allow_outside), frames, _warnings_told():
+        for source, one in _named(sources, pred):
+            with FolderWriter(out, task, replace=how.replace) as writer:
+                done = _one(writer, read(one), source, one, tuple(classes or ("each",)), file, intake, options)
+            _tell(done, task, source, out, predicted=one is not None)
+            wrong += len(done.problems)
+            written += done.annotations
+    if written:
+        following("build", out, "--out", "DATASET")
+    if wrong and not how.skip_invalid:
+        say(f"invalid records left out: {wrong}")
+        raise typer.Exit(1)
+
+
+def _named(sources: list[str] | None, pred: list[str] | None) -> list[tuple[str | None, str | None]]:
+    """(source, predictions) of each import."""
+    from visualjudge.core.errors import UsageError
+
+    preds: Sequence[str | None] = [*pred] if pred else [None]
+    if sources and len(preds) != len(sources):
+        told = f"once for each --pred, in the same order, got {len(sources)} for {len(preds)}"
+        raise UsageError(f"--source must be given {told if pred else 'once without --pred'}")
+    names: Sequence[str | None] = sources or [None for _ in preds]
+    return list(zip(names, preds, strict=True))
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """What a reader warns of, in a line on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+        yield
+
+
+def _intake(how: ImportOptions) -> Intake:
+    from visualjudge.data.importing import Intake
+    from visualjudge.formats.ids import Ids
+
+    ids = Ids(how.id_prefix, how.id_from)
+    if isinstance(how, DetectorOptions):
+        return Intake(ids, how.min_score, how.top_k, how.score_at)
+    return Intake(ids)
+
+
+def _one(
+    writer: Any,
+    samples: Found,
+    source: str | None,
+    pred: str | None,
+    classes: tuple[str, ...],
+    file: str,
+    intake: Intake,
+    options: Any,
+) -> Imported:
+    from visualjudge.cli.progress import stages
+    from visualjudge.data.importing import Imported, check_predicted, import_samples
+
+    done = Imported()
+    with stages() as progress:
+        states = import_samples(writer, samples, source=source, classes=classes, file=file, intake=intake, **options)
+        for number, state in enumerate(states, 1):
+            done = state
+            progress(f"importing {source or file}", number, number + 1)
+    tell(done.problems)
+    if pred is not None:
+        check_predicted(done, pred)
+    if len(writer):
+        writer.commit()
+    return done
+
+
+def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted: bool) -> None:
+    from visualjudge.data.importing import notices, precision_of
+
+    named = source or "sources of the table"
+    print(
+        f"{out}: {task}: {named}: annotations {done.annotations}, images {len(done.images)}, "
+        f"truths {done.truths}, predictions {done.predictions}"
+    )
+    for line in notices(task, done):
+        print(line)
+    ap = precision_of(task, done)
+    if ap is not None:
+        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
+    if predicted and done.annotations > 1 and done.exact == done.annotations:
+        say(
+            f"warning: all {done.annotations} predictions equal their truth (score 10); "
+            "are --pred and --gt the same files?"
+        )
+
+
+class Formats(TyperGroup):
+    """The project's import commands, and one for each importer that was registered."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *added("importer")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name) or (_command(cmd_name) if cmd_name in added("importer") else None)
+
+
+def _command(name: str) -> Any:
+    from visualjudge.formats.importers import IMPORTERS, tasks_of
+    from visualjudge.vision.metrics import metrics_of
+    from visualjudge.vision.predictions import TYPES
+    from visualjudge.vision.tasks import TASKS
+
+    row = IMPORTERS[name]
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    epilog = f"Example: {row.example}" if row.example else None
+    tasks = tasks_of(row)
+    command = import_command(
+        row.read,
+        DetectorOptions if any(TYPES.find(kind).ranked is not None for kind in row.types) else ImportOptions,
+        task=tasks[0] if len(tasks) == 1 else None,
+        classed=any(TASKS[task].classed for task in tasks),
+        measured=any(len(metrics_of(kind)) > 1 for kind in row.types),
+    )
+    app.command(name, help=row.help, epilog=epilog)(command)
+    return typer.main.get_command(app)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from visualjudge.cli.listing import following, say
-from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     BudgetOptions,
     CacheOptions,
@@ -18,17 +17,18 @@ from visualjudge.cli.options import (
     QuestionOptions,
     RunOptions,
     open_asked,
+    with_groups,
 )
 from visualjudge.cli.progress import interruptible
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 from visualjudge.judges.options import DEFAULTS, JudgeOptions
 
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judging import Asked
     from visualjudge.clients.batch.asking import Settings
     from visualjudge.dataset.folder import Dataset
-    from visualjudge.judges.asks import Judge
+    from visualjudge.judges.base import Judge
     from visualjudge.runs.budget import Budget, Prices
     from visualjudge.runs.judging import RunReport, RunSettings
     from visualjudge.runs.runner import Listener, Stop
@@ -243,7 +243,7 @@ def _finish(report: RunReport, out: Path) -> None:
     if report.torn_bytes:
         say(f"{out}: the last line was cut short by a kill; its question was asked again")
     money = spent_in_all(progress, report.total)
-    verdicts = f"{many(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
+    verdicts = f"{pluralize(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
     print(f"{out}: {verdicts} ({money})" if money else f"{out}: {verdicts}")
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
@@ -254,11 +254,11 @@ def _finish(report: RunReport, out: Path) -> None:
     if report.causes:
         say(f"verdicts without an answer, by cause: {counted(report.causes)}")
     if errors:
-        failed = f"{many(errors, 'API error')} in {many(report.statuses.total(), 'verdict')}"
+        failed = f"{pluralize(errors, 'API error')} in {pluralize(report.statuses.total(), 'verdict')}"
         say(f"{failed}; --resume --retry-errors asks again")
         say(_last_error(report))
     if report.missing:
-        missing = many(report.missing, "verdict is", "verdicts are")
+        missing = pluralize(report.missing, "verdict is", "verdicts are")
         say(f"{progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
     if errors or report.missing:
         raise typer.Exit(1)

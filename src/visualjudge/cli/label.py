@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.label import LabelQueue
@@ -76,7 +76,7 @@ def _how(gain: Gain | None) -> str:
     if gain is None:
         return "drawn at random: too few errors of the judge are known to expect a gain from its doubt"
     saves = f"{round(100 * gain.value)} ± {round(100 * gain.error)} % of the variance"
-    seen = f"by its errors on {many(gain.items, 'known answer')}"
+    seen = f"by its errors on {pluralize(gain.items, 'known answer')}"
     if not gain.shown:
         return f"drawn at random: drawing by the judge's doubt would save {saves}, {seen}"
     return f"drawn by the judge's doubt, which saves {saves} of random drawing, {seen}"

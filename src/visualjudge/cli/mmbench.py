@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visualjudge.cli.listing import following, say, tell
-from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     BudgetOptions,
     CacheOptions,
     ClientOptions,
     RunOptions,
     open_asked,
+    with_groups,
 )
 from visualjudge.cli.overwriting import keep
 from visualjudge.cli.progress import interruptible
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError, must_end_in
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.apps.mmbench.evaluate import Evaluation
@@ -168,7 +168,7 @@ def circular(
     _required(data)
     table = _table(data, skip_invalid)
     lost = without_image(table)
-    _left_out(lost.values(), f"{data}: the images of {many(len(lost), 'record')}", skip_invalid)
+    _left_out(lost.values(), f"{data}: the images of {pluralize(len(lost), 'record')}", skip_invalid)
     done = 0
     with stages() as show:
 
@@ -178,7 +178,7 @@ def circular(
             show("rotating", done, len(table.rows))
 
         count = write_rotations(table, out, skip=lost, progress=tick)
-    print(f"{out}: {many(count, 'row')} of {many(len(table.rows) - len(lost), 'question')}")
+    print(f"{out}: {pluralize(count, 'row')} of {pluralize(len(table.rows) - len(lost), 'question')}")
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
@@ -236,7 +236,7 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
     if column and column not in table.columns:
         named = "; the files that image_path names are not read" if "image_path" in table.columns else ""
         raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]}){named}")
-    _left_out(table.problems, f"{path}: {many(len(table.problems), 'record')}", skip_invalid)
+    _left_out(table.problems, f"{path}: {pluralize(len(table.problems), 'record')}", skip_invalid)
     return table
 
 
@@ -247,7 +247,7 @@ def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Ro
 
     with stages() as show:
         problems = image_problems(table, rows, tick=lambda done: show("checking images", done, len(rows)))
-    _left_out(problems.values(), f"{table.path}: {many(len(problems), 'image')}", skip_invalid)
+    _left_out(problems.values(), f"{table.path}: {pluralize(len(problems), 'image')}", skip_invalid)
     return [row for row in rows if row.index not in problems]
 
 
@@ -283,23 +283,24 @@ def _finish(result: InferReport, places: Places) -> None:
     from visualjudge.runs.progress import counted, spent_in_all
 
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
-    replied = many(result.replied, "reply", "replies")
+    replied = pluralize(result.replied, "reply", "replies")
     print(f"{places.workbook}: {replied}{statuses} ({places.journal.name} is the record)")
     if money := spent_in_all(result.progress, result.total):
         print(f"spent: {money}")
     if result.statuses["truncated"]:
-        cut = many(result.statuses["truncated"], "reply was", "replies were")
+        cut = pluralize(result.statuses["truncated"], "reply was", "replies were")
         say(f"{cut} cut by the token limit; see --max-tokens")
     if result.cut:
-        cut = many(result.cut, "cell was", "cells were")
+        cut = pluralize(result.cut, "cell was", "cells were")
         say(f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} holds the whole")
     if not result.missing:
         return
     if result.causes:
-        say(f"{many(result.causes.total(), 'row')} got no reply: {counted(result.causes)}; the first: {result.example}")
+        lost = pluralize(result.causes.total(), "row")
+        say(f"{lost} got no reply: {counted(result.causes)}; the first: {result.example}")
     if result.progress.stopped:
         say(result.progress.stopped)
-    missing = many(result.missing, "row is", "rows are")
+    missing = pluralize(result.missing, "row is", "rows are")
     raise RunError(f"{missing} without a reply and not in {places.workbook}; --resume asks again")
 
 
@@ -344,10 +345,10 @@ def _summary(numbers: dict[str, Any]) -> None:
     if numbers["invalid_groups"]:
         named = ", ".join(map(str, numbers["invalid_groups"][:SHOWN]))
         lacking = ("question lacks a rotation and counts", "questions lack a rotation and count")
-        say(f"{many(len(numbers['invalid_groups']), *lacking)} neither way: {named}")
+        say(f"{pluralize(len(numbers['invalid_groups']), *lacking)} neither way: {named}")
     if numbers["unknown"]:
-        unknown = many(len(numbers["unknown"]), "reply has", "replies have")
+        unknown = pluralize(len(numbers["unknown"]), "reply has", "replies have")
         say(f"{unknown} an index that the table does not have: {numbers['unknown'][:5]}")
     if numbers.get("differs"):
-        differing = many(len(numbers["differs"]), "reply is", "replies are")
+        differing = pluralize(len(numbers["differs"]), "reply is", "replies are")
         say(f"{differing} read differently by the strict rules (see differs)")

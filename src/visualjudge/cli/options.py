@@ -1,21 +1,25 @@
 """Options that several commands share, each group defined once as a dataclass.
 
-A command takes a group as one parameter (:mod:`visualjudge.cli.option_groups`).
+A command takes a group as one parameter. It is decorated with :func:`with_groups`, which shows Typer
+the fields of each group as options of their own, those of a dataclass under the group's ``heading``.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict, get_type_hints, is_typeddict
 
 import typer
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
+from visualjudge.judges.options import Option
 
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client
@@ -24,6 +28,44 @@ if TYPE_CHECKING:
     from visualjudge.dataset.choosing import Choice
     from visualjudge.dataset.engines import EngineName
     from visualjudge.runs.budget import Budget, Limits, Prices
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with each parameter that is a group in the place of that group's options."""
+    hints = get_type_hints(command, include_extras=True)
+    shown = {name: list(_options(hint)) for name, hint in hints.items() if is_dataclass(hint) or is_typeddict(hint)}
+
+    @functools.wraps(command)
+    def called(**values: Any) -> None:
+        made = {name: hints[name](**{one.name: values.pop(one.name) for one in own}) for name, own in shown.items()}
+        command(**values, **made)
+
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        parameters += shown.get(name) or [parameter.replace(annotation=hints[name])]
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    called.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
+    return called
+
+
+def _options(group: Any) -> Iterator[inspect.Parameter]:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    if is_typeddict(group):
+        for name, hint in group.__annotations__.items():
+            option: Option = hint.__metadata__[0]
+            if option.help:
+                flag = f"--{(option.flag or name).replace('_', '-')}"  # stated, or a bool would have --no-… too
+                shown = typer.Option(flag, help=option.help, min=option.least)
+                declared = Annotated[hint.__origin__, shown]  # type: ignore[name-defined]
+                yield inspect.Parameter(name, kind, default=option.default, annotation=declared)
+        return
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        hints[field.name].__metadata__[0].rich_help_panel = group.heading
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name])
+
 
 BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
 JUDGES = ", ".join(["baseline", *added("question judge")])
@@ -318,3 +360,12 @@ class BuildingOptions:
         prompts = prompt_set(self.prompts, self.prompt_version)
         tasks = tuple(self.task) if self.task else None
         return BuildOptions(self.seed, tasks=tasks, prompts=prompts, max_side=self.max_side)
+
+
+TASK = "Only questions of this task."
+WHERE = "Only questions with FIELD=VALUE, such as encoding=text_xyxy; may be repeated."
+
+
+def conditions(task: str | None, where: Sequence[str] | None) -> tuple[str, ...]:
+    """``--task`` and ``--where`` as conditions ``FIELD=VALUE``."""
+    return (*(() if task is None else (f"task={task}",)), *(where or ()))

@@ -10,7 +10,7 @@ import typer
 
 from visualjudge.cli.listing import following, say, tell
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.data.perturbing import Made
@@ -150,8 +150,8 @@ def _reader(
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
     tell(done.problems)
-    where = f"{many(done.groups, 'group')} on {many(done.images, 'image')}"
-    print(f"{out}: {task}: {many(done.annotations, 'annotation')} in {where}")
+    where = f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
+    print(f"{out}: {task}: {pluralize(done.annotations, 'annotation')} in {where}")
     following("build", out, "--out", "DATASET")
     if done.problems:
         say(f"invalid records left out: {len(done.problems)}")

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following, say
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions
+from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, with_groups
 from visualjudge.cli.progress import interruptible
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.apps.pipelines import PipelineReport, Row
@@ -123,19 +122,19 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: t
     from visualjudge.runs.progress import counted, spent
 
     money = f" ({spent(report.progress)})" if spent(report.progress) else ""
-    print(f"{out}: {many(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}{money}")
+    print(f"{out}: {pluralize(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}{money}")
     if report.statuses:
         print(_by_metric(report.metrics))
     lines = [str(problem) for problem in problems]
     lines += [f"{out}: row {key}: {said}" for key, said in report.errors.items()]
     say(*lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
-        say(f"and {many(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
+        say(f"and {pluralize(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
     if report.unchecked:
-        unchecked = many(report.unchecked, "result is", "results are")
+        unchecked = pluralize(report.unchecked, "result is", "results are")
         say(f"{out}: {unchecked} of an earlier version, which did not record what rows its results are of")
     if report.missing:
-        missing = many(report.missing, "row is", "rows are")
+        missing = pluralize(report.missing, "row is", "rows are")
         say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
     if report.missing or report.errors:
         following(*again)

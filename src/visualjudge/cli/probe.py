@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import AsJson, following, print_json, tell
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import BuildingOptions
-from visualjudge.core.plurals import many
+from visualjudge.cli.options import BuildingOptions, with_groups
+from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -57,5 +56,5 @@ def probe(
         print_json({"probe": name, "questions": count} for name, count in asked.items())
         return
     target = located(out)
-    print(f"{many(made.questions, 'question')} in {target}")
+    print(f"{pluralize(made.questions, 'question')} in {target}")
     following("judge", target, "--out", "RUN")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 
 from visualjudge.cli.listing import AsJson, following, print_json, say
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked
+from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked, with_groups
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.judges.options import Mode
 

@@ -22,7 +22,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.media import image_at
 from visualjudge.core.records import FAILED, LETTERS, Pixels, Question, QuestionType, Verdict
 from visualjudge.core.seeding import uniforms_for
-from visualjudge.judges.asks import Ask, Judge, Judged, OfflineJudge, failed, in_stored_letters
+from visualjudge.judges.base import Ask, Judge, Judged, OfflineJudge, failed, in_stored_letters
 from visualjudge.replies import Reading, read_reply
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from visualjudge.core.records import FAILED, Answer, QuestionType, Verdict
-from visualjudge.judges.asks import Ask, Judged, Key, OfflineJudge
+from visualjudge.judges.base import Ask, Judged, Key, OfflineJudge
 
 
 def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | None:

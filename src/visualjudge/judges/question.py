@@ -16,7 +16,7 @@ from visualjudge.clients.payload import ImageStore
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError, DataError, Pending
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
-from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded import NotRead, read_bounded
 from visualjudge.judges.options import Mode
 from visualjudge.judges.trial import SchemaTrial

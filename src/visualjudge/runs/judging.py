@@ -20,7 +20,7 @@ from visualjudge.core.registry import in_use
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.stored import columns, distinct
-from visualjudge.judges.asks import Ask, Judge, Judged, Key, most_calls, verdict_line
+from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls, verdict_line
 from visualjudge.judges.trial import trial_of
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget

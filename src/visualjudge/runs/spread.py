@@ -15,7 +15,7 @@ from typing import Protocol
 
 from visualjudge.clients.base import Diagnostics
 from visualjudge.core.errors import RunError
-from visualjudge.judges.asks import Ask, Judge
+from visualjudge.judges.base import Ask, Judge
 from visualjudge.judges.trial import trial_of
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.runner import Ask as AskOne

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.records import Annotation, Pixels, Question, Size
 from visualjudge.data.folder import DataFolder, Entry
 from visualjudge.data.perturbing import TRUTH
+from visualjudge.vision.base import Mark
 from visualjudge.vision.encode import encode, encodings
 from visualjudge.vision.encodings import encoding_named
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
@@ -135,3 +137,11 @@ def truth_image(question: Question, peers: Sequence[Place], original: Pixels | N
     except VisualJudgeError:
         return None
     return drawn.image
+
+
+MOST = 2000
+
+
+def marks_of(prediction: Prediction | None) -> list[Mark]:
+    """The labelled regions of a prediction, at most ``MOST``; none where there is no prediction."""
+    return [] if prediction is None else list(itertools.islice(prediction.marks(), MOST))

@@ -22,7 +22,7 @@ from visualjudge.core.records import Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.json_form import question_to_wire
-from visualjudge.judges.asks import Ask, Judged
+from visualjudge.judges.base import Ask, Judged
 from visualjudge.runs.folder import RunFolder
 
 TASK = "lowlevel-deblur"

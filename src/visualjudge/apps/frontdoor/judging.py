@@ -20,7 +20,7 @@ from visualjudge.core.errors import UsageError
 from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.parquet_form import PIECE
-from visualjudge.judges.asks import Judge
+from visualjudge.judges.base import Judge
 from visualjudge.judges.extractor import ExtractingJudge
 from visualjudge.judges.options import DEFAULTS, JudgeOptions, Mode
 from visualjudge.judges.question import QuestionJudge
@@ -132,7 +132,7 @@ def judge(
     dataset
         A dataset, a slice or sample of one, or its folder.
     asked
-        A client from :func:`client`, or your own judge (:class:`~visualjudge.judges.asks.Judge`).
+        A client from :func:`client`, or your own judge (:class:`~visualjudge.judges.base.Judge`).
     out
         Folder of the run.
     progress

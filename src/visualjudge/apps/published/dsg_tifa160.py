@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, records
+from visualjudge.apps.published.files import Images, Row, document, kept_replies, records
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
-from visualjudge.apps.published.replies import kept_replies
 from visualjudge.core.errors import DataError
 
 SCALE = (1.0, 5.0)

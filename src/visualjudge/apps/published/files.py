@@ -6,11 +6,12 @@ Where a file does not fit, the message names the file, the record and the field.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.published.items import ImageSource
+from visualjudge.apps.published.items import ImageSource, PublishedReply, Replies
 from visualjudge.core.arrow import table_parts
 from visualjudge.core.confine import confined_path
 from visualjudge.core.errors import DataError
@@ -198,3 +199,18 @@ class Keys:
         key = str(name)
         self._seen[key] = self._seen.get(key, 0) + 1
         return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"
+
+
+def kept_replies(folder: Path) -> Replies:
+    """The replies of each file in ``FOLDER/replies``, by its name."""
+    return {path.stem: partial(_read, path) for path in sorted((folder / "replies").glob("*.jsonl"))}
+
+
+def _read(path: Path) -> Iterator[PublishedReply]:
+    for row in records(path):
+        order = row.get("order") or "AB"
+        if order not in ("AB", "BA"):
+            raise row.fault("order", f"must be AB or BA, got {order!r}")
+        key, value = str(row.need("id")), row.get("value")
+        text = None if value is not None else str(row.need("response"))
+        yield PublishedReply(key, "BA" if order == "BA" else "AB", value, text)

@@ -17,7 +17,7 @@ from typing import Any
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.apps.published.files import Row, document, records
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
-from visualjudge.apps.published.own import own_prompt, shipped
+from visualjudge.apps.published.prompts import own_prompt, shipped
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED, Order
 

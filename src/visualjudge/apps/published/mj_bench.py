@@ -16,10 +16,9 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, files_by_model, records, rows, tables
+from visualjudge.apps.published.files import Images, Row, document, files_by_model, kept_replies, records, rows, tables
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, Replies, dealt
-from visualjudge.apps.published.own import file_of, of_copy, own_prompt
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.prompts import file_of, of_copy, own_prompt
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED
 from visualjudge.prompts.template import PromptTemplate

@@ -19,7 +19,7 @@ from typing import Any
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.apps.published.files import Images, Keys, Row, files_by_model, name_of, records, table_of
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
-from visualjudge.apps.published.own import file_of, own_prompt, python_literal, shipped
+from visualjudge.apps.published.prompts import file_of, own_prompt, python_literal, shipped
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Row, records, tables
+from visualjudge.apps.published.files import Row, kept_replies, records, tables
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, dealt
-from visualjudge.apps.published.replies import kept_replies
 from visualjudge.core.errors import DataError
 
 

@@ -12,9 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import document, records, rows
+from visualjudge.apps.published.files import document, kept_replies, records, rows
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
-from visualjudge.apps.published.replies import kept_replies
 from visualjudge.core.errors import DataError
 
 PARTS = ("alignment", "quality")

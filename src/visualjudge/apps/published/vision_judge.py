@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, records, table_of
+from visualjudge.apps.published.files import Images, Row, kept_replies, records, table_of
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, OwnPrompt
-from visualjudge.apps.published.replies import kept_replies
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, Span
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, records, tables
+from visualjudge.apps.published.files import Images, Keys, Row, kept_replies, records, tables
 from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item, Option, by_part
-from visualjudge.apps.published.own import own_prompt, shipped
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.prompts import own_prompt, shipped
 from visualjudge.core.errors import DataError
 
 SOURCES = {

@@ -15,7 +15,7 @@ from pathlib import Path
 from visualjudge.clients.batch.asking import Batched, Result
 from visualjudge.clients.batch.provider import Provider
 from visualjudge.core.errors import Pending, RunError
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.trial import SchemaTrial
 from visualjudge.runs.batch.ledger import Ledger
 from visualjudge.runs.batch.parts import Part
