@@ -125,7 +125,9 @@ class SimulatedJudge(OfflineJudge):
 
     def _reply(self, ask: Ask) -> str:
         if self.model == "first":
-            return _first(ask.question)
+            if ask.question.question_type == "scoring":
+                return str(MIDDLE)
+            return "A" if ask.question.question_type == "pairwise" else LETTERS[: len(ask.question.annotation_ids)]
         draws = uniforms_for(self.seed, self.model, ask.question.id, ask.order, ask.repeat)
         return _random(ask.question, draws[0]) if self.oracle is None else _oracle_reply(ask, self.oracle, draws)
 
@@ -141,12 +143,6 @@ def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:
         return "A" if oracle.bias > 0 else "B"
     right = str(ask.stored(question.answer))
     return right if luck < oracle.chance_of_right(question) else _random(question, which, but=right)
-
-
-def _first(question: Question) -> str:
-    if question.question_type == "scoring":
-        return str(MIDDLE)
-    return "A" if question.question_type == "pairwise" else LETTERS[: len(question.annotation_ids)]
 
 
 def _random(question: Question, draw: float, *, but: str | None = None) -> str:

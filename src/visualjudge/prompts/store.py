@@ -113,7 +113,10 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
         raise PromptError(str(error)) from None
     if not isinstance(content, dict):
         raise PromptError(f"{path}: a prompt asset must be a mapping")
-    _check_identity(content, path, prompt_id, version)
+    # A file says which prompt it is, so that a copy in the wrong place is noticed.
+    stated = content.pop("prompt_id", None), content.pop("version", None)
+    if stated != (prompt_id, version):
+        raise PromptError(f"{path}: must state its path, {prompt_id!r} {version!r}, got {stated[0]!r} {stated[1]!r}")
     if "user_prompt" in content:
         content = _from_blocks(content, path)
     texts = {name: _text(content.pop(name, None), name, path) for name in _TEXTS}
@@ -162,13 +165,6 @@ def _image_of(image: Any, where: str) -> tuple[int, int]:
     if source not in _EDITS:
         raise PromptError(f"{where}: image.source must be {' or '.join(_EDITS)}, got {source!r}")
     return min(_EDITS.index(source), 1), int(image.get("index") or 0)
-
-
-def _check_identity(content: dict[str, Any], path: Path, prompt_id: str, version: str) -> None:
-    """A file says which prompt it is, so that a copy in the wrong place is noticed."""
-    stated = content.pop("prompt_id", None), content.pop("version", None)
-    if stated != (prompt_id, version):
-        raise PromptError(f"{path}: must state its path, {prompt_id!r} {version!r}, got {stated[0]!r} {stated[1]!r}")
 
 
 def _text(value: Any, name: str, path: Path) -> str | None:

@@ -78,16 +78,13 @@ class Annotations:
     def _of_task(self, task: str) -> _Known:
         with self._lock:
             if task not in self._tasks:
-                self._tasks[task] = self._read(task)
+                known = _Known()
+                for place in self._places(task):
+                    note = place.entry.annotation
+                    known.by_id[note.annotation_id] = place
+                    known.by_subject.setdefault(_subject(note), []).append(place)
+                self._tasks[task] = known
             return self._tasks[task]
-
-    def _read(self, task: str) -> _Known:
-        known = _Known()
-        for place in self._places(task):
-            note = place.entry.annotation
-            known.by_id[note.annotation_id] = place
-            known.by_subject.setdefault(_subject(note), []).append(place)
-        return known
 
     def _places(self, task: str) -> Iterator[Place]:
         for root in self._folders:

@@ -143,7 +143,11 @@ def part_of(located: Iterable[Located]) -> Part:
         part.texts.append(words_of(question.prompt))
         for name, value in _single(question).items():
             part.one[name].append(part.codes[name][value])
-        for name, values in _multiple(question).items():
+        for name, values in {
+            "subset": question.subset or (NONE,),
+            "class": question.class_of_interest or (NONE,),
+            "source": tuple(source or NONE for source in question.sources) or (NONE,),
+        }.items():
             distinct = dict.fromkeys(values)
             rows, codes = part.many[name]
             rows.extend([row] * len(distinct))
@@ -172,14 +176,6 @@ def _single(question: Question) -> dict[str, str]:
 def _bin(answer: float) -> str:
     low = min(int(answer), 9)
     return f"{low} to {low + 1}"
-
-
-def _multiple(question: Question) -> dict[str, tuple[str, ...]]:
-    return {
-        "subset": question.subset or (NONE,),
-        "class": question.class_of_interest or (NONE,),
-        "source": tuple(source or NONE for source in question.sources) or (NONE,),
-    }
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -280,7 +276,9 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
     """
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{slug}.sqlite"
-    stamp = _stamp(questions_file(root))
+    # Tells an untouched file without reading it.
+    stat = questions_file(root).stat()
+    stamp = f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
     checksum = None
     if not _is_current(path, stamp):
         checksum = file_sha256(questions_file(root))
@@ -291,12 +289,6 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('stamp', ?)", (stamp,))
         connection.commit()
     return DatasetIndex(root, connection)
-
-
-def _stamp(path: Path) -> str:
-    """Tells an untouched file without reading it."""
-    stat = path.stat()
-    return f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
 
 
 def _is_current(path: Path, stamp: str | None, checksum: str | None = None) -> bool:

@@ -231,7 +231,11 @@ def shown_facet(
         first += [code for code in others if facet.values[code] in chosen]
     values = tuple(
         FacetValue(
-            facet.values[c], facet.label(facet.values[c]), _hint(facet, c), int(counts[c]), facet.values[c] in chosen
+            facet.values[c],
+            facet.label(facet.values[c]),
+            task_label(facet.values[c].partition("/")[0]) if facet.name == "encoding" else "",
+            int(counts[c]),
+            facet.values[c] in chosen,
         )
         for c in first
     )
@@ -245,10 +249,6 @@ def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
     words = ((code, facet.values[code]) for code in codes.tolist())
     found = [code for code, value in words if needle in facet.label(value).casefold() or needle in value.casefold()]
     return np.array(found, np.int64)
-
-
-def _hint(facet: Facet, code: int) -> str:
-    return task_label(facet.values[code].partition("/")[0]) if facet.name == "encoding" else ""
 
 
 @dataclass(frozen=True, slots=True)

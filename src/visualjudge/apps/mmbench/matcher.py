@@ -68,13 +68,13 @@ async def match(
     finally:
         await client.aclose()
     after = _known(journal)
-    letters = {i: _letter(after[keys[i]], line.row) for i, (line, _) in wanted.items() if keys[i] in after}
+    # The matcher's letter; its own words are read as strictly as any reply, by letter only.
+    letters = {
+        i: read_strict(after[keys[i]], dict.fromkeys(line.row.options, "")).letter
+        for i, (line, _) in wanted.items()
+        if keys[i] in after
+    }
     return letters, progress
-
-
-def _letter(reply: str, row: Row) -> str | None:
-    """The matcher's letter; its own words are read as strictly as any reply, by letter only."""
-    return read_strict(reply, dict.fromkeys(row.options, "")).letter
 
 
 def _known(journal: Path) -> Mapping[str, str]:

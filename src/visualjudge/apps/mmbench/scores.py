@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.analysis.statistics.shares import one_share
-from visualjudge.apps.mmbench.evaluate import Difference, Evaluation, Group, Slice
+from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.records import Row, ScoredRow
 
 CATEGORIES: Mapping[str, Callable[[Row], str]] = {
@@ -28,12 +28,35 @@ def scores(evaluation: Evaluation) -> dict[str, Any]:
     result["invalid_groups"] = [group.index for group in evaluation.invalid]
     for name, key in CATEGORIES.items():
         result[name] = {value: block(part) for value, part in evaluation.whole.by(key).items()}
-    result["rows"] = [_row(line) for line in evaluation.rows]
-    result["groups"] = [_group(group) for group in evaluation.groups]
+    result["rows"] = [
+        {
+            "index": line.row.index,
+            "prediction": line.prediction,
+            "extracted": line.extracted,
+            "hit": line.hit,
+            "answer": line.row.answer or None,
+            "why": line.why,
+        }
+        for line in evaluation.rows
+    ]
+    result["groups"] = [
+        ({"index": group.index, "hit": group.hit} | ({"missing": list(group.missing)} if group.missing else {}))
+        for group in evaluation.groups
+    ]
     result["unknown"] = list(evaluation.unknown)
     result["matched"] = evaluation.matched
     if evaluation.rules == "vlmevalkit":
-        result["differs"] = [_difference(difference) for difference in evaluation.differences]
+        result["differs"] = [
+            {
+                "index": difference.row.index,
+                "strict": difference.strict.letter,
+                "vlmevalkit": difference.vlmevalkit.letter,
+                "prediction": difference.prediction,
+                "why_strict": difference.strict.why,
+                "why_vlmevalkit": difference.vlmevalkit.why,
+            }
+            for difference in evaluation.differences
+        ]
     return result
 
 
@@ -89,29 +112,3 @@ def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[
     """Sum of ``values`` and number of values in each cluster, one entry a cluster."""
     names, at = np.unique(np.asarray(clusters), return_inverse=True)
     return np.bincount(at, weights=values, minlength=len(names)), np.bincount(at, minlength=len(names)).astype(float)
-
-
-def _row(line: ScoredRow) -> dict[str, Any]:
-    return {
-        "index": line.row.index,
-        "prediction": line.prediction,
-        "extracted": line.extracted,
-        "hit": line.hit,
-        "answer": line.row.answer or None,
-        "why": line.why,
-    }
-
-
-def _group(group: Group) -> dict[str, Any]:
-    return {"index": group.index, "hit": group.hit} | ({"missing": list(group.missing)} if group.missing else {})
-
-
-def _difference(difference: Difference) -> dict[str, Any]:
-    return {
-        "index": difference.row.index,
-        "strict": difference.strict.letter,
-        "vlmevalkit": difference.vlmevalkit.letter,
-        "prediction": difference.prediction,
-        "why_strict": difference.strict.why,
-        "why_vlmevalkit": difference.vlmevalkit.why,
-    }

@@ -63,17 +63,13 @@ def _add(items: dict[str, Item], rows: list[Row]) -> None:
         if known is not None and known.answer != answer:
             raise row.fault("label", "differs from another file's")
         if known is None or not known.request:
-            items[key] = _item(key, row, answer)
-
-
-def _item(key: str, row: Row, answer: str) -> Item:
-    source = str(row.get("source") or "judgebench")
-    part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
-    options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
-    cluster = str(row.get("original_id") or key)
-    question = str(row.get("question") or "")
-    own = own_prompt(shipped("judgebench"), {"question": question}, options, ties=("tie",))
-    return Item(key, part, cluster, question, options, answer, ties=("tie",), own=own)
+            source = str(row.get("source") or "judgebench")
+            part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
+            options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
+            cluster = str(row.get("original_id") or key)
+            question = str(row.get("question") or "")
+            own = own_prompt(shipped("judgebench"), {"question": question}, options, ties=("tie",))
+            items[key] = Item(key, part, cluster, question, options, answer, ties=("tie",), own=own)
 
 
 def _judged(row: Row) -> bool:

@@ -34,7 +34,11 @@ Texts = Mapping[str, Mapping[str, str]]
 
 def read(folder: Path) -> Copy:
     """The three kinds of question, with their images where the copy has all of them."""
-    tables = {mode: path for mode in IDS if (path := _table(folder, mode)) is not None}
+    tables = {
+        mode: path
+        for mode in IDS
+        if (path := table_of((folder / home for home in HOMES), mode, f"{mode}_lite", mode.capitalize())) is not None
+    }
     if not tables:
         raise DataError(f"{folder}: must hold Dataset/Benchmark/score.jsonl, pair.jsonl or batch.jsonl, found none")
     images = Images(*(folder / name for name in IMAGES), *(path.parent.parent / "image" for path in tables.values()))
@@ -47,10 +51,6 @@ def read(folder: Path) -> Copy:
             else:
                 items.append(_asked(item, texts))
     return Copy(tuple(items), images.missing > 0, _judges(folder, {item.key for item in items}), left_out)
-
-
-def _table(folder: Path, mode: str) -> Path | None:
-    return table_of((folder / home for home in HOMES), mode, f"{mode}_lite", mode.capitalize())
 
 
 def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:

@@ -286,7 +286,11 @@ class PeoplePages:
 
     def _progress(self, rater: Rater) -> Progress:
         lines = rater.lines
-        right = [self._right(line) for line in lines if line.get("purpose") == "known"]
+        right = [
+            (outcome(line["value"], line["status"], self._question(line["id"])) == "right")
+            for line in lines
+            if line.get("purpose") == "known"
+        ]
         first = {line["id"]: line for line in lines if line.get("turn") == 0}
         again = [line for line in lines if line.get("purpose") == "repeat" and line["id"] in first]
         seconds = [line["latency_s"] for line in lines if isinstance(line.get("latency_s"), int | float)]
@@ -300,9 +304,6 @@ class PeoplePages:
             known=(sum(right), len(right)),
             same_again=(sum(line["value"] == first[line["id"]]["value"] for line in again), len(again)),
         )
-
-    def _right(self, line: Mapping[str, Any]) -> bool:
-        return outcome(line["value"], line["status"], self._question(line["id"])) == "right"
 
 
 def _body(content: bytes) -> Mapping[str, Any]:
