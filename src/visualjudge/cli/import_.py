@@ -12,20 +12,21 @@ from typing import Annotated, Any
 
 import typer
 
-from visualjudge.cli.import_command import Formats, import_command
-from visualjudge.cli.import_options import (
+from visualjudge.cli.import_command import (
     FILES_HELP,
     ColumnOption,
     DataSetOption,
     DetectorOptions,
     FileOption,
     FolderOption,
+    Formats,
     ImagesOption,
     ImportOptions,
     MaskOptions,
     ResizeOptions,
     TableSourceOption,
     columns_of,
+    import_command,
 )
 
 app = typer.Typer(

@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visualjudge.apps.demo.data import _FILL, Pages
-from visualjudge.apps.demo.degrade import DEGRADATIONS
-from visualjudge.apps.demo.generate import GENERATORS, SEVERITIES
+from visualjudge.apps.demo.data import _FILL, DEGRADATIONS, GENERATORS, SEVERITIES, Pages
 from visualjudge.apps.demo.photographs import Photograph, photographs, stereo_disparity
 from visualjudge.cli.demo import _clear
 from visualjudge.core.errors import UsageError

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import wait as wait_for_futures
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, Unpack, get_args
+from typing import Any, Unpack, get_args
 
 from visualjudge.apps.frontdoor.run import Run
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.asking import Settings, batched_in
 from visualjudge.clients.batch.registry import provider_of
-from visualjudge.clients.sync import submit
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import Dataset, load_dataset
@@ -33,11 +31,9 @@ from visualjudge.runs.batch.parts import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.judging import Engine, RunSettings, check_images, live, run_judge
 from visualjudge.runs.processes import open_processes
-from visualjudge.runs.runner import Listener, Stop
+from visualjudge.runs.runner import Listener, Stop, run_until_stopped
 from visualjudge.runs.spread import SpreadEngine
 
-Result = TypeVar("Result")
-_LOOK_EVERY_S = 1.0
 _BLOCK = 16
 """Asks that go at once to a process whose judge calls nobody but takes milliseconds each."""
 _log = logging.getLogger("visualjudge.batches")
@@ -158,7 +154,7 @@ def judge(
     True
     """
     with _display(progress) as listener:
-        return wait(lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options))
+        return run_until_stopped(lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options))
 
 
 async def judge_async(
@@ -316,30 +312,6 @@ def judge_of(
             raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
         return asked
     return QuestionJudge(asked, root, mode, retries, seed, ties, read)
-
-
-def wait(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
-    """The result of ``work(stop)``, which runs beside a loop that may be running here.
-
-    The first interrupt asks it to stop, the second cancels it.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        At the second interrupt.
-    """
-    stop = Stop()
-    future = submit(work(stop))
-    while True:
-        try:
-            wait_for_futures([future], timeout=_LOOK_EVERY_S)  # bounded: Windows interrupts no unbounded wait
-            if future.done():
-                return future.result()
-        except KeyboardInterrupt:
-            if stop.reason is not None:
-                future.cancel()
-                raise
-            stop.request("stopped by an interrupt")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from visualjudge.apps.published.benchmarks import BENCHMARKS
+from visualjudge.apps.published.files import kept_replies
 from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item
 from visualjudge.apps.published.prompts import PROMPT, own_wording, wording
 from visualjudge.apps.published.runs import published_run
@@ -120,6 +121,7 @@ def _imported(
 ) -> Imported:
     with _foreign(row, home):
         copy = row.read(home)
+        copy = replace(copy, replies={**kept_replies(home), **copy.replies})
     _check_replies(copy, replies, home)
     runs = {model: target.resolve().parent / _file_name(model) for model in replies}
     _check_targets(target, runs.values(), force)

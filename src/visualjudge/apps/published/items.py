@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -147,7 +147,7 @@ class Copy:
 
     items: tuple[Item, ...]
     labels_only: bool
-    replies: Replies
+    replies: Replies = field(default_factory=dict)
     left_out: Sequence[str] = ()
 
 

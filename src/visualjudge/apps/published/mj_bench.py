@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, files_by_model, kept_replies, records, rows, tables
+from visualjudge.apps.published.files import Images, Row, document, files_by_model, records, rows, tables
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, Replies, dealt
 from visualjudge.apps.published.prompts import file_of, of_copy, own_prompt
 from visualjudge.core.errors import DataError
@@ -45,7 +45,7 @@ def read(folder: Path) -> Copy:
     same = len({item.answer for item in items}) == 1 and len(items) >= FEWEST and items[0].answer in ("A", "B")
     assets = {part: _prompt(folder, name) for part, name in OWN.items()}
     placed = [_asked(_dealt(item) if same else item, assets.get(item.task)) for item in items]
-    return Copy(tuple(placed), images.missing > 0, {**kept_replies(folder), **_judges(folder, items, placed)})
+    return Copy(tuple(placed), images.missing > 0, _judges(folder, items, placed))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, Row]]:

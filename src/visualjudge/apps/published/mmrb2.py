@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, document, kept_replies, records, rows, tables
+from visualjudge.apps.published.files import Images, Keys, Row, document, records, rows, tables
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part, safe
 from visualjudge.apps.published.prompts import file_of, own_prompt, python_literal, shipped
 from visualjudge.core import jsons
@@ -57,7 +57,7 @@ def read(folder: Path) -> Copy:
         items.append(_item(key, part, row, images, rubrics[part]))
     complete = images.missing == 0 and all(item.request or item.images for item in items)
     judges = {model: partial(_replies, files, named) for model, files in _judges(folder).items()}
-    return Copy(tuple(items), not complete, {**kept_replies(folder), **judges})
+    return Copy(tuple(items), not complete, judges)
 
 
 def _tables(home: Path, part: str) -> list[Path]:

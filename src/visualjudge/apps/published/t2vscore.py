@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import document, kept_replies, records, rows
+from visualjudge.apps.published.files import document, records, rows
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
 from visualjudge.core.errors import DataError
 
@@ -34,7 +34,7 @@ def read(folder: Path) -> Copy:
     results = next((path for home in homes if (path := home / "t2vscore_results.csv").is_file()), None)
     known = {item.key for item in items}
     metrics = {} if results is None else {name: partial(_replies, name, results, known) for name in RANGES}
-    return Copy(items, True, {**kept_replies(folder), **metrics})
+    return Copy(items, True, metrics)
 
 
 def _items(part: str, path: Path) -> Iterator[Item]:

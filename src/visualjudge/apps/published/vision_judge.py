@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, kept_replies, records, table_of
+from visualjudge.apps.published.files import Images, Row, records, table_of
 from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, OwnPrompt
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
@@ -31,7 +31,7 @@ def read(folder: Path) -> Copy:
         raise DataError(f"{folder}: must hold {FILES[0]}.json or {FILES[1]}.json, found neither")
     images = Images(*(folder / name for name in MEDIA))
     items = tuple(_item(row, images) for row in records(path))
-    return Copy(items, images.missing > 0, kept_replies(folder))
+    return Copy(items, images.missing > 0)
 
 
 def _item(row: Row, images: Images) -> Item:

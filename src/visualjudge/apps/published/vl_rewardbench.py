@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, kept_replies, records, tables
+from visualjudge.apps.published.files import Images, Keys, Row, records, tables
 from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item, Option, by_part
 from visualjudge.apps.published.prompts import own_prompt, shipped
 from visualjudge.core.errors import DataError
@@ -41,7 +41,7 @@ def read(folder: Path) -> Copy:
             key = keys.of(row.need("id"))
             row.setdefault("image", row.get("image_path"))
             items.append(_item(key, row, images.all(row["image"])))
-    return Copy(tuple(items), images.missing > 0, kept_replies(folder))
+    return Copy(tuple(items), images.missing > 0)
 
 
 def _tables(folder: Path) -> list[Path]:
