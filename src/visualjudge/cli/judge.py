@@ -16,7 +16,6 @@ from visualjudge.cli.options import (
     ExtractorOptions,
     QuestionOptions,
     RunOptions,
-    open_asked,
     with_groups,
 )
 from visualjudge.cli.progress import interruptible
@@ -150,26 +149,13 @@ def judge(
     _tell_batches()
     if batches.settings and (panel or cascade is not None or cheap is not None):
         raise UsageError("--batch cannot be used together with --panel or --cascade")
-    asked = _panel(panel) if panel else _asked(client, cache, run, batches)
+    asked = _panel(panel) if panel else client.asked(cache, run.concurrency, batches.settings)
     if cascade is not None or cheap is not None:
         how = (options["mode"], options["retries"], options["seed"], options["ties"], options["read"])
         asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, *how))
     options["extractor"] = extractor.opened(cache, run.concurrency)
     options["limits"], options["prices"] = money.limits, money.prices
     _finish(_ask(chosen, asked, out, options), out)
-
-
-def _asked(options: ClientOptions, cache: CacheOptions, run: RunOptions, batches: BatchOptions) -> Asked:
-    from visualjudge.apps.frontdoor.judging import Baseline
-    from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
-
-    check_backend(options.backend)
-    config = options.config()
-    if options.backend in QUESTION_JUDGES:
-        if batches.settings:
-            raise UsageError(f"--batch needs a backend with a server, got {options.backend!r}")
-        return Baseline(config["model_name"], backend=options.backend)
-    return open_asked(config, cache, run.concurrency, batches.settings)
 
 
 def _tell_batches() -> None:

@@ -22,6 +22,7 @@ from visualjudge.core.registry import added
 from visualjudge.judges.options import Option
 
 if TYPE_CHECKING:
+    from visualjudge.apps.frontdoor.judging import Baseline
     from visualjudge.clients.base import Client
     from visualjudge.clients.batch.asking import Settings
     from visualjudge.dataset.build import BuildOptions
@@ -134,6 +135,25 @@ class ClientOptions:
             **{name: getattr(self, name) for name in own},
         }
         return {name: value for name, value in given.items() if value is not None}
+
+    def asked(self, cache: CacheOptions, concurrency: int, batch: Settings | None = None) -> Client | Baseline:
+        """A client of the model, or the baseline that ``--backend`` names.
+
+        Raises
+        ------
+        UsageError
+            If the backend is unknown, is a baseline that is to be asked in batches, or an option is wrong.
+        """
+        from visualjudge.apps.frontdoor.judging import Baseline
+        from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
+
+        check_backend(self.backend)
+        config = self.config()
+        if self.backend not in QUESTION_JUDGES:
+            return open_asked(config, cache, concurrency, batch)
+        if batch:
+            raise UsageError(f"--batch needs a backend with a server, got {self.backend!r}")
+        return Baseline(config["model_name"], backend=self.backend)
 
 
 @dataclass(frozen=True, kw_only=True)

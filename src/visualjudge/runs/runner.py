@@ -33,7 +33,7 @@ _REPORT_EVERY_S = 0.05
 _QUIET_EVERY_S = 1.0
 """How often the state of the run is told while nothing comes back."""
 _LOOK_EVERY_S = 1.0
-_SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+_SIGNALS: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 _CLEAN_UP_WITHIN_S = 10.0
 """How long cancelled calls may take to close their connections and files."""
 
