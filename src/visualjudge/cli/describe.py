@@ -34,8 +34,7 @@ def describe(
     """
     from visualjudge.core.atomic import atomic_path, write_json
     from visualjudge.data.folder import DataFolder
-    from visualjudge.dataset.describe import describe as describe_task
-    from visualjudge.dataset.describe import plot
+    from visualjudge.dataset.describe import describe as describe_task, plot
 
     must_end_in("--out", out, IMAGES)
     with DataFolder(data) as folder:

@@ -65,8 +65,7 @@ def export(
     to train judges.
     """
     from visualjudge.cli.progress import stages
-    from visualjudge.dataset.exports import embedded_bytes
-    from visualjudge.dataset.exports import export as export_dataset
+    from visualjudge.dataset.exports import embedded_bytes, export as export_dataset
     from visualjudge.dataset.folder import load_dataset, selected
 
     read = selected(load_dataset(dataset), task)

@@ -48,8 +48,7 @@ def tune(
     as_json: AsJson = False,
 ) -> None:
     """Find the best encoding, prompt version and mode for a judge: chosen on half of the images, tested on the rest."""
-    from visualjudge.apps.tuning import tune as find
-    from visualjudge.apps.tuning import versions
+    from visualjudge.apps.tuning import tune as find, versions
     from visualjudge.core.atomic import write_json
     from visualjudge.dataset.folder import load_dataset, selected
     from visualjudge.judges.registry import QUESTION_JUDGES

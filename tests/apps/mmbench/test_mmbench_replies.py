@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from visualjudge.apps.mmbench.evaluate import READERS
 from visualjudge.apps.mmbench.letters import mentions, read_strict

@@ -22,8 +22,7 @@ from visualjudge.runs.batch.parts import Part
 from visualjudge.runs.batch.planner import Planner
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.runner import Ask as AskOne
-from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.todo import Todo
 
 _FIRST_LOOK_S = 2.0
