@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visualjudge.cli.listing import end_with, following, say
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,8 +70,6 @@ def agreement(
     from visualjudge.analysis.raters import ratings_of_runs
     from visualjudge.analysis.ratings import read_ratings
     from visualjudge.analysis.remarks import NO_REMARKS
-    from visualjudge.core.atomic import write_json
-    from visualjudge.core.errors import DataError, UsageError
 
     if alt_test is not None and not 0 <= alt_test < 1:
         raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
@@ -131,7 +132,6 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
 def _show(result: PeopleAgreement) -> None:
     from visualjudge.analysis.words import number, percent, percents, span
-    from visualjudge.core.tables import Table
 
     rows = []
     for row in result.rows:

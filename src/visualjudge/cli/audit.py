@@ -9,6 +9,8 @@ import typer
 
 from visualjudge.cli.listing import following, following_judge
 from visualjudge.cli.overwriting import PAGES
+from visualjudge.cli.progress import stages
+from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import must_end_in
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -28,8 +30,6 @@ def audit(
     Exit status 1 if anything is found.
     """
     from visualjudge.apps.audit import audit as find
-    from visualjudge.cli.progress import stages
-    from visualjudge.core.atomic import write_json, write_text
     from visualjudge.dataset.folder import load_dataset
 
     must_end_in("--out", out, PAGES)

@@ -11,6 +11,7 @@ import typer
 
 from visualjudge.cli.listing import following, say, tell
 from visualjudge.cli.options import BuildingOptions, FormName, MediaName, with_groups
+from visualjudge.cli.progress import stages
 from visualjudge.core.plurals import plural, pluralize
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ def build(
     Every record is checked. Invalid records are reported on stderr and skipped, and the command then ends with status 1
     (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
     """
-    from visualjudge.cli.progress import stages
     from visualjudge.core.remote import located
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps

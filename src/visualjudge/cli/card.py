@@ -10,7 +10,8 @@ import typer
 from visualjudge.cli.listing import end_with, following, unused
 from visualjudge.cli.options import TASK, WHERE, conditions
 from visualjudge.cli.overwriting import PAGES
-from visualjudge.core.errors import must_end_in
+from visualjudge.core.atomic import write_json, write_text
+from visualjudge.core.errors import UsageError, must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -44,7 +45,6 @@ def card(
     Example: visualjudge card runs/gpt --json card.json --out card.html --badge badge.svg
     """
     from visualjudge.apps.frontdoor.decisions import card as figures
-    from visualjudge.core.errors import UsageError
 
     must_end_in("--out", out, PAGES)
     if badge is not None and len(runs) > 1:
@@ -76,7 +76,6 @@ def _next(card: Card, runs: list[Path], dataset: Path | None) -> tuple[object, .
 def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:
     from visualjudge.analysis.decisions import card_page
     from visualjudge.analysis.decisions.shapes import card_json
-    from visualjudge.core.atomic import write_json, write_text
 
     if json is not None:
         write_json(json, card_json(card))

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import end_with, following
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import UsageError
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -31,8 +33,6 @@ def cascade(
     """
     from visualjudge.analysis.decisions.cascade import cascade as figures
     from visualjudge.analysis.decisions.shapes import cascade_json
-    from visualjudge.core.atomic import write_json
-    from visualjudge.core.errors import UsageError
 
     for name, value in (("--risk", risk), ("--delta", delta)):
         if not 0 < value < 1:

@@ -9,6 +9,7 @@ import typer
 
 from visualjudge.cli.listing import following
 from visualjudge.cli.options import FormName, MediaName
+from visualjudge.cli.progress import stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
@@ -55,7 +56,6 @@ def convert(
 
 
 def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None, out: Path, force: bool) -> None:
-    from visualjudge.cli.progress import stages
     from visualjudge.core.remote import located
     from visualjudge.dataset.convert import convert as convert_dataset
 

@@ -9,6 +9,8 @@ import typer
 
 from visualjudge.cli.label import Kind
 from visualjudge.cli.listing import end_with, following, unused
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -39,8 +41,6 @@ def correct(
     """
     from visualjudge.analysis.decisions.correct import correct as figures
     from visualjudge.analysis.decisions.shapes import leaderboard_json
-    from visualjudge.core.atomic import write_json
-    from visualjudge.core.errors import UsageError
 
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")

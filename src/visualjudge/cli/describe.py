@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following
+from visualjudge.core.atomic import atomic_path, write_json
 from visualjudge.core.errors import must_end_in
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
@@ -32,7 +34,6 @@ def describe(
 
     Reads only the records; visualjudge build also checks the prediction files.
     """
-    from visualjudge.core.atomic import atomic_path, write_json
     from visualjudge.data.folder import DataFolder
     from visualjudge.dataset.describe import describe as describe_task, plot
 
@@ -55,7 +56,6 @@ def describe(
 
 
 def _show(found: list[Description]) -> None:
-    from visualjudge.core.tables import Table
 
     columns = ("Task", "Source / error", "Annotations", "Images", "Groups", "Pairs", "Q1", "Median", "Q3", "Margin")
     rows = []

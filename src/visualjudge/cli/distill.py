@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.progress import stages
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -22,7 +24,6 @@ def distill(
     Use it with: visualjudge judge DATASET --backend local --model student.vj --out RUN
     """
     from visualjudge.cli.local_tables import finish_training
-    from visualjudge.cli.progress import stages
     from visualjudge.runs.distilling import distill as learn
 
     with stages() as show:

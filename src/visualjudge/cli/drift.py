@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following, say
+from visualjudge.core.atomic import write_json
 from visualjudge.core.plurals import pluralize
 
 _ASKED = ("--swap", "--no-cache", "--out", "RUN")
@@ -53,7 +54,6 @@ def check(
     """
     from visualjudge.analysis import words
     from visualjudge.apps.probes.drift import LEVEL, check_drift
-    from visualjudge.core.atomic import write_json
 
     found = check_drift(before, now, dataset=dataset)
     if json is not None:

@@ -15,6 +15,8 @@ import typer
 from typer.core import TyperGroup
 
 from visualjudge.cli.listing import following, say, tell
+from visualjudge.cli.progress import stages
+from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 
 if TYPE_CHECKING:
@@ -124,7 +126,6 @@ def columns_of(column: Sequence[str] | None) -> dict[str, str]:
     UsageError
         If one is of another form.
     """
-    from visualjudge.core.errors import UsageError
 
     pairs = [one.partition("=") for one in column or ()]
     for ours, equals, theirs in pairs:
@@ -266,7 +267,6 @@ def run_import(
 ) -> None:
     """Import each source in turn; report every problem in a line; exit 1 where there is any, unless skipped."""
     from visualjudge.core.confine import importing
-    from visualjudge.core.errors import UsageError
     from visualjudge.data.writer import FolderWriter
     from visualjudge.vision.raster.images import stored_frames
 
@@ -291,7 +291,6 @@ def run_import(
 
 def _named(sources: list[str] | None, pred: list[str] | None) -> list[tuple[str | None, str | None]]:
     """(source, predictions) of each import."""
-    from visualjudge.core.errors import UsageError
 
     preds: Sequence[str | None] = [*pred] if pred else [None]
     if sources and len(preds) != len(sources):
@@ -330,7 +329,6 @@ def _one(
     intake: Intake,
     options: Any,
 ) -> Imported:
-    from visualjudge.cli.progress import stages
     from visualjudge.data.importing import Imported, check_predicted, import_samples
 
     done = Imported()

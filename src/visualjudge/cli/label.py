@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
+from visualjudge.core.atomic import write_text
+from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.spreadsheets import harmless
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.label import LabelQueue
@@ -45,9 +48,6 @@ def label(
     """
     from visualjudge.analysis.decisions.label import label as draw
     from visualjudge.analysis.decisions.labels import is_unlabelled
-    from visualjudge.core.atomic import write_text
-    from visualjudge.core.errors import UsageError
-    from visualjudge.core.spreadsheets import harmless
 
     if out.exists() and not is_unlabelled(out):
         raise UsageError(f"--out {out}: must be a new file or a queue without labels; --labels copies labels to it")

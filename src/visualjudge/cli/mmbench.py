@@ -20,7 +20,8 @@ from visualjudge.cli.options import (
     with_groups,
 )
 from visualjudge.cli.overwriting import keep
-from visualjudge.cli.progress import interruptible
+from visualjudge.cli.progress import interruptible, stages
+from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError, must_end_in
 from visualjudge.core.plurals import pluralize
 
@@ -134,7 +135,6 @@ def evaluate(
 ) -> None:
     """Score replies: vanilla and circular accuracy, by category, and the share of readable replies."""
     from visualjudge.apps.mmbench.scores import scores
-    from visualjudge.core.atomic import write_json
 
     _required(data, predictions)
     table = _table(data, skip_invalid)
@@ -163,7 +163,6 @@ def circular(
 ) -> None:
     """Write every rotation of every question: index + k·1000000, options and answer rotated, image shared."""
     from visualjudge.apps.mmbench.circular import without_image, write_rotations
-    from visualjudge.cli.progress import stages
 
     _required(data)
     table = _table(data, skip_invalid)
@@ -197,7 +196,6 @@ def report(
     from visualjudge.apps.mmbench.compare import comparisons
     from visualjudge.apps.mmbench.page import page
     from visualjudge.apps.mmbench.summary import Model, as_json, as_text
-    from visualjudge.core.atomic import write_json, write_text
 
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
@@ -228,7 +226,6 @@ def _required(*inputs: Path) -> None:
 
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
     from visualjudge.apps.mmbench.table import read_table
-    from visualjudge.cli.progress import stages
 
     size = path.stat().st_size if path.is_file() else 0
     with stages() as show:
@@ -243,7 +240,6 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
 def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
     """The rows whose image can be read; problems are reported before anything is asked."""
     from visualjudge.apps.mmbench.images import image_problems
-    from visualjudge.cli.progress import stages
 
     with stages() as show:
         problems = image_problems(table, rows, tick=lambda done: show("checking images", done, len(rows)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visualjudge.cli.listing import following, say, tell
+from visualjudge.cli.progress import stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
@@ -59,7 +60,6 @@ def perturb(
     ] = False,
 ) -> None:
     """Add one type of error at a time to ground truth, at increasing severity, and score each result."""
-    from visualjudge.cli.progress import stages
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.ids import Ids, renamed

@@ -12,13 +12,13 @@ import typer
 from visualjudge.cli.listing import following, say
 from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, with_groups
 from visualjudge.cli.progress import interruptible
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.apps.pipelines import PipelineReport, Row
     from visualjudge.apps.pipelines.results import MetricCounts
-    from visualjudge.core.errors import Problem
     from visualjudge.judges.pipe import ClientPipe
     from visualjudge.runs.budget import Budget
     from visualjudge.runs.runner import Listener, Stop
@@ -144,7 +144,6 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: t
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
     """A line for each metric: what its results say, and how many rows it has no value for."""
-    from visualjudge.core.tables import Table
 
     lines = [_counted(counts) for counts in metrics.values()]
     always = ("Answered", "Failed")

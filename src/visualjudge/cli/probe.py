@@ -11,6 +11,7 @@ import typer
 from visualjudge.cli.listing import AsJson, following, print_json, tell
 from visualjudge.cli.options import BuildingOptions, with_groups
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.tables import Table
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -42,7 +43,6 @@ def probe(
     """
     from visualjudge.apps.probes.build import build_probes
     from visualjudge.core.remote import located
-    from visualjudge.core.tables import Table
 
     made = build_probes(data, out, building.options, only=only, number=n, **building.work, force=building.force)
     tell(made.problems)

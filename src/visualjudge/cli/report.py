@@ -11,7 +11,9 @@ import typer
 
 from visualjudge.cli.listing import end_with, following, say
 from visualjudge.cli.options import TASK, WHERE, conditions
-from visualjudge.core.errors import must_end_in
+from visualjudge.core.atomic import atomic_path, write_json, write_text
+from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.core.spreadsheets import harmless
 
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis
@@ -95,7 +97,6 @@ def _baseline(runs: list[Path], dataset: Path | None, scratch: Path) -> list[Pat
 
 
 def _check(gap: float, questions: int) -> None:
-    from visualjudge.core.errors import UsageError
 
     if not 0 < gap <= 100:
         raise UsageError(f"--gap must be above 0 and at most 100 points, got {gap:g}")
@@ -115,8 +116,6 @@ def _write(
 ) -> None:
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
-    from visualjudge.core.atomic import atomic_path, write_json, write_text
-    from visualjudge.core.spreadsheets import harmless
 
     if out is not None:
         write_text(out, html(analysis, questions) if format is ReportFormat.html else markdown(analysis))

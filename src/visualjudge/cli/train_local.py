@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.progress import stages
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -21,7 +23,6 @@ def train_local(
     Use it with: visualjudge judge DATASET --backend local --model model.vj --out RUN
     """
     from visualjudge.cli.local_tables import finish_training
-    from visualjudge.cli.progress import stages
     from visualjudge.judges.local.training import train_on_folder
 
     with stages() as show:

@@ -10,6 +10,7 @@ import typer
 
 from visualjudge.cli.listing import AsJson, following, print_json, say
 from visualjudge.cli.options import CacheOptions, ClientOptions, with_groups
+from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.judges.options import Mode
 
@@ -49,7 +50,6 @@ def tune(
 ) -> None:
     """Find the best encoding, prompt version and mode for a judge: chosen on half of the images, tested on the rest."""
     from visualjudge.apps.tuning import tune as find, versions
-    from visualjudge.core.atomic import write_json
     from visualjudge.dataset.folder import load_dataset, selected
     from visualjudge.judges.registry import QUESTION_JUDGES
 

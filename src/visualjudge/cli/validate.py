@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following_judge, say, tell
+from visualjudge.cli.progress import stages
 from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
@@ -25,7 +26,6 @@ def validate(
     Each violation is reported in one line on stderr: file, record, field, reason; more than three of one kind become a
     count. Exit status 1 if there are any.
     """
-    from visualjudge.cli.progress import stages
     from visualjudge.dataset.validate import validate as check
 
     with stages() as progress:
