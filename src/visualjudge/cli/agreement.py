@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visualjudge.cli.listing import end_with, following, say
+from visualjudge.cli.options import JsonFile
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import Table
@@ -47,7 +48,7 @@ def agreement(
             show_default=False,
         ),
     ] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    json: JsonFile = None,
     as_published: Annotated[
         str | None, typer.Option(help="Also print the table as computed by others (viescore), beside the correct one.")
     ] = None,

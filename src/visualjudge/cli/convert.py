@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following
-from visualjudge.cli.options import FormName, MediaName
+from visualjudge.cli.options import FormName, MediaName, ReplaceDataset
 from visualjudge.cli.progress import stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
@@ -36,7 +36,7 @@ def convert(
         typer.Option(help="Form of a dataset's images: a file each, or tar shards.", show_default=False),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the new dataset.", show_default=False)] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")] = False,
+    force: ReplaceDataset = False,
 ) -> None:
     """Convert a dataset or a run between JSON and Parquet, or images between files and tar shards; converting back
     restores every byte.

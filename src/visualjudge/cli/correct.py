@@ -9,6 +9,7 @@ import typer
 
 from visualjudge.cli.label import Kind
 from visualjudge.cli.listing import end_with, following, unused
+from visualjudge.cli.options import JsonFile, MovedDataset
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
@@ -26,14 +27,14 @@ def correct(
             show_default=False,
         ),
     ],
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    json: JsonFile = None,
     kind: Annotated[
         Kind | None, typer.Option(help="Which labels to use, if they answer questions of several kinds.")
     ] = None,
     gap: Annotated[
         float | None, typer.Option(min=0, help="Also print how many labels are needed to detect this difference.")
     ] = None,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    dataset: MovedDataset = None,
 ) -> None:
     """Correct a judge's mean scores or win rates with a few human labels, with intervals and rank sets.
 

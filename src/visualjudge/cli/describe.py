@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import following
+from visualjudge.cli.options import JsonFile
 from visualjudge.core.atomic import atomic_path, write_json
 from visualjudge.core.errors import must_end_in
 from visualjudge.core.tables import Table
@@ -27,7 +28,7 @@ def describe(
     out: Annotated[
         Path | None, typer.Option(help="Plot scores and margins to this file, .png, .svg or .pdf (needs Matplotlib).")
     ] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    json: JsonFile = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
 ) -> None:
     """Count a data folder: annotations, images, groups, scores and margins by task, source and error type.

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.listing import following, say
+from visualjudge.cli.options import JsonFile, MovedDataset, ReplaceDataset
 from visualjudge.core.atomic import write_json
 from visualjudge.core.plurals import pluralize
 
@@ -26,7 +27,7 @@ def build(
     out: Annotated[Path, typer.Option("--out", help="Folder of the canary dataset; must not exist")],
     n: Annotated[int, typer.Option("--n", help="Maximum number of questions")] = 60,
     seed: Annotated[int, typer.Option("--seed", help="Seed for ties in the choice")] = 42,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out")] = False,
+    force: ReplaceDataset = False,
 ) -> None:
     """Choose the pairs that best reveal a change of a judge, as a dataset to judge repeatedly."""
     from visualjudge.apps.probes.drift import build_canary, canary_power
@@ -43,10 +44,8 @@ def build(
 def check(
     before: Annotated[Path, typer.Argument(metavar="RUN_BEFORE", help="Earliest run of the judge")],
     now: Annotated[list[Path], typer.Argument(metavar="RUN_NOW...", help="All later runs, oldest first")],
-    dataset: Annotated[
-        Path | None, typer.Option("--dataset", help="The dataset, if it has moved since the runs")
-    ] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the result to this file")] = None,
+    dataset: MovedDataset = None,
+    json: JsonFile = None,
 ) -> None:
     """Test whether a judge has changed; exit status 1 if it has.
 

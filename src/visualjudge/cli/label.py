@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
+from visualjudge.cli.options import MovedDataset
 from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
@@ -39,7 +40,7 @@ def label(
     kind: Annotated[Kind | None, typer.Option(help="What to label (default: scores if there are any).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    dataset: MovedDataset = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw the items to label next with known probabilities: where that gains, those on which the judge is unsure.

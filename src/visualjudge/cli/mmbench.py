@@ -15,6 +15,7 @@ from visualjudge.cli.options import (
     BudgetOptions,
     CacheOptions,
     ClientOptions,
+    JsonFile,
     RunOptions,
     open_asked,
     with_groups,
@@ -123,9 +124,7 @@ def infer(
 def evaluate(
     predictions: Annotated[Path, typer.Argument(help="Results, .xlsx or .jsonl.", show_default=False)],
     data: DataOption,
-    json: Annotated[
-        Path | None, typer.Option("--json", help="Write the scores to this JSON file.", show_default=False)
-    ] = None,
+    json: JsonFile = None,
     rules: RulesOption = RulesName.strict,
     matcher_model: MatcherModel = None,
     matcher_backend: MatcherBackend = "api",
@@ -186,7 +185,7 @@ def report(
     predictions: Annotated[list[Path], typer.Argument(help="Result files, one per model.", show_default=False)],
     data: DataOption,
     out: Annotated[Path | None, typer.Option(help="HTML page with tables and wrong answers.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the same figures to this JSON file.")] = None,
+    json: JsonFile = None,
     name: Annotated[list[str] | None, typer.Option(help="Name of a model; repeat once per result file.")] = None,
     rules: RulesOption = RulesName.strict,
     wrong: Annotated[int, typer.Option(min=0, help="Maximum number of wrong answers shown per model.")] = 100,

@@ -19,7 +19,6 @@ import typer
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
-from visualjudge.judges.options import Option
 
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judging import Baseline
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.choosing import Choice
     from visualjudge.dataset.engines import EngineName
+    from visualjudge.judges.options import Option
     from visualjudge.runs.budget import Budget, Limits, Prices
 
 
@@ -68,6 +68,14 @@ def _options(group: Any) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name])
 
 
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")]
+MovedDataset = Annotated[Path | None, typer.Option("--dataset", help="The dataset, if it has moved since the run.")]
+ReplaceDataset = Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")]
+Task = Annotated[str | None, typer.Option(help="Only questions of this task.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only questions with FIELD=VALUE, such as encoding=text_xyxy; may be repeated."),
+]
 BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
 JUDGES = ", ".join(["baseline", *added("question judge")])
 
@@ -380,10 +388,6 @@ class BuildingOptions:
         prompts = prompt_set(self.prompts, self.prompt_version)
         tasks = tuple(self.task) if self.task else None
         return BuildOptions(self.seed, tasks=tasks, prompts=prompts, max_side=self.max_side)
-
-
-TASK = "Only questions of this task."
-WHERE = "Only questions with FIELD=VALUE, such as encoding=text_xyxy; may be repeated."
 
 
 def conditions(task: str | None, where: Sequence[str] | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.listing import end_with, following, say
-from visualjudge.cli.options import TASK, WHERE, conditions
+from visualjudge.cli.options import JsonFile, MovedDataset, Task, Where, conditions
 from visualjudge.core.atomic import atomic_path, write_json, write_text
 from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.spreadsheets import harmless
@@ -35,12 +35,12 @@ SUFFIXES = {".html": ReportFormat.html, ".htm": ReportFormat.html, ".md": Report
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
     out: Annotated[Path | None, typer.Option(help="Write the report to this file, .html or .md.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    json: JsonFile = None,
     format: Annotated[
         ReportFormat | None, typer.Option(help="Format of --out; default: by its suffix, html without one.")
     ] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write every table as CSV to this folder.")] = None,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    dataset: MovedDataset = None,
     seed: Annotated[
         int, typer.Option(help="Seed of random draws: intervals of 75 % points, split of the images, order of sources.")
     ] = 0,
@@ -57,8 +57,8 @@ def report(
     questions: Annotated[
         int, typer.Option(help="Number of the most informative questions on the page; 0: a few per judge.")
     ] = 0,
-    task: Annotated[str | None, typer.Option(help=TASK)] = None,
-    where: Annotated[list[str] | None, typer.Option(help=WHERE)] = None,
+    task: Task = None,
+    where: Where = None,
 ) -> None:
     """Measure how far a judge can be trusted: prints a table, writes metrics.json and a self-contained page.
 

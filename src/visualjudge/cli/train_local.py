@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.options import JsonFile
 from visualjudge.cli.progress import stages
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -16,7 +17,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def train_local(
     data: Annotated[Path, typer.Argument(help="Data folder with scored predictions.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Model file to write, such as model.vj.", show_default=False)],
-    json: Annotated[Path | None, typer.Option("--json", help="Write the held-out figures to this JSON file.")] = None,
+    json: JsonFile = None,
 ) -> None:
     """Train the local judge on a data folder, and print its accuracy on held-out images.
 
