@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import end_with, following, say
 from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import Table

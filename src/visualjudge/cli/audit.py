@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, following_judge
 from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import following, following_judge
 from visualjudge.cli.overwriting import PAGES
 from visualjudge.cli.progress import stages
 from visualjudge.core.atomic import write_json, write_text

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
 from visualjudge.cli.options import key_of, with_groups
+from visualjudge.cli.output import AsJson, end_with, following, print_json, say
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.tables import Table
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json
+from visualjudge.cli.output import AsJson, following, print_json
 from visualjudge.core.plurals import pluralize
 
 EXAMPLES = """Examples:

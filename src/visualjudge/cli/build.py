@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, say, tell
 from visualjudge.cli.options import BuildingOptions, FormName, MediaName, with_groups
+from visualjudge.cli.output import following, say, tell
 from visualjudge.cli.progress import stages
 from visualjudge.core.plurals import plural, pluralize
 

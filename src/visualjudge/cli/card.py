@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import end_with, following, unused
 from visualjudge.cli.options import JsonFile, MovedDataset, Task, Where, conditions
+from visualjudge.cli.output import end_with, following, unused
 from visualjudge.cli.overwriting import PAGES
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import UsageError, must_end_in

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import end_with, following
 from visualjudge.cli.options import JsonFile, MovedDataset
+from visualjudge.cli.output import end_with, following
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import UsageError
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
 from visualjudge.cli.options import FormName, MediaName, ReplaceDataset
+from visualjudge.cli.output import following
 from visualjudge.cli.progress import stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.label import Kind
-from visualjudge.cli.listing import end_with, following, unused
 from visualjudge.cli.options import JsonFile, MovedDataset
+from visualjudge.cli.output import end_with, following, unused
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.apps.demo import PROBED, PROBED_TASKS
-from visualjudge.cli.listing import shell
+from visualjudge.cli.output import shell
 from visualjudge.cli.progress import stages
 from visualjudge.core.errors import RunError, UsageError
 

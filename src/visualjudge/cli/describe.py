@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
 from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import following
 from visualjudge.core.atomic import atomic_path, write_json
 from visualjudge.core.errors import must_end_in
 from visualjudge.core.tables import Table

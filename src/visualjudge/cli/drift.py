@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, say
 from visualjudge.cli.options import JsonFile, MovedDataset, ReplaceDataset
+from visualjudge.cli.output import following, say
 from visualjudge.core.atomic import write_json
 from visualjudge.core.plurals import pluralize
 

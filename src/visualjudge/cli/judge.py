@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from visualjudge.cli.listing import following, say
 from visualjudge.cli.options import (
     BudgetOptions,
     CacheOptions,
@@ -18,6 +17,7 @@ from visualjudge.cli.options import (
     RunOptions,
     with_groups,
 )
+from visualjudge.cli.output import following, say
 from visualjudge.cli.progress import interruptible
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize

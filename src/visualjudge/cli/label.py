@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
 from visualjudge.cli.options import MovedDataset
+from visualjudge.cli.output import AsJson, end_with, following, print_json, say
 from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
-from visualjudge.cli.listing import say
+from visualjudge.cli.output import say
 from visualjudge.cli.overwriting import keep_inputs
 from visualjudge.core.errors import UsageError, VisualJudgeError
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following, say, tell
 from visualjudge.cli.options import (
     BudgetOptions,
     CacheOptions,
@@ -20,6 +19,7 @@ from visualjudge.cli.options import (
     open_asked,
     with_groups,
 )
+from visualjudge.cli.output import following, say, tell
 from visualjudge.cli.overwriting import keep
 from visualjudge.cli.progress import interruptible, stages
 from visualjudge.core.atomic import write_json, write_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following, say, tell
+from visualjudge.cli.output import following, say, tell
 from visualjudge.cli.progress import stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, say
 from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, with_groups
+from visualjudge.cli.output import following, say
 from visualjudge.cli.progress import interruptible
 from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize

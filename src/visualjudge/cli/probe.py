@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json, tell
 from visualjudge.cli.options import BuildingOptions, with_groups
+from visualjudge.cli.output import AsJson, following, print_json, tell
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.tables import Table
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import end_with, following, say
 from visualjudge.cli.options import JsonFile, MovedDataset, Task, Where, conditions
+from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import atomic_path, write_json, write_text
 from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.spreadsheets import harmless

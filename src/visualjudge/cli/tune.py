@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json, say
 from visualjudge.cli.options import CacheOptions, ClientOptions, with_groups
+from visualjudge.cli.output import AsJson, following, print_json, say
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.judges.options import Mode

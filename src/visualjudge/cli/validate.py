@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following_judge, say, tell
+from visualjudge.cli.output import following_judge, say, tell
 from visualjudge.cli.progress import stages
 from visualjudge.core.plurals import pluralize
 

@@ -1,4 +1,4 @@
-"""Judges that need no network: chance, the first option, one that knows the answer, and one that looks.
+"""Baselines: chance, the first option, one that knows the answer, sharpness. The local judge: ``judges/local``.
 
 ``random``, ``first`` and ``oracle:P`` are simulated: their figures test the statistics, and every report says so.
 ``sharpness`` is a real baseline: a model that does not beat it has not looked.

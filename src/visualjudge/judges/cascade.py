@@ -13,7 +13,7 @@ import orjson
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Answer, Order, Verdict
 from visualjudge.judges.base import Ask, Judge, Judged, Key, OfflineJudge, failed, most_calls
-from visualjudge.judges.trial import SchemaTrial, trial_of
+from visualjudge.judges.schema_trial import SchemaTrial, trial_of
 
 By = Literal["probability", "agreement"]
 

@@ -21,7 +21,7 @@ from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.stored import columns, distinct
 from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls, verdict_line
-from visualjudge.judges.trial import trial_of
+from visualjudge.judges.schema_trial import trial_of
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder

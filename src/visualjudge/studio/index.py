@@ -28,7 +28,7 @@ from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.stored import Located, QuestionFiles
-from visualjudge.studio.texts import TextIndex, Words, words_of
+from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 NONE = "(none)"
 SINGLE = ("task", "encoding", "type", "error_type", "image", "answer")
@@ -63,7 +63,7 @@ Codes = NDArray[np.int32]
 
 
 def engine_for(files: Iterable[Path]) -> Engine:
-    """Who reads these files: other processes where they are large and there are several cores."""
+    """The engine that reads these files: other processes where they are large and there are several cores."""
     size = sum(path.stat().st_size for path in files if path.is_file())
     return HERE if size < _LARGE else open_engine("local", min(_MOST_PROCESSES, os.cpu_count() or 1))
 

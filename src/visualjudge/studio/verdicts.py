@@ -27,7 +27,7 @@ from visualjudge.runs.compacting import GROUP, CompactedFile
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.spending import paid_counts
 from visualjudge.studio.index import HERE, DatasetIndex, line_ranges
-from visualjudge.studio.texts import TextIndex, Words, words_of
+from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
 ORDERS = ("AB", "BA")

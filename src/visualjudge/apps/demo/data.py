@@ -1,4 +1,7 @@
-"""The demo's data folder: all 15 tasks, from the photographs and their truth."""
+"""The demo's data folder: all 15 tasks, from the photographs and their truth.
+
+Restored and generated images are made here too.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from visualjudge.judges.extractor import ExtractingJudge
 from visualjudge.judges.options import DEFAULTS, JudgeOptions, Mode
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
-from visualjudge.judges.trial import trial_of
+from visualjudge.judges.schema_trial import trial_of
 from visualjudge.replies import Tiers
 from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine

@@ -1,4 +1,6 @@
-"""Multiple-choice letters and option texts: what a reply names as its answer at word bounds, or nothing.
+"""Which option an MMBench reply chooses. Replies to a dataset's questions are read by ``visualjudge.replies``.
+
+An answer is a letter or an option's text at word bounds, or nothing.
 
 The steps, each tried where those before found neither an answer nor a reason to stop:
 

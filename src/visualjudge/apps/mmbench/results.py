@@ -1,4 +1,8 @@
-"""Replies on disk: the journal that is the record of truth, and reading either it or a workbook."""
+"""Replies on disk: the journal, which is the record of truth, and the results sheet of MMBench's server (``.xlsx``).
+
+The sheet is an export. Every cell but ``index`` is written as text, so that "=1+1", "007" and "None" stay
+what they are.
+"""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def tune(
     Parameters
     ----------
     ask
-        Gives what is asked, anew for each run (a run closes its client).
+        Gives what is asked, new for each run (a run closes its client).
     out
         Folder of the runs, one an encoding.
     budget

@@ -16,7 +16,7 @@ from visualjudge.clients.batch.asking import Batched, Result
 from visualjudge.clients.batch.provider import Provider
 from visualjudge.core.errors import Pending, RunError
 from visualjudge.judges.base import Ask
-from visualjudge.judges.trial import SchemaTrial
+from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.runs.batch.ledger import Ledger
 from visualjudge.runs.batch.parts import Part
 from visualjudge.runs.batch.planner import Planner

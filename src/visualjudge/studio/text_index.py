@@ -92,7 +92,7 @@ class FrequentWords:
         self.covers = int(connection.execute("SELECT texts FROM frequent_covers").fetchone()[0])
 
     def update(self, texts: int) -> None:
-        """Make the bits anew where the index has twice the texts that they cover."""
+        """Compute the bits again where the index has twice the texts that they cover."""
         if texts < max(FEWEST_TEXTS, 2 * self.covers):
             return
         self._db.execute(
