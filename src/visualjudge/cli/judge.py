@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -24,13 +25,11 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.judges.options import DEFAULTS, JudgeOptions
 
 if TYPE_CHECKING:
-    from visualjudge.apps.frontdoor.judging import Asked
     from visualjudge.clients.batch.asking import Settings
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
     from visualjudge.runs.budget import Budget, Prices
     from visualjudge.runs.judging import RunReport, RunSettings
-    from visualjudge.runs.runner import Listener, Stop
 
 app = typer.Typer(add_completion=False)
 
@@ -128,7 +127,7 @@ def judge(
 
     Each verdict is on disk before it is reported; --resume continues a run.
     """
-    from visualjudge.apps.frontdoor.judging import judge_of, settings_of
+    from visualjudge.apps.frontdoor.judging import judge_async, judge_of, settings_of
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.budget import Budget
 
@@ -155,7 +154,10 @@ def judge(
         asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, *how))
     options["extractor"] = extractor.opened(cache, run.concurrency)
     options["limits"], options["prices"] = money.limits, money.prices
-    _finish(_ask(chosen, asked, out, options), out)
+    calls = partial(judge_async, chosen, asked, out, **options)
+    done = interruptible("asking", calls, f"the verdicts so far are in {out}; continue with --resume")
+    assert done.report is not None
+    _finish(done.report, out)
 
 
 def _tell_batches() -> None:
@@ -208,17 +210,6 @@ def _dry_run(dataset: Dataset, out: Path, options: RunSettings, budget: Budget, 
     for name, (whole, limit) in needed.items():
         if limit is not None and limit < whole:
             print(f"{name} {limit} stops the run after about {limit / whole:.0%} of it")
-
-
-def _ask(dataset: Dataset, asked: Asked, out: Path, options: JudgeOptions) -> RunReport:
-    from visualjudge.apps.frontdoor.judging import judge_async
-
-    async def work(stop: Stop, listener: Listener) -> RunReport:
-        run = await judge_async(dataset, asked, out, on_event=listener, stop=stop, **options)
-        assert run.report is not None
-        return run.report
-
-    return interruptible("asking", work, f"the verdicts so far are in {out}; continue with --resume")
 
 
 def _finish(report: RunReport, out: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from visualjudge.apps.mmbench.infer import InferReport, Places
     from visualjudge.apps.mmbench.records import Row
     from visualjudge.apps.mmbench.table import Table
-    from visualjudge.clients.base import Client
-    from visualjudge.runs.budget import Budget
-    from visualjudge.runs.runner import Listener, Stop
 
 EXAMPLES = """Examples:
 
@@ -103,7 +101,7 @@ def infer(
     skip_invalid: Skip = False,
 ) -> None:
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's server)."""
-    from visualjudge.apps.mmbench.infer import Places
+    from visualjudge.apps.mmbench.infer import Places, infer as ask_all
     from visualjudge.apps.mmbench.prompt import choice_template
 
     must_end_in("--out", out, [".xlsx"])
@@ -116,7 +114,18 @@ def infer(
     rows = _askable(table, table.rows[: run.limit], skip_invalid)
     asked = open_asked(config, cache, run.concurrency)
     places = Places(out)
-    _finish(_ask(table, rows, asked, asset, places, run, budget.budget), places)
+    asking = partial(
+        ask_all,
+        table,
+        rows,
+        asked,
+        asset,
+        places,
+        resume=run.resume,
+        concurrency=run.concurrency,
+        budget=budget.budget,
+    )
+    _finish(interruptible("asking", asking, KEPT), places)
     following("mmbench", "eval", out, "--data", data)
 
 
@@ -252,28 +261,6 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
         raise DataError(f"{what} cannot be used (named above); fix them, or leave them out with --skip-invalid")
 
 
-def _ask(
-    table: Table, rows: list[Row], client: Client, asset: Any, places: Places, options: RunOptions, budget: Budget
-) -> InferReport:
-    from visualjudge.apps.mmbench.infer import infer as ask_all
-
-    def work(stop: Stop, listener: Listener) -> Awaitable[InferReport]:
-        return ask_all(
-            table,
-            rows,
-            client,
-            asset,
-            places,
-            resume=options.resume,
-            concurrency=options.concurrency,
-            budget=budget,
-            on_event=listener,
-            stop=stop,
-        )
-
-    return interruptible("asking", work, KEPT)
-
-
 def _finish(result: InferReport, places: Places) -> None:
     from visualjudge.runs.progress import counted, spent_in_all
 
@@ -315,9 +302,7 @@ def _matched(
     from visualjudge.apps.mmbench.matcher import match, unread
 
     client = open_asked(fields, CacheOptions(), 16)
-    letters, progress = interruptible(
-        "matching", lambda stop, listener: match(unread(before), client, place, on_event=listener, stop=stop), KEPT
-    )
+    letters, progress = interruptible("matching", partial(match, unread(before), client, place), KEPT)
     if progress.statuses["api_error"] or progress.stopped:
         causes = ", ".join(progress.causes) or progress.stopped
         raise RunError(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +18,8 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
-    from visualjudge.apps.pipelines import PipelineReport, Row
+    from visualjudge.apps.pipelines import PipelineReport
     from visualjudge.apps.pipelines.results import MetricCounts
-    from visualjudge.judges.pipe import ClientPipe
-    from visualjudge.runs.budget import Budget
-    from visualjudge.runs.runner import Listener, Stop
 
 app = typer.Typer(add_completion=False)
 
@@ -67,7 +65,7 @@ def pipeline(
 
     Resuming also asks the metrics that ended in an error. --concurrency limits the rows, and the calls of each metric.
     """
-    from visualjudge.apps.pipelines import build_pipes, read_config, read_rows
+    from visualjudge.apps.pipelines import build_pipes, read_config, read_rows, run_pipeline
     from visualjudge.prompts.store import PromptAssetStore
 
     if out.is_dir():
@@ -79,38 +77,22 @@ def pipeline(
         if pipe.rules != "strict":
             say(f"{name}: replies are read by the rules of {pipe.rules}")
     good, problems = read_rows(rows)
-    report = _judge(pipes, good[: run.limit], out, run, budget.budget, allow_private_urls)
+    judging = partial(
+        run_pipeline,
+        pipes,
+        good[: run.limit],
+        out,
+        resume=run.resume,
+        concurrency=run.concurrency,
+        budget=budget.budget,
+        private_urls=allow_private_urls,
+    )
+    report = interruptible("judging", judging, f"the results so far are in {out}; continue with --resume")
     options = [*_given("--rules", rules), *_given("--limit", run.limit)]
     options += [word for folder in prompts or () for word in _given("--prompts", folder)]
     options += ["--allow-private-urls"] if allow_private_urls else []
     again = ("pipeline", config, "--input", rows, "--out", out, *options, "--resume")
     _finish(report, problems, out, again)
-
-
-def _judge(
-    pipes: dict[str, ClientPipe],
-    rows: list[Row],
-    out: Path,
-    options: RunOptions,
-    budget: Budget,
-    private_urls: bool,
-) -> PipelineReport:
-    from visualjudge.apps.pipelines import run_pipeline
-
-    def work(stop: Stop, listener: Listener) -> Awaitable[PipelineReport]:
-        return run_pipeline(
-            pipes,
-            rows,
-            out,
-            resume=options.resume,
-            concurrency=options.concurrency,
-            budget=budget,
-            on_event=listener,
-            stop=stop,
-            private_urls=private_urls,
-        )
-
-    return interruptible("judging", work, f"the results so far are in {out}; continue with --resume")
 
 
 def _given(option: str, value: object) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from visualjudge.core.errors import RunError
 
 if TYPE_CHECKING:
-    from visualjudge.runs.runner import Listener, Stop
+    from visualjudge.runs.runner import Stop
 
 Result = TypeVar("Result")
 
@@ -33,8 +33,8 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
         yield tell
 
 
-def interruptible(title: str, work: Callable[[Stop, Listener], Awaitable[Result]], kept: str) -> Result:
-    """The result of ``work(stop, listener)``, with a bar; the first Ctrl-C lets calls in flight finish.
+def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str) -> Result:
+    """The result of ``work(on_event=listener, stop=stop)``, with a bar; the first Ctrl-C lets calls in flight finish.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def interruptible(title: str, work: Callable[[Stop, Listener], Awaitable[Result]
 
     async def main(stop: Stop) -> Result:
         with Display(title) as display:
-            return await work(stop, display.update)
+            return await work(on_event=display.update, stop=stop)
 
     try:
         return run_until_stopped(main)
