@@ -31,7 +31,6 @@ def gallery(
     check: Annotated[bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete")] = False,
 ) -> None:
     """Write the page that shows all encodings, or check that it is complete."""
-
     shown = list(_exhibits())
     if not check:
         _write(out, shown)

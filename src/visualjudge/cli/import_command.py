@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from visualjudge.data.importing import Imported, Intake
     from visualjudge.formats.sample import Found
 
+SCRATCH = "scratch"
+"""A reader with a parameter of this name gets a folder that is removed after the import."""
+_EMPTY = inspect.Parameter.empty
+
 
 TaskOption = Annotated[str, typer.Option(help="Task name.", show_default=False)]
 OutOption = Annotated[Path, typer.Option(help="Data folder to create or to add to.", show_default=False)]
@@ -126,7 +130,6 @@ def columns_of(column: Sequence[str] | None) -> dict[str, str]:
     UsageError
         If one is of another form.
     """
-
     pairs = [one.partition("=") for one in column or ()]
     for ours, equals, theirs in pairs:
         if not (ours and equals and theirs):
@@ -134,9 +137,6 @@ def columns_of(column: Sequence[str] | None) -> dict[str, str]:
     return {ours: theirs for ours, _, theirs in pairs}
 
 
-SCRATCH = "scratch"
-"""A reader with a parameter of this name gets a folder that is removed after the import."""
-_EMPTY = inspect.Parameter.empty
 _SHARED: dict[str, tuple[Any, Any]] = {
     "task": (TaskOption, _EMPTY),
     "gt": (FilesOption, _EMPTY),
@@ -291,7 +291,6 @@ def run_import(
 
 def _named(sources: list[str] | None, pred: list[str] | None) -> list[tuple[str | None, str | None]]:
     """(source, predictions) of each import."""
-
     preds: Sequence[str | None] = [*pred] if pred else [None]
     if sources and len(preds) != len(sources):
         told = f"once for each --pred, in the same order, got {len(sources)} for {len(preds)}"

@@ -126,7 +126,6 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: t
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
     """A line for each metric: what its results say, and how many rows it has no value for."""
-
     lines = [_counted(counts) for counts in metrics.values()]
     always = ("Answered", "Failed")
     shown = [name for name in lines[0] if name in always or any(line[name] not in ("0", "–") for line in lines)]

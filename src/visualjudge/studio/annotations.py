@@ -20,6 +20,8 @@ from visualjudge.vision.encodings import encoding_named
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 
+MOST = 2000
+
 Subject = tuple[str, tuple[str, ...] | None, str | None]
 """Image, class of interest and expression: what predictions of one question are about."""
 
@@ -134,9 +136,6 @@ def truth_image(question: Question, peers: Sequence[Place], original: Pixels | N
     except VisualJudgeError:
         return None
     return drawn.image
-
-
-MOST = 2000
 
 
 def marks_of(prediction: Prediction | None) -> list[Mark]:

@@ -38,6 +38,13 @@ from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.rows import Task
 from visualjudge.vision.tasks import TASKS
 
+Degrade = Callable[[Pixels, np.random.Generator], Pixels]
+LEVELS = 4
+RESTORED, GENERATED = 5, 4
+"""How many photographs the restoration and the generation tasks take."""
+WHOLE_SIDE = 320
+"""Longer side of the images of these tasks: what is asked of them does not need more."""
+
 SEVERITIES = (0.0, 0.2, 0.4, 0.7, 1.0)
 
 
@@ -127,9 +134,6 @@ def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:
     return mixed
 
 
-Degrade = Callable[[Pixels, np.random.Generator], Pixels]
-
-
 def motion_blur(clean: Pixels, rng: np.random.Generator) -> Pixels:
     """The camera moved in a straight line during the exposure."""
     length, angle = 15, rng.uniform(0, np.pi)
@@ -186,13 +190,6 @@ def _lighten(clean: Pixels, layer: Pixels) -> Pixels:
 
 def _point(xy: np.ndarray) -> tuple[int, int]:
     return round(float(xy[0])), round(float(xy[1]))
-
-
-LEVELS = 4
-RESTORED, GENERATED = 5, 4
-"""How many photographs the restoration and the generation tasks take."""
-WHOLE_SIDE = 320
-"""Longer side of the images of these tasks: what is asked of them does not need more."""
 
 
 @dataclass

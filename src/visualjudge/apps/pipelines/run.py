@@ -23,6 +23,8 @@ from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.runner import Listener, Progress, Stop, run
 
+_MOST_KEYS = 5
+
 
 def settings_path(out: Path) -> Path:
     """``results.run.json`` beside ``results.jsonl``."""
@@ -77,9 +79,6 @@ def write_settings(out: Path, settings: Mapping[str, Any]) -> None:
     """Write them beside ``out``."""
     whole = {"visualjudge": __version__, "metrics": settings}
     atomic.write_bytes(settings_path(out), orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n")
-
-
-_MOST_KEYS = 5
 
 
 @dataclass(frozen=True)

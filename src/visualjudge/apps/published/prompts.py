@@ -21,6 +21,10 @@ from visualjudge.core.records import IMAGE_MARK, LETTERS, Span, Spans
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
 
+LARGEST = 1 << 20
+"""Bytes of a file that holds prompts."""
+_NOTHING = Option()
+
 PROMPT = "published/pair"
 GAP = "\n\n"
 
@@ -81,11 +85,6 @@ def _final(asset: PromptTemplate, item: Item) -> str:
         count = len(item.options)
         return asset.part(f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]})
     return asset.part("final_both_bad" if "both_bad" in item.ties else "final_ties" if item.ties else "final")
-
-
-LARGEST = 1 << 20
-"""Bytes of a file that holds prompts."""
-_NOTHING = Option()
 
 
 @cache

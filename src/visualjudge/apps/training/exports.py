@@ -23,6 +23,11 @@ from visualjudge.dataset.exports.jsonl import OTHER, parts_of
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 
+ROWS = 200
+"""Rows of a row group: each holds its images."""
+Row = dict[str, Any]
+MakeRow = Callable[[Dataset, Question], Row | None]
+
 TEST_SHARE = 0.1
 SEED = 42
 
@@ -69,12 +74,6 @@ def _groups(questions: Sequence[Question]) -> dict[str, str]:
             one, other = root(first.setdefault(path, question.image_id)), root(question.image_id)
             parent[max(one, other)] = min(one, other)
     return {name: root(name) for name in parent}
-
-
-ROWS = 200
-"""Rows of a row group: each holds its images."""
-Row = dict[str, Any]
-MakeRow = Callable[[Dataset, Question], Row | None]
 
 
 def truth_row(question: Question) -> Row:
