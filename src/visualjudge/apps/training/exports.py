@@ -17,9 +17,9 @@ import orjson
 from visualjudge.apps.training.trainers import truth_text
 from visualjudge.core.atomic import atomic_path, write_bytes, write_json
 from visualjudge.core.columnar import write_parquet
-from visualjudge.core.records import Question
+from visualjudge.core.records import TURNED, Question
 from visualjudge.dataset.exports import Format, Tick
-from visualjudge.dataset.exports.jsonl import OTHER, parts_of
+from visualjudge.dataset.exports.jsonl import parts_of
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 
@@ -95,7 +95,7 @@ def _wrong(question: Question) -> str | None:
     """An answer that is wrong: the other letter, the ranking back to front; a score has no opposite."""
     if not isinstance(question.answer, str) or question.answer in (question.ties or ()):
         return None
-    return OTHER[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
+    return TURNED[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
 
 
 def _trl_grpo(dataset: Dataset, question: Question) -> Row:
