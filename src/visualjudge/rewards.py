@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from visualjudge.apps.training.reward import Weights, reward, reward_both
-from visualjudge.apps.training.trainers import (
+from visualjudge.apps.training.reward import (
+    Weights,
     easyr1_compute_score,
+    reward,
+    reward_both,
     swift_reward,
     trl_reward,
     verifiers_reward,

@@ -30,8 +30,7 @@ from visualjudge.core.plurals import pluralize
 if TYPE_CHECKING:
     from visualjudge.apps.mmbench.evaluate import Evaluation
     from visualjudge.apps.mmbench.infer import InferReport, Places
-    from visualjudge.apps.mmbench.records import Row
-    from visualjudge.apps.mmbench.table import Table
+    from visualjudge.apps.mmbench.table import Row, Table
 
 EXAMPLES = """Examples:
 
@@ -201,9 +200,8 @@ def report(
     skip_invalid: Skip = False,
 ) -> None:
     """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons, wrong answers."""
-    from visualjudge.apps.mmbench.compare import comparisons
     from visualjudge.apps.mmbench.page import page
-    from visualjudge.apps.mmbench.summary import Model, as_json, as_text
+    from visualjudge.apps.mmbench.scores import Model, as_json, as_text, comparisons
 
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
@@ -312,7 +310,7 @@ def _matched(
 
 
 def _summary(numbers: dict[str, Any]) -> None:
-    from visualjudge.apps.mmbench.summary import missing_sentence, percent
+    from visualjudge.apps.mmbench.scores import missing_sentence, percent
 
     print(f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy {percent(numbers['accuracy'])}")
     if numbers["n_vanilla"] < numbers["n"]:

@@ -16,7 +16,7 @@ from visualjudge.judges.options import Mode
 
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judging import Asked
-    from visualjudge.apps.tuning.arms import Arm
+    from visualjudge.apps.tuning.halving import Arm
 
 MODES: tuple[str, ...] = get_args(Mode)
 

@@ -19,9 +19,8 @@ import orjson
 from visualjudge import __version__
 from visualjudge.apps.mmbench.images import image_part
 from visualjudge.apps.mmbench.prompt import prompt_text
-from visualjudge.apps.mmbench.records import Row
 from visualjudge.apps.mmbench.results import replies, write_workbook
-from visualjudge.apps.mmbench.table import Table
+from visualjudge.apps.mmbench.table import Row, Table
 from visualjudge.clients.base import Client, ImagePart, Reply, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import atomic, jsons

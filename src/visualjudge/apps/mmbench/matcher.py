@@ -9,7 +9,7 @@ from pathlib import Path
 from visualjudge.apps.mmbench.evaluate import Evaluation
 from visualjudge.apps.mmbench.letters import read_strict
 from visualjudge.apps.mmbench.prompt import options_text
-from visualjudge.apps.mmbench.records import Row, ScoredRow
+from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError

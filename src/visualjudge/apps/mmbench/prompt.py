@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from visualjudge.apps.mmbench.records import Row
+from visualjudge.apps.mmbench.table import Row
 from visualjudge.core.errors import DataError, PromptError, UsageError
 from visualjudge.core.yamls import read_yaml
 from visualjudge.prompts.store import PromptAssetStore

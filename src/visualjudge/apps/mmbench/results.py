@@ -15,8 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from visualjudge.apps.mmbench.records import Row
-from visualjudge.apps.mmbench.table import Table
+from visualjudge.apps.mmbench.table import Row, Table
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 from visualjudge.runs.journal import read_records

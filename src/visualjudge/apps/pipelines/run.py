@@ -12,8 +12,7 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.pipelines.judging import RowJudge
-from visualjudge.apps.pipelines.metering import Meter
+from visualjudge.apps.pipelines.judging import Meter, RowJudge
 from visualjudge.apps.pipelines.results import MetricCounts, RowResult, count, read_results
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.core import atomic, jsons

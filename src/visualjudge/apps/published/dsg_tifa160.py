@@ -14,8 +14,18 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, records
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Option,
+    PublishedReply,
+    Row,
+    document,
+    on_ten,
+    records,
+)
 from visualjudge.core.errors import DataError
 
 SCALE = (1.0, 5.0)

@@ -15,9 +15,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, name_of, records, table_of, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, dealt
 from visualjudge.apps.published.prompts import file_of, of_copy, own_prompt
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Option,
+    Row,
+    dealt,
+    document,
+    name_of,
+    records,
+    table_of,
+    tables,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.prompts.store import PromptAssetStore

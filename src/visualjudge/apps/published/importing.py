@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from visualjudge.apps.published.benchmarks import BENCHMARKS
-from visualjudge.apps.published.files import kept_replies
-from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item
 from visualjudge.apps.published.prompts import PROMPT, own_wording, wording
+from visualjudge.apps.published.reading import Benchmark, Copy, ImageSource, Item, kept_replies
 from visualjudge.apps.published.runs import published_run
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import LETTERS, OptionFeatures, Question

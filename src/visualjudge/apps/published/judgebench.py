@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Row, document, records
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
 from visualjudge.apps.published.prompts import own_prompt, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Item,
+    Option,
+    PublishedReply,
+    Row,
+    by_part,
+    document,
+    records,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED, Order
 

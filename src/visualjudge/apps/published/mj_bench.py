@@ -16,9 +16,23 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, files_by_model, records, rows, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, Replies, dealt
 from visualjudge.apps.published.prompts import file_of, of_copy, own_prompt
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Option,
+    PublishedReply,
+    Replies,
+    Row,
+    dealt,
+    document,
+    files_by_model,
+    records,
+    rows,
+    tables,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED
 from visualjudge.prompts.template import PromptTemplate

@@ -17,9 +17,22 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, files_by_model, name_of, records, table_of
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
 from visualjudge.apps.published.prompts import file_of, own_prompt, python_literal, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Keys,
+    Option,
+    PublishedReply,
+    Row,
+    files_by_model,
+    name_of,
+    on_ten,
+    records,
+    table_of,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS
 

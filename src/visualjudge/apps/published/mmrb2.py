@@ -22,9 +22,23 @@ from typing import Any
 import orjson
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, document, records, rows, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part, safe
 from visualjudge.apps.published.prompts import file_of, own_prompt, python_literal, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Keys,
+    Option,
+    PublishedReply,
+    Row,
+    by_part,
+    document,
+    records,
+    rows,
+    safe,
+    tables,
+)
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, IMAGE_MARK, TURNED, Order

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.published.items import ImageSource, Item, Option, OwnPrompt, safe
+from visualjudge.apps.published.reading import ImageSource, Item, Option, OwnPrompt, safe
 from visualjudge.core.confine import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Span, Spans

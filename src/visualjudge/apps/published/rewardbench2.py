@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Row, records, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, dealt
+from visualjudge.apps.published.reading import Benchmark, Copy, Item, Option, Row, dealt, records, tables
 from visualjudge.core.errors import DataError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.published.items import TEN, Benchmark, Copy, PublishedReply, Scale, on_ten
+from visualjudge.apps.published.reading import TEN, Benchmark, Copy, PublishedReply, Scale, on_ten
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Answer, Question, Status, Verdict
 from visualjudge.dataset.folder import Dataset

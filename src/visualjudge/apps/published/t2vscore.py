@@ -12,8 +12,17 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import document, records, rows
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Item,
+    Option,
+    PublishedReply,
+    document,
+    on_ten,
+    records,
+    rows,
+)
 from visualjudge.core.errors import DataError
 
 PARTS = ("alignment", "quality")

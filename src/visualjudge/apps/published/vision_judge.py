@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, records, table_of
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, OwnPrompt
+from visualjudge.apps.published.reading import Benchmark, Copy, Images, Item, Option, OwnPrompt, Row, records, table_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
 

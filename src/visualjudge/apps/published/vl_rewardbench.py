@@ -12,9 +12,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, records, tables
-from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item, Option, by_part
 from visualjudge.apps.published.prompts import own_prompt, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    ImageSource,
+    Item,
+    Keys,
+    Option,
+    Row,
+    by_part,
+    records,
+    tables,
+)
 from visualjudge.core.errors import DataError
 
 SOURCES = {
