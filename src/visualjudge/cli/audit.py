@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import following, following_judge
+from visualjudge.cli.output import following, following_judge, stages
 from visualjudge.cli.overwriting import PAGES
-from visualjudge.cli.progress import stages
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import must_end_in
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.options import BuildingOptions, FormName, MediaName, with_groups
-from visualjudge.cli.output import following, say, tell
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.plurals import plural, pluralize
 
 if TYPE_CHECKING:

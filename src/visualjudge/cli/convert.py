@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import FormName, MediaName, ReplaceDataset
-from visualjudge.cli.output import following
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import following, stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 

@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.apps.demo import PROBED, PROBED_TASKS
-from visualjudge.cli.output import shell
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 
 app = typer.Typer(add_completion=False)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.output import following_judge, say
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import following_judge, say, stages
 from visualjudge.core.registry import added
 
 if TYPE_CHECKING:

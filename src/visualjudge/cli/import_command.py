@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-from visualjudge.cli.output import following, say, tell
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 

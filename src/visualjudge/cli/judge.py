@@ -18,8 +18,7 @@ from visualjudge.cli.options import (
     RunOptions,
     with_groups,
 )
-from visualjudge.cli.output import following, say
-from visualjudge.cli.progress import interruptible
+from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.judges.options import DEFAULTS, JudgeOptions

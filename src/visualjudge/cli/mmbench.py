@@ -20,9 +20,8 @@ from visualjudge.cli.options import (
     open_asked,
     with_groups,
 )
-from visualjudge.cli.output import following, say, tell
+from visualjudge.cli.output import following, interruptible, say, stages, tell
 from visualjudge.cli.overwriting import keep
-from visualjudge.cli.progress import interruptible, stages
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError, must_end_in
 from visualjudge.core.plurals import pluralize

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.output import following, say, tell
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, with_groups
-from visualjudge.cli.output import following, say
-from visualjudge.cli.progress import interruptible
+from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.tables import Table

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import stages
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

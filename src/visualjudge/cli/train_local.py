@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import stages
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following_judge, say, tell
-from visualjudge.cli.progress import stages
+from visualjudge.cli.output import following_judge, say, stages, tell
 from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)

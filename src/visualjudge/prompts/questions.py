@@ -9,7 +9,7 @@ from visualjudge.core.records import IMAGE_MARK, LETTERS, QuestionType, Size, Sp
 from visualjudge.core.registry import Registry
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.spans import exchanged
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptTemplate
 from visualjudge.vision.built_in import BUILT_IN
 from visualjudge.vision.contexts import mixed, type_sentence
 from visualjudge.vision.predictions import type_of

@@ -25,7 +25,7 @@ from visualjudge.clients.base import Client, ImagePart, Reply, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import ClientError, DataError, UsageError
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run

@@ -13,8 +13,7 @@ from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError
-from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 

@@ -32,8 +32,7 @@ from visualjudge.apps.published.reading import (
 )
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
-from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 
 HOME = "data/z_reward_bench"
 WINNERS = {"Image A": "A", "Image B": "B"}

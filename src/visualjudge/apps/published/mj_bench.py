@@ -35,7 +35,7 @@ from visualjudge.apps.published.reading import (
 )
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptTemplate
 
 LABELS = {"0": "A", "1": "B", "0.5": "tie", "tie": "tie"}
 OLD_LABELS = {"1": "A", "0": "B", "0.5": "tie"}

@@ -32,7 +32,7 @@ from visualjudge.apps.published.reading import (
     table_of,
 )
 from visualjudge.core.errors import DataError
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptTemplate
 
 BETTER = {"Output1": "A", "Output2": "B"}
 BETTER_OF = {letter: name for name, letter in BETTER.items()}

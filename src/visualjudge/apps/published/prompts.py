@@ -18,8 +18,7 @@ from visualjudge.apps.published.reading import ImageSource, Item, Option, OwnPro
 from visualjudge.core.confine import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Span, Spans
-from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
+from visualjudge.prompts.store import PLACEHOLDER, PromptAssetStore, PromptTemplate
 
 LARGEST = 1 << 20
 """Bytes of a file that holds prompts."""
