@@ -57,7 +57,6 @@ def describe(
 
 
 def _show(found: list[Description]) -> None:
-
     columns = ("Task", "Source / error", "Annotations", "Images", "Groups", "Pairs", "Q1", "Median", "Q3", "Margin")
     rows = []
     for one in found:

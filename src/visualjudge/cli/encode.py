@@ -67,7 +67,6 @@ def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
 
 
 def _found(notes: Iterable[Annotation], wanted: str | None, where: str) -> Annotation:
-
     for note in notes:
         if wanted is None or note.annotation_id == wanted:
             return note

@@ -80,7 +80,6 @@ def _exhibits() -> Iterator[Exhibit]:
 
 
 def _write(out: Path, shown: list[Exhibit]) -> None:
-
     for exhibit in shown:
         if exhibit.encoded.image is not None and exhibit.image is not None:
             write_bytes(out / exhibit.image, _jpeg(exhibit.encoded.image))

@@ -97,7 +97,6 @@ def _baseline(runs: list[Path], dataset: Path | None, scratch: Path) -> list[Pat
 
 
 def _check(gap: float, questions: int) -> None:
-
     if not 0 < gap <= 100:
         raise UsageError(f"--gap must be above 0 and at most 100 points, got {gap:g}")
     if questions < 0:
