@@ -172,9 +172,9 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
     margin = np.where(np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS))
     found: dict[str, Facet] = {"margin": OneValue("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))}
     for name in SINGLE:
-        found[name] = OneValue(name, TITLES[name], columns.vocabulary.get(name, ()), columns.one[name])
+        found[name] = OneValue(name, TITLES[name], columns.vocabulary.get(name, ()), columns.single[name])
     for name in MULTIPLE:
-        rows, codes = columns.many[name]
+        rows, codes = columns.multiple[name]
         found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count)
     return [found[name] for name in TITLES]
 

@@ -284,7 +284,7 @@ class _Lines:
         self.begin = self.end = offset
         self.number = line - 1
         self.flaw: str | None = None
-        self.alone = False
+        self.line_by_line = False
         """Each line is a record: in a file with a quote that is never closed, no record goes on in the next line."""
 
     def next(self) -> bytes | None:
@@ -333,7 +333,7 @@ def _quoted(text: str, lines: _Lines) -> list[str]:
         size = len(text)
         if size <= LARGEST_QUOTED:
             yield text
-        while not lines.alone and size <= LARGEST_QUOTED and (raw := lines.next()) is not None:
+        while not lines.line_by_line and size <= LARGEST_QUOTED and (raw := lines.next()) is not None:
             size += len(raw)
             yield lines.text(raw)
         ended = True
@@ -346,7 +346,7 @@ def _quoted(text: str, lines: _Lines) -> list[str]:
         return [text]
     if ended:
         lines.back_to(end, number)
-        lines.alone = True
+        lines.line_by_line = True
         lines.flaw = f"a quoted cell that begins here is never closed, or not within {LARGEST_QUOTED >> 20} MiB"
         return [text]
     return cells

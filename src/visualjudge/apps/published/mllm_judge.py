@@ -70,7 +70,7 @@ def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
     keys = Keys()
     for row in records(path):
         name = row[IDS[mode]] if row.get(IDS[mode]) is not None else row.number
-        yield keys.of(f"{mode}/{name}"), row
+        yield keys.unique(f"{mode}/{name}"), row
 
 
 def _about(key: str, row: Row, images: Images) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def read(folder: Path) -> Copy:
     rubrics = {part: python_literal(file_of(folder, PROMPTS), f"get_{name}_prompt") for part, name in RUBRICS.items()}
     items = []
     for name, (part, row) in zip(ids, found, strict=True):
-        key = keys.of(name if often[name] == 1 else f"{part}/{name}")
+        key = keys.unique(name if often[name] == 1 else f"{part}/{name}")
         named[part, name].append(key)
         items.append(_item(key, part, row, images, rubrics[part]))
     complete = images.missing == 0 and all(item.request or item.images for item in items)

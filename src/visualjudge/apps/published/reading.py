@@ -370,7 +370,7 @@ class Keys:
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
 
-    def of(self, name: object) -> str:
+    def unique(self, name: object) -> str:
         """The key of the next record of this name."""
         key = str(name)
         self._seen[key] = self._seen.get(key, 0) + 1

@@ -49,7 +49,7 @@ def read(folder: Path) -> Copy:
     items = []
     for path in _tables(folder):
         for row in records(path):
-            key = keys.of(row.need("id"))
+            key = keys.unique(row.need("id"))
             row.setdefault("image", row.get("image_path"))
             items.append(_item(key, row, images.all(row["image"])))
     return Copy(tuple(items), images.missing > 0)

@@ -397,7 +397,7 @@ def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None 
         raise UsageError("no question fits --filter")
     kinds = columns.vocabulary["type"]
     items = tuple(
-        Item(identity, kinds[columns.one["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
+        Item(identity, kinds[columns.single["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
         for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
     )
     margin = np.nan_to_num(columns.margin[rows], nan=-1.0)
