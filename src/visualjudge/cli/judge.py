@@ -149,8 +149,7 @@ def judge(
         raise UsageError("--batch cannot be used together with --panel or --cascade")
     asked = _panel(panel) if panel else client.asked(cache, run.concurrency, batches.settings)
     if cascade is not None or cheap is not None:
-        how = (options["mode"], options["retries"], options["seed"], options["ties"], options["read"])
-        asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, *how))
+        asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, options))
     options["extractor"] = extractor.opened(cache, run.concurrency)
     options["limits"], options["prices"] = money.limits, money.prices
     calls = partial(judge_async, chosen, asked, out, **options)

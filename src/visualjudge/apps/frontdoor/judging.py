@@ -20,7 +20,7 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.parquet_form import PIECE
 from visualjudge.judges.base import Judge
 from visualjudge.judges.extractor import ExtractingJudge
-from visualjudge.judges.options import DEFAULTS, JudgeOptions, Mode
+from visualjudge.judges.options import DEFAULTS, JudgeOptions
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.schema_trial import trial_of
@@ -226,8 +226,7 @@ async def judge_async(
     if given["read"] not in get_args(Tiers):
         raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {given['read']!r}")
     check_images(asking, asking.questions[: given["limit"]])
-    how = (given["mode"], given["retries"], given["seed"], given["ties"], given["read"])
-    chosen = judge_of(asked, asking.root, *how)
+    chosen = judge_of(asked, asking.root, given)
     if given["extractor"] is not None:
         _check_prices(asked, given["extractor"], given["prices"])
         chosen = ExtractingJudge(chosen, given["extractor"], given["ties"])
@@ -293,25 +292,20 @@ def _spread(
     return SpreadEngine(chosen, partial(opened, count=processes), block)
 
 
-def judge_of(
-    asked: Asked,
-    root: Path,
-    mode: Mode = "auto",
-    retries: int = 0,
-    seed: int | None = None,
-    ties: bool = False,
-    read: Tiers = "all",
-) -> Judge:
-    """The judge that asks ``asked`` the questions of the dataset at ``root``."""
+def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
+    """The judge that asks ``asked`` the questions of the dataset at ``root``; the options are complete."""
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)
-        return make(asked.model, root, seed=asked.seed if seed is None else seed)  # type: ignore[no-any-return]
+        seed = asked.seed if options["seed"] is None else options["seed"]
+        return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
     if callable(asked):
         missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
         if missing:
             raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
         return asked
-    return QuestionJudge(asked, root, mode, retries, seed, ties, read)
+    return QuestionJudge(
+        asked, root, options["mode"], options["retries"], options["seed"], options["ties"], options["read"]
+    )
 
 
 @contextmanager
