@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from visualjudge.apps.training.reward import (
-    Weights,
+from visualjudge.apps.training.reward import Weights, reward, reward_both
+from visualjudge.apps.training.trainers import (
     easyr1_compute_score,
-    reward,
-    reward_both,
     swift_reward,
     trl_reward,
     verifiers_reward,

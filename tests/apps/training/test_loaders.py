@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from runs.made_dataset import make_dataset
-from visualjudge.apps.training import reward as trainers
+from visualjudge.apps.training import trainers
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.rewards import swift_reward, verl_compute_score

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge.apps.training.reward import truth_text
+from visualjudge.apps.training.trainers import truth_text
 from visualjudge.core.atomic import atomic_path, write_bytes, write_json
 from visualjudge.core.columnar import write_parquet
 from visualjudge.core.records import TURNED, Question
